@@ -1,0 +1,82 @@
+/** Wanted against existing, field by field: what makes a unit dirty, and the words for drift, previews and audit. */
+import { listenerPart, targetPart } from "./names.ts";
+import type { LoadBalancerSpec, LoadBalancerState, RouteSpec, UnitSpec, UnitState } from "./spec.ts";
+
+/** One field that is not as wanted; an absent side means the thing itself is absent there. */
+export interface Difference {
+  readonly field: string;
+  readonly want?: string;
+  readonly have?: string;
+}
+
+/** Every field we set that differs, sorted by name. Without a state everything wanted is missing. Equal units give none. */
+export function differences(spec: UnitSpec, state: UnitState | undefined): readonly Difference[] {
+  if (spec.kind === "route") return compare(routeFields(spec), state?.kind === "route" ? routeFields(state) : {});
+  const want = wantedFields(spec);
+  const have = state?.kind === "load-balancer" ? existingFields(state, spec) : {};
+  return compare(want, have);
+}
+
+type Fields = Readonly<Record<string, string>>;
+
+function compare(want: Fields, have: Fields): readonly Difference[] {
+  const names = [...new Set([...Object.keys(want), ...Object.keys(have)])].sort();
+  return names
+    .filter((field) => want[field] !== have[field])
+    .map((field) => ({
+      field,
+      ...(want[field] !== undefined && { want: want[field] }),
+      ...(have[field] !== undefined && { have: have[field] }),
+    }));
+}
+
+function routeFields({ networkId, gateway }: RouteSpec): Fields {
+  return { gateway, networkId: String(networkId) };
+}
+
+function wantedFields(spec: LoadBalancerSpec): Fields {
+  return {
+    ...commonFields(spec),
+    ...(spec.network && {
+      "network id": String(spec.network.networkId),
+      "public interface": String(spec.network.publicInterface),
+      ...(spec.network.ip !== undefined && { "network ip": spec.network.ip }),
+    }),
+  };
+}
+
+/** Fields the spec leaves open (a private address the API chose, an interface only the attachment can switch) do not count. */
+function existingFields(state: LoadBalancerState, spec: LoadBalancerSpec): Fields {
+  return {
+    ...commonFields(state),
+    ...(state.network && { "network id": String(state.network.networkId) }),
+    ...(spec.network && { "public interface": String(state.publicInterface) }),
+    ...(spec.network?.ip !== undefined && state.network && { "network ip": state.network.ip }),
+  };
+}
+
+function commonFields(of: LoadBalancerSpec | LoadBalancerState): Fields {
+  const fields: Record<string, string> = {
+    name: of.name,
+    type: of.type,
+    algorithm: of.algorithm,
+    "delete protection": String(of.deleteProtection),
+  };
+  for (const [key, value] of Object.entries(of.labels)) fields[`label ${key}`] = value;
+  for (const target of of.targets) {
+    fields[`target ${targetPart(target)}`] =
+      target.kind === "ip" ? "public" : target.usePrivateIp ? "private" : "public";
+  }
+  for (const { listenPort, ...listener } of of.listeners) flatten(listenerPart(listenPort), listener, fields);
+  return fields;
+}
+
+function flatten(path: string, value: object, into: Record<string, string>): void {
+  for (const [key, inner] of Object.entries(value)) {
+    if (inner === undefined) continue;
+    const field = `${path} ${key}`;
+    if (Array.isArray(inner)) into[field] = inner.toSorted().join(",");
+    else if (typeof inner === "object") flatten(field, inner, into);
+    else into[field] = String(inner);
+  }
+}

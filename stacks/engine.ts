@@ -1,0 +1,162 @@
+/** The engine as the controller sees it: one run at a time, in a worker process that may die at any moment. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { unitOf } from "./names.ts";
+import type { FromWorker, ToWorker } from "./protocol.ts";
+import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
+import type { UnitId } from "./spec.ts";
+import { cliEnvironment, type EngineHome, prepareFolders } from "./workspace.ts";
+
+export interface EngineOptions {
+  readonly home: EngineHome;
+  /** A run that takes longer is interrupted, and killed if that does not end it. */
+  readonly deadlineMs: number;
+  /** How long an interrupted run may take to end by itself. */
+  readonly graceMs: number;
+  /** A worker whose heap is larger after a run is replaced: the SDK keeps what a program has declared. */
+  readonly maxHeapBytes: number;
+}
+
+const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));
+
+/** Runs programs against the cluster's stack. `run` never throws: whatever happens, each unit gets an outcome. */
+export class Engine {
+  readonly #options: EngineOptions;
+  #worker: Promise<ChildProcess> | undefined;
+  #running = false;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+  }
+
+  /** Prepares the folders and a warm worker. Throws when the command line or the plugin does not fit. */
+  async start(): Promise<void> {
+    await prepareFolders(this.#options.home);
+    await this.#ready();
+  }
+
+  /** Ends the worker with everything it started. A run under way ends as failed. */
+  async stop(): Promise<void> {
+    const worker = await this.#worker?.catch(() => undefined);
+    this.#worker = undefined;
+    if (worker) await endGroup(worker);
+  }
+
+  /** Runs one request. Callers take turns: a second run while one is under way is a mistake of the caller. */
+  async run(request: RunRequest, onStep: (step: Step) => void = () => {}): Promise<RunReport> {
+    if (this.#running) throw new Error("the engine runs one request at a time");
+    this.#running = true;
+    const started = performance.now();
+    try {
+      const worker = await this.#ready();
+      return await this.#converse(worker, request, onStep);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      const code = error instanceof EngineFailure ? error.code : "engine";
+      const durationMs = Math.round(performance.now() - started);
+      return { outcomes: allFailed(request, { code, message, retry: "soon" }), durationMs };
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  #ready(): Promise<ChildProcess> {
+    this.#worker ??= startWorker(this.#options.home).catch((error: unknown) => {
+      this.#worker = undefined;
+      throw error;
+    });
+    return this.#worker;
+  }
+
+  async #converse(worker: ChildProcess, request: RunRequest, onStep: (step: Step) => void): Promise<RunReport> {
+    const { deadlineMs, graceMs } = this.#options;
+    const done = Promise.withResolvers<RunReport>();
+    const onMessage = (message: FromWorker) => {
+      if (message.kind === "step") onStep(message.step);
+      if (message.kind === "done") {
+        if (message.heapUsed > this.#options.maxHeapBytes) this.#replace(worker);
+        done.resolve(message.report);
+      }
+    };
+    const onExit = () => {
+      this.#worker = undefined;
+      done.reject(new EngineFailure("worker-died", "the engine's process ended during the run"));
+    };
+    worker.on("message", onMessage).on("exit", onExit);
+    const interrupt = setTimeout(() => send(worker, { kind: "interrupt" }), deadlineMs);
+    const kill = setTimeout(() => {
+      this.#replace(worker);
+      done.reject(new EngineFailure("deadline", `the run did not end within ${Math.round(deadlineMs / 1000)} s`));
+    }, deadlineMs + graceMs);
+    send(worker, { kind: "run", request });
+    try {
+      return await done.promise;
+    } finally {
+      clearTimeout(interrupt);
+      clearTimeout(kill);
+      worker.off("message", onMessage).off("exit", onExit);
+    }
+  }
+
+  /** Ends a worker and lets the next run, or the next moment, start a fresh one. */
+  #replace(worker: ChildProcess): void {
+    this.#worker = endGroup(worker).then(async () => {
+      await prepareFolders(this.#options.home);
+      return startWorker(this.#options.home);
+    });
+    this.#worker.catch(() => {
+      this.#worker = undefined;
+    });
+  }
+}
+
+/** What ended a run from outside. */
+class EngineFailure extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+async function startWorker(home: EngineHome): Promise<ChildProcess> {
+  // A group of its own, so that worker, command line and plugins can be ended together.
+  const worker = fork(WORKER, [JSON.stringify(home)], {
+    detached: true,
+    env: cliEnvironment(home),
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  let output = "";
+  for (const stream of [worker.stdout, worker.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      output = (output + text).slice(-4_000);
+    });
+  }
+  const exited = once(worker, "exit").then(() => {
+    throw new Error(`the engine's worker did not start: ${output.trim() || "no output"}`);
+  });
+  await Promise.race([once(worker, "message"), exited]);
+  exited.catch(() => {}); // the run in progress notices an exit itself
+  return worker;
+}
+
+async function endGroup(worker: ChildProcess): Promise<void> {
+  if (worker.pid === undefined) return;
+  const gone = worker.exitCode !== null || worker.signalCode !== null ? undefined : once(worker, "exit");
+  try {
+    process.kill(-worker.pid, "SIGKILL");
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
+  await gone;
+}
+
+function send(worker: ChildProcess, message: ToWorker): void {
+  if (worker.connected) worker.send(message);
+}
+
+function allFailed(request: RunRequest, failure: Failure): Partial<Record<UnitId, UnitOutcome>> {
+  const units = [...request.units.map(unitOf), ...request.removals];
+  return Object.fromEntries(units.map((unit) => [unit, { status: "failed", changes: [], failure }]));
+}

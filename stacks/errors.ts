@@ -1,0 +1,48 @@
+/** Engine text → cause and retry verdict. The only place that matches text. */
+import type { Failure } from "./run.ts";
+
+/** Errors of the user's making: the same request fails again until the object changes. */
+const NEVER = new Set([
+  "invalid_input",
+  "unsupported_error",
+  "invalid_load_balancer_type",
+  "cloud_resource_ip_not_allowed",
+  "ip_not_owned",
+  "protected",
+  "forbidden",
+  "unauthorized",
+]);
+
+/** Errors that are gone in a moment. */
+const SOON = new Set(["conflict", "locked", "rate_limit_exceeded", "bad_gateway", "timeout", "unavailable"]);
+
+/**
+ * The cause in a diagnostic of the engine. The provider's errors end in `message (code)` or `message (code, correlation)`,
+ * wrapped in the engine's own words, one wrapping per line; only the innermost message is for the user.
+ */
+export function parseFailure(diagnostic: string): Failure {
+  const lines = stripMarkup(diagnostic)
+    .split("\n")
+    .map((line) =>
+      line
+        .replace(/^[\s*-]+/, "")
+        .replace(/^error: /, "")
+        .trim(),
+    )
+    .filter((line) => line !== "" && !/^\d+ errors? occurred:?$/.test(line));
+  for (const line of lines.toReversed()) {
+    const match = /^(?:.*urn:pulumi:\S+: )?(?<message>.+) \((?<code>[a-z][a-z0-9_]+)(?:, [^()]*)?\)$/.exec(line);
+    if (match?.groups) return failureOf(match.groups.code ?? "", match.groups.message ?? "");
+  }
+  return { code: "engine", message: lines.at(-1) ?? "the engine gave no reason", retry: "backoff" };
+}
+
+/** A failure with the retry verdict that its code calls for. */
+export function failureOf(code: string, message: string): Failure {
+  return { code, message, retry: NEVER.has(code) ? "never" : SOON.has(code) ? "soon" : "backoff" };
+}
+
+/** Engine text without its colour directives. */
+export function stripMarkup(text: string): string {
+  return text.replace(/<\{%[^%]*%\}>/g, "");
+}

@@ -1,0 +1,58 @@
+/**
+ * Parts of a spec as the provider's inputs. The program declares resources with them, and the checkpoint is written
+ * with them from what the cloud has, so that equal things are equal for the engine too.
+ */
+import type { ListenerSpec, LoadBalancerSpec, NetworkAttachment, RouteSpec, TargetSpec } from "./spec.ts";
+
+type BalancerFields = Pick<LoadBalancerSpec, "name" | "type" | "algorithm" | "labels" | "deleteProtection">;
+
+export function balancerInputs(spec: BalancerFields) {
+  return {
+    name: spec.name,
+    loadBalancerType: spec.type,
+    algorithm: { type: spec.algorithm },
+    labels: { ...spec.labels },
+    deleteProtection: spec.deleteProtection,
+  };
+}
+
+export function attachmentInputs({ networkId, ip, publicInterface }: NetworkAttachment) {
+  return { networkId, enablePublicInterface: publicInterface, ...(ip !== undefined && { ip }) };
+}
+
+export function listenerInputs({ http, healthCheck, ...listener }: ListenerSpec) {
+  return {
+    protocol: listener.protocol,
+    listenPort: listener.listenPort,
+    destinationPort: listener.destinationPort,
+    proxyprotocol: listener.proxyProtocol,
+    ...(http && {
+      http: {
+        stickySessions: http.stickySessions,
+        cookieName: http.cookieName,
+        cookieLifetime: http.cookieLifetimeSeconds,
+        timeoutIdle: http.timeoutIdleSeconds,
+        redirectHttp: http.redirectHttp,
+        certificates: [...http.certificateIds],
+      },
+    }),
+    healthCheck: {
+      protocol: healthCheck.protocol,
+      port: healthCheck.port,
+      interval: healthCheck.intervalSeconds,
+      timeout: healthCheck.timeoutSeconds,
+      retries: healthCheck.retries,
+      ...(healthCheck.http && { http: { ...healthCheck.http, statusCodes: [...healthCheck.http.statusCodes] } }),
+    },
+  };
+}
+
+export function targetInputs(target: TargetSpec) {
+  return target.kind === "server"
+    ? { type: "server", serverId: target.serverId, usePrivateIp: target.usePrivateIp }
+    : { type: "ip", ip: target.ip };
+}
+
+export function routeInputs({ networkId, destination, gateway }: RouteSpec) {
+  return { networkId, destination, gateway };
+}

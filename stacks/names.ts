@@ -1,0 +1,62 @@
+/**
+ * Names in the stack. They are a format with users: states, targets and audit records refer to them, so what is here
+ * must not change; a changed name would delete and create again what it names.
+ */
+import type { RouteSpec, ServiceRef, TargetSpec, UnitId, UnitSpec } from "./spec.ts";
+
+/** Pulumi project of all stacks. */
+export const PROJECT = "lotse";
+
+/** Label on balancers and certificates that says which Service owns them; shared with the official controller. */
+export const SERVICE_UID_LABEL = "hcloud-ccm/service-uid";
+
+/** The balancer of a Service. The uid tells it from an earlier Service of the same name that is still being removed. */
+export function loadBalancerUnit({ namespace, name, uid }: ServiceRef): UnitId {
+  return `load-balancer/${namespace}/${name}@${uid.replaceAll("-", "").slice(0, 12)}`;
+}
+
+/** The route to one pod range. Keyed by destination, so that a range moving to another node is one change in order. */
+export function routeUnit({ destination }: Pick<RouteSpec, "destination">): UnitId {
+  return `route/${destination}`;
+}
+
+/** The unit a spec describes. */
+export function unitOf(spec: UnitSpec): UnitId {
+  return spec.kind === "load-balancer" ? loadBalancerUnit(spec.service) : routeUnit(spec);
+}
+
+/** Name of a resource inside a unit. */
+export function partName(unit: UnitId, part: string): string {
+  return `${unit}#${part}`;
+}
+
+/** Part of a balancer that holds one target. */
+export function targetPart(target: TargetSpec): string {
+  return target.kind === "server" ? `server-${target.serverId}` : `ip-${target.ip}`;
+}
+
+/** Part of a balancer that holds one listener. */
+export function listenerPart(listenPort: number): string {
+  return `listener-${listenPort}`;
+}
+
+/** The unit a resource belongs to, from its URN; nothing for the stack itself and for providers. */
+export function unitOfUrn(urn: string): UnitId | undefined {
+  const name = urn.slice(urn.lastIndexOf("::") + 2);
+  const unit = name.split("#", 1)[0] ?? "";
+  return unit.startsWith("load-balancer/") || unit.startsWith("route/") ? (unit as UnitId) : undefined;
+}
+
+/** Pulumi type tokens of the units' components. */
+export const COMPONENT_TYPE = { "load-balancer": "lotse:index:LoadBalancer", route: "lotse:index:Route" } as const;
+
+/** URN of a unit's component. */
+export function componentUrn(stack: string, unit: UnitId): string {
+  const kind = unit.startsWith("route/") ? "route" : "load-balancer";
+  return `urn:pulumi:${stack}::${PROJECT}::${COMPONENT_TYPE[kind]}::${unit}`;
+}
+
+/** Pattern that matches the URNs of all resources inside a unit, and no others. */
+export function partsPattern(stack: string, unit: UnitId): string {
+  return `urn:pulumi:${stack}::${PROJECT}::**::${unit}#*`;
+}

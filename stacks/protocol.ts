@@ -1,0 +1,9 @@
+/** Messages between the engine and its worker process. */
+import type { RunReport, RunRequest, Step } from "./run.ts";
+
+export type ToWorker = { readonly kind: "run"; readonly request: RunRequest } | { readonly kind: "interrupt" };
+
+export type FromWorker =
+  | { readonly kind: "ready"; readonly cliVersion: string }
+  | { readonly kind: "step"; readonly step: Step }
+  | { readonly kind: "done"; readonly report: RunReport; readonly heapUsed: number };

@@ -1,0 +1,124 @@
+/**
+ * What one cluster wants from Hetzner Cloud, and what of it exists. Plain readonly data: the contract between the
+ * Kubernetes side, which renders and observes, and the Pulumi side, which makes the two equal.
+ */
+
+/** What one run may touch and one failure may hurt. Also the name of the unit's Pulumi component. */
+export type UnitId = `load-balancer/${string}` | `route/${string}`;
+
+/** One thing wanted. */
+export type UnitSpec = LoadBalancerSpec | RouteSpec;
+
+/** The Service a balancer belongs to. */
+export interface ServiceRef {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** A balancer with everything on it. */
+export interface LoadBalancerSpec {
+  readonly kind: "load-balancer";
+  readonly service: ServiceRef;
+  readonly name: string;
+  readonly type: string;
+  /** Where a new balancer goes. Never moves an existing one. */
+  readonly place: { readonly location: string } | { readonly networkZone: string };
+  readonly algorithm: Algorithm;
+  /** All labels the balancer should carry, foreign ones included. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly deleteProtection: boolean;
+  readonly network?: NetworkAttachment;
+  readonly listeners: readonly ListenerSpec[];
+  readonly targets: readonly TargetSpec[];
+}
+
+export type Algorithm = "round_robin" | "least_connections";
+
+/** How a balancer is attached to the cluster's network. */
+export interface NetworkAttachment {
+  readonly networkId: number;
+  /** Wanted private address; absent means the API chooses. */
+  readonly ip?: string;
+  readonly publicInterface: boolean;
+}
+
+/** One listen port of a balancer (the API calls it a service). */
+export interface ListenerSpec {
+  readonly listenPort: number;
+  readonly destinationPort: number;
+  readonly protocol: "tcp" | "http" | "https";
+  readonly proxyProtocol: boolean;
+  readonly http?: HttpOptions;
+  readonly healthCheck: HealthCheck;
+}
+
+export interface HttpOptions {
+  readonly stickySessions: boolean;
+  readonly cookieName: string;
+  readonly cookieLifetimeSeconds: number;
+  readonly timeoutIdleSeconds: number;
+  readonly redirectHttp: boolean;
+  readonly certificateIds: readonly number[];
+}
+
+export interface HealthCheck {
+  readonly protocol: "tcp" | "http";
+  readonly port: number;
+  readonly intervalSeconds: number;
+  readonly timeoutSeconds: number;
+  readonly retries: number;
+  readonly http?: HealthCheckHttp;
+}
+
+export interface HealthCheckHttp {
+  readonly domain: string;
+  readonly path: string;
+  readonly response: string;
+  readonly tls: boolean;
+  readonly statusCodes: readonly string[];
+}
+
+export type TargetSpec =
+  | { readonly kind: "server"; readonly serverId: number; readonly usePrivateIp: boolean }
+  | { readonly kind: "ip"; readonly ip: string };
+
+/** One route of the cluster's network: pods of one node behind its private address. */
+export interface RouteSpec {
+  readonly kind: "route";
+  readonly networkId: number;
+  readonly destination: string;
+  readonly gateway: string;
+}
+
+/** One thing that exists, in the words of the spec and with its ids. */
+export type UnitState = LoadBalancerState | RouteSpec;
+
+/** A balancer as the cloud lists it. */
+export interface LoadBalancerState {
+  readonly kind: "load-balancer";
+  readonly id: number;
+  readonly name: string;
+  readonly type: string;
+  readonly location: string;
+  readonly networkZone: string;
+  readonly algorithm: Algorithm;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly deleteProtection: boolean;
+  readonly publicInterface: boolean;
+  readonly ipv4?: string;
+  readonly ipv6?: string;
+  /** At most one attachment exists at a time. */
+  readonly network?: { readonly networkId: number; readonly ip: string };
+  readonly listeners: readonly ListenerSpec[];
+  readonly targets: readonly TargetSpec[];
+}
+
+/** Metadata of a node as recorded in the stack's outputs, for `pulumi stack output nodes`. */
+export interface NodeRecord {
+  readonly providerId: string;
+  readonly instanceType: string;
+  readonly region: string;
+  readonly zone?: string;
+  readonly addresses: readonly string[];
+}

@@ -1,0 +1,107 @@
+/**
+ * The engine's worker process: hosts the automation API and the inline program, runs one request at a time.
+ * It ends, and takes the command line and its plugins along, as soon as the channel to its parent closes.
+ */
+import hcloudPackage from "@pulumi/hcloud/package.json" with { type: "json" };
+import { LocalWorkspace, PulumiCommand, Stack } from "@pulumi/pulumi/automation/index.js";
+import { parseCheckpoint, reconcile, renderCheckpoint } from "./checkpoint.ts";
+import { Cli, CliError } from "./cli.ts";
+import { componentUrn, PROJECT, partsPattern, unitOf } from "./names.ts";
+import { programOf } from "./program.ts";
+import { advance, type Ending, newProgress, outcomesOf } from "./progress.ts";
+import type { FromWorker, ToWorker } from "./protocol.ts";
+import type { RunReport, RunRequest } from "./run.ts";
+import { cliEnvironment, type EngineHome, folders, pruneHistory, readState, writeState } from "./workspace.ts";
+
+/** How many resources the engine works on at once; the order that the API needs is kept in the gateway. */
+const PARALLEL = 64;
+
+/** Answers of running actions come through the gateway as they arrive, so the plugin may look early and often. */
+const PROVIDER_CONFIG = { pollInterval: "50ms", pollFunction: "constant" };
+
+const PROVIDER_VERSION = hcloudPackage.version;
+
+const home = JSON.parse(process.argv[2] ?? "") as EngineHome;
+let access: RunRequest["access"] | undefined;
+const cli = new Cli(await PulumiCommand.get());
+const stack = await openStack();
+
+process.on("disconnect", endGroup);
+process.on("message", (message: ToWorker) => {
+  if (message.kind === "interrupt") cli.interrupt();
+  else
+    void run(message.request).then((report) =>
+      send({ kind: "done", report, heapUsed: process.memoryUsage().heapUsed }),
+    );
+});
+send({ kind: "ready", cliVersion: stack.workspace.pulumiVersion });
+
+async function openStack(): Promise<Stack> {
+  const { project, home: pulumiHome } = folders(home);
+  const workspace = await LocalWorkspace.create({
+    workDir: project,
+    pulumiHome,
+    pulumiCommand: cli.command(() => cliEnvironment(home, access)),
+    projectSettings: { name: PROJECT, runtime: "nodejs" },
+    stackSettings: { [home.stack]: { secretsProvider: "passphrase", config: stackConfig() } },
+  });
+  return Stack.select(home.stack, workspace);
+}
+
+function stackConfig(): Record<string, string> {
+  return Object.fromEntries(Object.entries(PROVIDER_CONFIG).map(([key, value]) => [`hcloud:${key}`, value]));
+}
+
+async function run(request: RunRequest): Promise<RunReport> {
+  const started = performance.now();
+  const progress = newProgress();
+  const declared = request.units.map(unitOf);
+  access = request.access;
+  const options = {
+    program: programOf(request),
+    target: [...declared, ...request.removals].flatMap((unit) => [
+      componentUrn(home.stack, unit),
+      partsPattern(home.stack, unit),
+    ]),
+    parallel: PARALLEL,
+    continueOnError: true,
+    suppressProgress: true,
+    onEvent: (event: Parameters<typeof advance>[1]) => {
+      const step = advance(progress, event);
+      if (step) send({ kind: "step", step });
+    },
+  };
+  const ended = await ending(async () => {
+    const state = reconcile(parseCheckpoint(await readState(home)), request, {
+      stack: home.stack,
+      provider: { version: PROVIDER_VERSION, config: PROVIDER_CONFIG },
+    });
+    await writeState(home, renderCheckpoint(state, home.stack));
+    await (request.mode === "apply" ? stack.up(options) : stack.preview(options));
+    await pruneHistory(home);
+  });
+  return {
+    outcomes: outcomesOf(progress, request, declared, ended),
+    durationMs: Math.round(performance.now() - started),
+  };
+}
+
+async function ending(work: () => Promise<void>): Promise<Ending> {
+  try {
+    await work();
+    return { ok: true, output: "" };
+  } catch (error) {
+    if (error instanceof CliError) return { ok: false, output: error.message };
+    const message = error instanceof Error ? error.message : String(error);
+    return { ok: false, output: message, failure: { code: "engine", message, retry: "backoff" } };
+  }
+}
+
+function send(message: FromWorker): void {
+  process.send?.(message);
+}
+
+/** Ends the process group this worker leads: itself, the command line and the plugins. */
+function endGroup(): void {
+  process.kill(-process.pid, "SIGKILL");
+}

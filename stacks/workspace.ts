@@ -1,0 +1,96 @@
+/** Where the engine works: folders, the state file of its local backend, and the environment of the command line. */
+import { chmod, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { PROJECT } from "./names.ts";
+import type { RunRequest } from "./run.ts";
+
+/** What the engine is made of, and where it may write. */
+export interface EngineHome {
+  /** The `pulumi` binary. */
+  readonly pulumi: string;
+  /** Folder of Pulumi plugins, as in `$PULUMI_HOME/plugins`. */
+  readonly plugins: string;
+  /** Folder that belongs to this engine alone: state, settings, scratch. Made when absent. */
+  readonly directory: string;
+  /** The stack's name: the cluster's. */
+  readonly stack: string;
+}
+
+const PATHS = {
+  project: "project",
+  home: "home",
+  backend: "state",
+} as const;
+
+/** Absolute folders inside the engine's directory. */
+export function folders(home: EngineHome): Readonly<Record<keyof typeof PATHS, string>> {
+  const within = (name: string) => join(home.directory, name);
+  return { project: within(PATHS.project), home: within(PATHS.home), backend: within(PATHS.backend) };
+}
+
+/** The state file of the stack. */
+export function stateFile(home: EngineHome): string {
+  return join(folders(home).backend, ".pulumi", "stacks", PROJECT, `${home.stack}.json`);
+}
+
+/**
+ * Makes the folders, and removes locks: they belong to runs of an engine that died, because a directory has one engine
+ * and it calls this only while it runs nothing.
+ */
+export async function prepareFolders(home: EngineHome): Promise<void> {
+  const { project, home: pulumiHome, backend } = folders(home);
+  for (const folder of [project, pulumiHome, dirname(stateFile(home))]) await mkdir(folder, { recursive: true });
+  await chmod(home.directory, 0o700);
+  await rm(join(backend, ".pulumi", "locks"), { recursive: true, force: true });
+  const plugins = join(pulumiHome, "plugins");
+  await rm(plugins, { recursive: true, force: true });
+  await symlink(home.plugins, plugins);
+}
+
+/** The text of the state file; nothing when there is none yet. */
+export async function readState(home: EngineHome): Promise<string | undefined> {
+  try {
+    return await readFile(stateFile(home), "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Replaces the state file in one step: a crash leaves the old one or the new one. */
+export async function writeState(home: EngineHome, text: string): Promise<void> {
+  const file = stateFile(home);
+  await writeFile(`${file}.new`, text, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+/** Removes what the backend keeps of every run: the audit log has it in a better form, and it would grow for ever. */
+export async function pruneHistory(home: EngineHome): Promise<void> {
+  for (const kept of ["history", "backups"]) {
+    await rm(join(folders(home).backend, ".pulumi", kept), { recursive: true, force: true });
+  }
+}
+
+/**
+ * The whole environment of the command line and its plugins; nothing else is inherited. The API credential is the
+ * gateway's for this run, never the real token.
+ */
+export function cliEnvironment(home: EngineHome, access?: RunRequest["access"]): Record<string, string> {
+  const { home: pulumiHome, backend } = folders(home);
+  return {
+    PATH: [dirname(home.pulumi), "/usr/local/bin", "/usr/bin", "/bin"].join(delimiter),
+    HOME: home.directory,
+    PULUMI_HOME: pulumiHome,
+    PULUMI_BACKEND_URL: `file://${backend}`,
+    // Nothing secret is in the state; an empty passphrase keeps the engine from asking for one.
+    PULUMI_CONFIG_PASSPHRASE: "",
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
+    PULUMI_IGNORE_AMBIENT_PLUGINS: "true",
+    // The state is written once, at the end of a run: the cloud is the truth and tells what a killed run has done.
+    PULUMI_EXPERIMENTAL: "true",
+    PULUMI_SKIP_CHECKPOINTS: "true",
+    PULUMI_DIY_BACKEND_DISABLE_CHECKPOINT_BACKUPS: "true",
+    ...(access && { HCLOUD_ENDPOINT: access.endpoint, HCLOUD_TOKEN: access.token }),
+  };
+}
