@@ -1,0 +1,154 @@
+import type { ActionRecord, ActionStart } from "../state/actions.ts";
+import type { Project } from "../state/project.ts";
+import type { Row } from "../state/table.ts";
+import { notFound, refuse } from "./errors.ts";
+import { type ListRules, listPage, renderLinks, textFilter } from "./listing.ts";
+import { type Answer, type Call, idAt, type Route } from "./route.ts";
+import { type Check, object, parseBody } from "./schema.ts";
+
+/** What the generic routes need to know about a resource. */
+export interface Kind<R extends Row, V> {
+  readonly singular: string;
+  readonly plural: string;
+  /** As written in messages, e.g. `load balancer`. */
+  readonly title: string;
+  readonly rows: (project: Project) => { get(id: number): R | undefined; values(): Iterable<R> };
+  readonly view: (project: Project, row: R) => V;
+  readonly rules: ListRules<R>;
+}
+
+/** The row a path names, or Hetzner's 404. */
+export function rowOf<R extends Row, V>(kind: Kind<R, V>, project: Project, id: number): R {
+  const row = kind.rows(project).get(id);
+  if (!row) throw notFound(kind.title, id);
+  return row;
+}
+
+/** `GET /things` and `GET /things/{}`. */
+export function readRoutes<R extends Row, V>(kind: Kind<R, V>): readonly Route[] {
+  const list = (call: Call): Answer =>
+    pageAnswer(call, kind.plural, kind.rows(call.project).values(), kind.rules, (row) => kind.view(call.project, row));
+  const get = (call: Call): Answer => one(kind, call.project, rowOf(kind, call.project, idAt(call, 0)));
+  return [
+    { method: "GET", path: `/${kind.plural}`, handle: list },
+    { method: "GET", path: `/${kind.plural}/{}`, handle: get },
+  ];
+}
+
+/** 200 with one page of rows. */
+export function pageAnswer<R, V>(
+  call: Call,
+  plural: string,
+  rows: Iterable<R>,
+  rules: ListRules<R>,
+  view: (row: R) => V,
+): Answer {
+  const page = listPage(rows, call.query, rules, call.project.behaviour.perPageAboveMax);
+  const body = { [plural]: page.rows.map(view), meta: { pagination: page.pagination } };
+  return { status: 200, body, links: renderLinks(call.url, page) };
+}
+
+/** An answer with a single resource. */
+export function one<R extends Row, V>(kind: Kind<R, V>, project: Project, row: R, status = 200): Answer {
+  return { status, body: { [kind.singular]: kind.view(project, row) } };
+}
+
+const ACTION_RULES: ListRules<ActionRecord> = {
+  sort: {
+    id: (action) => action.id,
+    command: (action) => action.command,
+    status: () => "",
+    started: (action) => action.startedAt,
+    finished: (action) => action.endsAt ?? Infinity,
+  },
+  filters: { id: textFilter((action) => String(action.id)) },
+};
+
+/** Sort and filter rules of actions; status depends on the clock, so the rules belong to a project. */
+export function actionRules({ actions }: Project): ListRules<ActionRecord> {
+  const status = (action: ActionRecord) => actions.view(action).status;
+  return {
+    sort: { ...ACTION_RULES.sort, status },
+    filters: { ...ACTION_RULES.filters, status: textFilter(status) },
+  };
+}
+
+/** The four ways to read actions of a kind: all, one, of one resource, one of one resource (deprecated, served). */
+export function actionReadRoutes<R extends Row, V>(kind: Kind<R, V>): readonly Route[] {
+  const list = (call: Call, rows: Iterable<ActionRecord>): Answer =>
+    pageAnswer(call, "actions", rows, actionRules(call.project), call.project.actions.view);
+  const single = ({ project }: Call, id: number): Answer => {
+    const action = project.actions.table.get(id);
+    if (!action?.resources.some((ref) => ref.type === kind.singular)) throw notFound("action", id);
+    return { status: 200, body: { action: project.actions.view(action) } };
+  };
+  const ofKind = ({ project }: Call) =>
+    [...project.actions.table.values()].filter((action) => action.resources.some((ref) => ref.type === kind.singular));
+  const ofRow = (call: Call) =>
+    call.project.actions.of({ type: kind.singular, id: rowOf(kind, call.project, idAt(call, 0)).id });
+  return [
+    { method: "GET", path: `/${kind.plural}/actions`, handle: (call) => list(call, ofKind(call)) },
+    { method: "GET", path: `/${kind.plural}/actions/{}`, handle: (call) => single(call, idAt(call, 0)) },
+    { method: "GET", path: `/${kind.plural}/{}/actions`, handle: (call) => list(call, ofRow(call)) },
+    { method: "GET", path: `/${kind.plural}/{}/actions/{}`, handle: (call) => single(call, idAt(call, 1)) },
+  ];
+}
+
+/** For calls without a body. */
+export const noBody = object({});
+
+/** `POST /things/{}/actions/<name>`: changes the row and answers 201 with the action that `run` describes, and what it has to say `also`. */
+export function actionRoute<R extends Row, V, B>(
+  kind: Kind<R, V>,
+  name: string,
+  check: Check<B>,
+  run: (project: Project, row: R, body: B) => ActionStart & { readonly also?: object },
+): Route {
+  const handle = ({ project, body, ...call }: Call): Answer => {
+    const row = rowOf(kind, project, call.ids[0] ?? 0);
+    const { also, ...start } = run(project, row, parseBody(check, body));
+    return { status: 201, body: { action: project.actions.view(project.actions.start(start)), ...also } };
+  };
+  return { method: "POST", path: `/${kind.plural}/{}/actions/${name}`, handle };
+}
+
+/** `PUT /things/{}`: never creates an action. */
+export function updateRoute<R extends Row, V, B>(
+  kind: Kind<R, V>,
+  check: Check<B>,
+  update: (project: Project, row: R, body: B) => R,
+): Route {
+  const handle = (call: Call): Answer => {
+    const row = rowOf(kind, call.project, idAt(call, 0));
+    return one(kind, call.project, update(call.project, row, parseBody(check, call.body)));
+  };
+  return { method: "PUT", path: `/${kind.plural}/{}`, handle };
+}
+
+/** `DELETE /things/{}` answered 204 without a body. */
+export function deleteRoute<R extends Row, V>(kind: Kind<R, V>, remove: (project: Project, row: R) => void): Route {
+  const handle = (call: Call): Answer => {
+    remove(call.project, rowOf(kind, call.project, idAt(call, 0)));
+    return { status: 204 };
+  };
+  return { method: "DELETE", path: `/${kind.plural}/{}`, handle };
+}
+
+/** Refuses a name that another row of the table has. */
+export function claimName(
+  table: { idsWith(key: string): ReadonlySet<number> },
+  name: string,
+  options: { readonly self?: number; readonly message?: string } = {},
+): void {
+  for (const id of table.idsWith(`name/${name}`)) {
+    if (id === options.self) continue;
+    throw refuse("uniqueness_error", options.message ?? "name is already used", { fields: [{ name: "name" }] });
+  }
+}
+
+/** Only the given fields of a partial update. */
+export function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  // Dropping undefined entries is exactly what the type says.
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}

@@ -1,0 +1,19 @@
+import { certificateRoutes } from "../resources/certificates.ts";
+import { loadBalancerRoutes } from "../resources/load-balancers.ts";
+import { networkRoutes } from "../resources/networks.ts";
+import { placementGroupRoutes } from "../resources/placement-groups.ts";
+import { readOnlyRoutes } from "../resources/read-only.ts";
+import { serverActionRoutes } from "../resources/server-actions.ts";
+import { serverRoutes } from "../resources/servers.ts";
+import type { Route } from "./route.ts";
+
+/** The whole API: one line per method and path. */
+export const routes: readonly Route[] = [
+  ...readOnlyRoutes,
+  ...serverRoutes,
+  ...serverActionRoutes,
+  ...networkRoutes,
+  ...loadBalancerRoutes,
+  ...certificateRoutes,
+  ...placementGroupRoutes,
+];

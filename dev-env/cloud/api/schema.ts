@@ -1,0 +1,129 @@
+import { type FieldProblem, invalidInput } from "./errors.ts";
+
+/** Turns unknown input into a value or throws `Invalid` with the path of what is wrong. */
+export type Check<T> = (value: unknown, path: string) => T;
+
+/** The value a check gives. */
+export type Checked<C> = C extends Check<infer T> ? T : never;
+
+type Shape = Readonly<Record<string, Check<unknown>>>;
+type ShapeValue<S extends Shape> = { readonly [K in keyof S]: Checked<S[K]> };
+
+class Invalid extends Error {
+  readonly problems: readonly FieldProblem[];
+
+  constructor(problems: readonly FieldProblem[]) {
+    super("invalid");
+    this.problems = problems;
+  }
+}
+
+/** Rejects one field; for use inside checks. */
+export function reject(path: string, message: string): never {
+  throw new Invalid([{ name: path, messages: [message] }]);
+}
+
+/** Runs a check over a request body; every wrong field ends in one `invalid_input`. */
+export function parseBody<T>(check: Check<T>, body: unknown): T {
+  try {
+    return check(body, "");
+  } catch (error) {
+    throw error instanceof Invalid ? invalidInput(error.problems) : error;
+  }
+}
+
+export interface Bounds {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+function checkBounds(size: number, { min = -Infinity, max = Infinity }: Bounds, path: string): void {
+  if (size >= min && size <= max) return;
+  const wanted =
+    max === Infinity ? `at least ${min}` : min === -Infinity ? `at most ${max}` : `between ${min} and ${max}`;
+  reject(path, `Must be ${wanted}.`);
+}
+
+/** Text whose length lies in the bounds and which matches the pattern, if given. */
+export function string(options: Bounds & { readonly pattern?: RegExp } = {}): Check<string> {
+  return (value, path) => {
+    if (typeof value !== "string") return reject(path, "Must be a string.");
+    checkBounds(value.length, options, path);
+    if (options.pattern && !options.pattern.test(value)) return reject(path, "Has an invalid format.");
+    return value;
+  };
+}
+
+/** Whole number inside the bounds. */
+export function integer(bounds: Bounds = {}): Check<number> {
+  return (value, path) => {
+    if (!Number.isSafeInteger(value)) return reject(path, "Must be an integer.");
+    checkBounds(Number(value), bounds, path);
+    return Number(value);
+  };
+}
+
+export const boolean: Check<boolean> = (value, path) =>
+  typeof value === "boolean" ? value : reject(path, "Must be a boolean.");
+
+export function oneOf<const T extends string>(...values: readonly T[]): Check<T> {
+  return (value, path) =>
+    values.find((one) => one === value) ?? reject(path, `Must be one of ${values.map((v) => `'${v}'`).join(", ")}.`);
+}
+
+/** A list with at most `max` elements; every wrong element is reported. */
+export function array<T>(check: Check<T>, max = 1000): Check<readonly T[]> {
+  return (value, path) => {
+    if (!Array.isArray(value)) return reject(path, "Must be an array.");
+    if (value.length > max) return reject(path, `Must have at most ${max} elements.`);
+    return gather(value.map((element, index) => [`${path}.${index}`, element, check] as const));
+  };
+}
+
+/** Absent and null are both "not given". */
+export function optional<T>(check: Check<T>): Check<T | undefined> {
+  return (value, path) => (value === undefined || value === null ? undefined : check(value, path));
+}
+
+/** Null is a value of its own here, and absence means null as well. */
+export function nullable<T>(check: Check<T>): Check<T | null> {
+  return (value, path) => (value === undefined || value === null ? null : check(value, path));
+}
+
+/** An object of exactly these fields; unknown fields are refused like wrong ones. */
+export function object<S extends Shape>(shape: S): Check<ShapeValue<S>> {
+  const names = Object.keys(shape);
+  return (value, path) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      return reject(path || "body", "Must be an object.");
+    }
+    const given = new Map<string, unknown>(Object.entries(value));
+    const prefix = path ? `${path}.` : "";
+    const unknown = [...given.keys()].filter((name) => !Object.hasOwn(shape, name));
+    const fields = [
+      ...names.map((name) => [`${prefix}${name}`, given.get(name), shape[name] ?? never] as const),
+      ...unknown.map((name) => [`${prefix}${name}`, given.get(name), never] as const),
+    ];
+    const values = gather(fields);
+    // The shape lists one check per name, so the gathered values have exactly its type.
+    return Object.fromEntries(names.map((name, index) => [name, values[index]])) as ShapeValue<S>;
+  };
+}
+
+const never: Check<never> = (_value, path) => reject(path, "Unknown field.");
+
+function gather<T>(fields: readonly (readonly [path: string, value: unknown, check: Check<T>])[]): T[] {
+  const problems: FieldProblem[] = [];
+  const values: T[] = [];
+  for (const [path, value, check] of fields) {
+    try {
+      values.push(check(value, path));
+    } catch (error) {
+      if (!(error instanceof Invalid)) throw error;
+      const missing = [{ name: path, messages: ["Missing data for required field."] }];
+      problems.push(...(value === undefined ? missing : error.problems));
+    }
+  }
+  if (problems.length > 0) throw new Invalid(problems);
+  return values;
+}

@@ -1,0 +1,93 @@
+import { Router } from "./api/route.ts";
+import { routes } from "./api/routes.ts";
+import { controlDoor } from "./http/control.ts";
+import { Endpoint } from "./http/endpoint.ts";
+import { Faults } from "./http/faults.ts";
+import { Journal } from "./http/journal.ts";
+import { type CloudOptions, DEFAULT_BEHAVIOUR, REALISTIC_ACTION_MS } from "./options.ts";
+import type { Network } from "./resources/networks.ts";
+import type { Server } from "./resources/server-view.ts";
+import { type NetworkSeed, type ServerSeed, seedNetwork, seedServer } from "./seed.ts";
+import { AddressPool } from "./state/addresses.ts";
+import { systemClock } from "./state/clock.ts";
+import type { HealthState } from "./state/health.ts";
+import { Project, type ProjectSnapshot } from "./state/project.ts";
+import { type CloudState, stateOf } from "./state-view.ts";
+
+export type { CloudOptions } from "./options.ts";
+export type { CloudState } from "./state-view.ts";
+
+/** The whole state of a cloud as plain data: survives JSON, and any instance can take it over. */
+export type CloudSnapshot = ProjectSnapshot;
+
+/** A Hetzner Cloud on loopback. */
+export interface Cloud {
+  /** The API including `/v1`: the value of `HCLOUD_ENDPOINT`. */
+  readonly url: string;
+  /** A valid token. */
+  readonly token: string;
+  /** Every request that came in. */
+  readonly journal: Journal;
+  /** Faults in force; the same over `/_control/faults`. */
+  readonly faults: Faults;
+  /** What there is now, in the API's own shape. */
+  readonly state: CloudState;
+  addNetwork(seed?: NetworkSeed): Network;
+  addServer(seed: ServerSeed): Server;
+  /** Makes a target (server id or IP) report this health everywhere; undefined takes it back. */
+  setHealth(target: number | string, health: HealthState | HealthState["status"] | undefined): void;
+  /** Ends a running (also a stuck) action now. */
+  finishAction(id: number, error?: { readonly code: string; readonly message: string }): void;
+  snapshot(): CloudSnapshot;
+  restore(snapshot: CloudSnapshot): void;
+  stop(): Promise<void>;
+}
+
+const FIRST_ID = 1_000_001;
+const ANY_TOKEN = "lotse-simulated-cloud-token-".padEnd(64, "0");
+
+/** Starts a cloud on 127.0.0.1; several may run in one process. */
+export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
+  const project = createProject(options);
+  const journal = new Journal();
+  const faults = new Faults();
+  const endpoint = new Endpoint({
+    project,
+    router: new Router(routes),
+    journal,
+    faults,
+    tokens: { token: options.token, readOnlyToken: options.readOnlyToken },
+    latencyMs: options.latencyMs ?? 0,
+    rateLimit: options.rateLimit ?? { perHour: 3600 },
+    sideDoors: [controlDoor({ project, journal, faults })],
+    onWrite: () => {},
+  });
+  const port = await endpoint.listen(options.port ?? 0);
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    token: options.token ?? ANY_TOKEN,
+    journal,
+    faults,
+    state: stateOf(project),
+    addNetwork: (seed = {}) => seedNetwork(project, seed),
+    addServer: (seed) => seedServer(project, seed),
+    setHealth: (target, health) =>
+      project.health.overrule(target, typeof health === "string" ? { status: health } : health),
+    finishAction: (id, error) => project.actions.finish(id, error ?? null),
+    snapshot: () => project.snapshot(),
+    restore: (snapshot) => project.restore(snapshot),
+    stop: () => endpoint.close(),
+  };
+}
+
+function createProject(options: CloudOptions): Project {
+  const { actionMs = 0, clock = systemClock, firstId = FIRST_ID } = options;
+  const given = Object.entries(options).filter(([key, value]) => key in DEFAULT_BEHAVIOUR && value !== undefined);
+  const behaviour = {
+    ...DEFAULT_BEHAVIOUR,
+    // Options carry behaviour switches under the same names.
+    ...(Object.fromEntries(given) as Partial<CloudOptions>),
+    actionMs: actionMs === "realistic" ? REALISTIC_ACTION_MS : actionMs,
+  };
+  return new Project({ clock, behaviour, firstId, addresses: new AddressPool() });
+}

@@ -1,0 +1,204 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { ApiError, refuse } from "../api/errors.ts";
+import type { Answer, Match, Route, Router } from "../api/route.ts";
+import type { RateLimitOptions } from "../options.ts";
+import { settle } from "../resources/effects.ts";
+import type { Project } from "../state/project.ts";
+import { type Access, accessOf, type Tokens } from "./access.ts";
+import { readJson } from "./body.ts";
+import { type FaultEffect, type Faults, fateOf, statusOf } from "./faults.ts";
+import type { Journal } from "./journal.ts";
+import { Races } from "./races.ts";
+import { RateLimit, type RateLimitState } from "./rate-limit.ts";
+import { DROP, type Dropped, send } from "./reply.ts";
+
+const PREFIX = "/v1";
+
+/** A side door beside the API, e.g. the control endpoint: owns every path under its prefix. */
+export interface SideDoor {
+  readonly prefix: string;
+  readonly handle: (request: IncomingMessage, url: URL) => Promise<Answer>;
+}
+
+export interface EndpointOptions {
+  readonly project: Project;
+  readonly router: Router;
+  readonly journal: Journal;
+  readonly faults: Faults;
+  readonly tokens: Tokens;
+  readonly latencyMs: number;
+  readonly rateLimit: RateLimitOptions | "off";
+  readonly sideDoors: readonly SideDoor[];
+  /** Called after every request that may have changed something. */
+  readonly onWrite: () => void;
+}
+
+/** A request on its way through the checks. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly method: string;
+  readonly url: URL;
+  /** The path after `/v1`, or undefined outside of it. */
+  readonly path: string | undefined;
+  readonly match: Match | undefined;
+  readonly caller: string;
+  readonly quota: RateLimitState | undefined;
+}
+
+/** The HTTP side of the cloud: transport rules in Hetzner's order, then the handler in a transaction. */
+export class Endpoint {
+  readonly #options: EndpointOptions;
+  readonly #server: Server;
+  readonly #races: Races;
+  readonly #rateLimit: RateLimit | undefined;
+  #correlation = 0;
+
+  constructor(options: EndpointOptions) {
+    this.#options = options;
+    this.#races = new Races(options.project);
+    this.#rateLimit = options.rateLimit === "off" ? undefined : new RateLimit(options.rateLimit, options.project.clock);
+    this.#server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+      // Every failure is answered inside; what is left is a bug, which must show as one.
+      this.#serve(request, response).catch((error: unknown) => response.destroy(error as Error));
+    });
+  }
+
+  async listen(port: number): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject).listen(port, "127.0.0.1", resolve);
+    });
+    const address = this.#server.address();
+    return typeof address === "object" && address ? address.port : port;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = parseUrl(request.url ?? "/");
+    const door = this.#options.sideDoors.find(({ prefix }) => url.pathname.startsWith(prefix));
+    if (door) return send(response, await guarded(() => door.handle(request, url)), {});
+    const startedAt = performance.now();
+    const exchange = this.#open(request, url);
+    const answer = await guarded(() => this.#answer(exchange));
+    this.#record(exchange, answer, performance.now() - startedAt);
+    this.#correlation += 1;
+    const correlationId = this.#correlation.toString(16).padStart(16, "0");
+    send(response, answer, { quota: exchange.quota, correlationId });
+  }
+
+  #open(request: IncomingMessage, url: URL): Exchange {
+    const isApi = url.pathname.startsWith(`${PREFIX}/`);
+    const path = isApi ? url.pathname.slice(PREFIX.length) : undefined;
+    return {
+      request,
+      method: request.method ?? "GET",
+      url,
+      path,
+      match: path === undefined ? undefined : this.#options.router.match(path),
+      caller: request.headers["user-agent"] ?? "",
+      quota: this.#rateLimit?.take(),
+    };
+  }
+
+  /** Unknown path before token, token before method: the order the real API shows. */
+  async #answer(exchange: Exchange): Promise<Answer | Dropped> {
+    const { match, method, quota, request } = exchange;
+    if (quota && !quota.isAllowed) throw refuse("rate_limit_exceeded", "limit of requests per hour reached");
+    if (!match || exchange.path === undefined) throw refuse("not_found", "api route not found");
+    const access = accessOf(request.headers.authorization, this.#options.tokens);
+    const route = match.methods.get(method);
+    if (!route) throw refuse("method_not_allowed", "method not allowed");
+    const effects = this.#options.faults.strike(method, exchange.path, exchange.caller);
+    if (method !== "GET") this.#checkMayWrite(access, effects);
+    const release = method === "GET" ? () => {} : this.#races.claim(exchange.path);
+    try {
+      return await this.#perform(exchange, route, effects);
+    } finally {
+      release();
+    }
+  }
+
+  #checkMayWrite(access: Access, effects: readonly FaultEffect[]): void {
+    if (access === "write" && !effects.some((effect) => effect.kind === "read-only")) return;
+    const code = this.#options.project.behaviour.readOnlyCode;
+    throw new ApiError(code === "forbidden" ? 403 : 401, code, "the token is only allowed to perform GET requests");
+  }
+
+  async #perform(exchange: Exchange, route: Route, effects: readonly FaultEffect[]): Promise<Answer | Dropped> {
+    const body = exchange.method === "GET" ? undefined : await readJson(exchange.request);
+    const extraMs = effects.reduce((sum, effect) => sum + (effect.kind === "latency" ? effect.ms : 0), 0);
+    const delayMs = this.#options.latencyMs + extraMs;
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    const early = injected(effects, false);
+    if (early) return early;
+    const answer = this.#run(exchange, route, { body, effects });
+    return injected(effects, true) ?? answer;
+  }
+
+  #run(
+    { method, match, url }: Exchange,
+    route: Route,
+    { body, effects }: { readonly body: unknown; readonly effects: readonly FaultEffect[] },
+  ): Answer {
+    const { project } = this.#options;
+    settle(project);
+    const call = { project, url, query: url.searchParams, ids: match?.ids ?? [], body };
+    if (method === "GET") return route.handle(call);
+    const fate = fateOf(effects);
+    const answer = project.transaction(() => {
+      const result = project.actions.withFate(fate, () => route.handle(call));
+      // A failed action leaves no trace in the state, but a failed create leaves its resource.
+      if (fate.error && route.path.includes("{}")) project.revertKeepingActions();
+      return result;
+    });
+    this.#options.onWrite();
+    return answer;
+  }
+
+  #record({ method, url, path, match, caller, request }: Exchange, answer: Answer | Dropped, durationMs: number): void {
+    const run = request.headers["x-lotse-run"];
+    const code = answer === DROP ? undefined : answer.code;
+    this.#options.journal.record({
+      at: this.#options.project.clock.now(),
+      method,
+      path: `${path ?? url.pathname}${url.search}`,
+      route: match?.path ?? path ?? url.pathname,
+      status: answer === DROP ? 0 : answer.status,
+      ...(code === undefined ? {} : { code }),
+      caller,
+      ...(typeof run === "string" ? { run } : {}),
+      durationMs,
+    });
+  }
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.parse(text, "http://127.0.0.1");
+  return url ?? new URL("http://127.0.0.1/");
+}
+
+/** Turns refusals into their envelope, and bugs into Hetzner's 500 instead of a crash. */
+async function guarded(work: () => Promise<Answer | Dropped>): Promise<Answer | Dropped> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ApiError) return { status: error.status, body: error, code: error.code };
+    process.emitWarning(error instanceof Error ? error : String(error));
+    return { status: 500, body: refuse("server_error", "internal server error"), code: "server_error" };
+  }
+}
+
+/** The answer a fault gives instead of the real one, before or after the change. */
+function injected(effects: readonly FaultEffect[], after: boolean): Answer | Dropped | undefined {
+  for (const effect of effects) {
+    if (effect.kind === "drop" && (effect.after ?? false) === after) return DROP;
+    if (effect.kind === "error" && (effect.after ?? false) === after) {
+      const { code, message = `injected: ${effect.code}` } = effect;
+      return { status: statusOf(effect), body: new ApiError(statusOf(effect), code, message), code };
+    }
+  }
+  return undefined;
+}

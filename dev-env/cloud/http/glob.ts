@@ -1,0 +1,14 @@
+/** `*` stands for one path segment or a part of it, `**` for anything; a query string is not looked at. */
+export function globMatcher(glob: string): (path: string) => boolean {
+  if (glob === "**") return () => true;
+  const source = glob
+    .split("**")
+    .map((part) => part.split("*").map(escapeText).join("[^/]*"))
+    .join(".*");
+  const pattern = new RegExp(`^${source}$`);
+  return (path) => pattern.test(path.replace(/\?.*$/, ""));
+}
+
+function escapeText(text: string): string {
+  return text.replace(/[.+?^${}()|[\]\\]/g, "\\$&");
+}

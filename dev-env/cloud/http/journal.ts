@@ -1,0 +1,89 @@
+import { globMatcher } from "./glob.ts";
+
+/** One request as it was answered. `route` has `{}` for numbers; status 0 means the connection was dropped. */
+export interface JournalEntry {
+  readonly at: number;
+  readonly method: string;
+  readonly path: string;
+  readonly route: string;
+  readonly status: number;
+  /** The error code of a refused request. */
+  readonly code?: string;
+  /** The User-Agent. */
+  readonly caller: string;
+  /** The `X-Lotse-Run` header, if sent. */
+  readonly run?: string;
+  readonly durationMs: number;
+}
+
+/** Which entries to look at; absent fields match everything. `path` may hold `*` (one segment) and `**`. */
+export interface JournalFilter {
+  readonly method?: string;
+  readonly path?: string;
+  readonly status?: number;
+  readonly code?: string;
+  readonly caller?: string;
+  readonly run?: string;
+}
+
+const CAPACITY = 200_000;
+
+/** Every request in order; the oldest half is dropped when it gets too long. */
+export class Journal {
+  #entries: JournalEntry[] = [];
+  #listeners: ((entry: JournalEntry) => void)[] = [];
+
+  get entries(): readonly JournalEntry[] {
+    return this.#entries;
+  }
+
+  record(entry: JournalEntry): void {
+    if (this.#entries.length >= CAPACITY) this.#entries = this.#entries.slice(CAPACITY / 2);
+    this.#entries.push(entry);
+    for (const listener of this.#listeners) listener(entry);
+  }
+
+  /** Calls back on every further request, until the returned function is called. */
+  watch(listener: (entry: JournalEntry) => void): () => void {
+    this.#listeners = [...this.#listeners, listener];
+    return () => {
+      this.#listeners = this.#listeners.filter((candidate) => candidate !== listener);
+    };
+  }
+
+  select(filter: JournalFilter = {}): readonly JournalEntry[] {
+    const pathMatches = globMatcher(filter.path ?? "**");
+    return this.#entries.filter(
+      (entry) =>
+        (filter.method === undefined || entry.method === filter.method) &&
+        (filter.status === undefined || entry.status === filter.status) &&
+        (filter.code === undefined || entry.code === filter.code) &&
+        (filter.caller === undefined || entry.caller.includes(filter.caller)) &&
+        (filter.run === undefined || entry.run === filter.run) &&
+        pathMatches(entry.path),
+    );
+  }
+
+  count(filter: JournalFilter = {}): number {
+    return this.select(filter).length;
+  }
+
+  /** Requests that could change something. */
+  get writes(): readonly JournalEntry[] {
+    return this.#entries.filter((entry) => entry.method !== "GET");
+  }
+
+  /** How often each `METHOD route` was called, most frequent first. */
+  tally(filter: JournalFilter = {}): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { method, route } of this.select(filter)) {
+      const key = `${method} ${route}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    return new Map([...counts].sort(([, a], [, b]) => b - a));
+  }
+
+  clear(): void {
+    this.#entries = [];
+  }
+}

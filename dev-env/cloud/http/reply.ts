@@ -1,0 +1,38 @@
+import type { ServerResponse } from "node:http";
+import type { Answer } from "../api/route.ts";
+import type { RateLimitState } from "./rate-limit.ts";
+
+/** Stands for an answer that is never sent: the connection breaks instead. */
+export const DROP = Symbol("dropped connection");
+export type Dropped = typeof DROP;
+
+/** What an API answer carries besides its body. */
+export interface ReplyExtras {
+  readonly quota?: RateLimitState | undefined;
+  readonly correlationId?: string;
+}
+
+/** Writes the answer with the headers Hetzner sends. */
+export function send(response: ServerResponse, answer: Answer | Dropped, extras: ReplyExtras): void {
+  if (answer === DROP) {
+    response.socket?.destroy();
+    return;
+  }
+  const { status, body, links, text } = answer;
+  const payload = text ?? (body === undefined ? "" : JSON.stringify(body));
+  const type = text === undefined ? "application/json" : "text/plain; charset=utf-8";
+  response.writeHead(status, {
+    ...(payload === "" ? {} : { "Content-Type": type }),
+    "Content-Length": Buffer.byteLength(payload),
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": "Link,X-Correlation-ID",
+    ...(links ? { Link: links } : {}),
+    ...(extras.correlationId ? { "X-Correlation-Id": extras.correlationId } : {}),
+    ...(extras.quota ? quotaHeaders(extras.quota) : {}),
+  });
+  response.end(payload);
+}
+
+function quotaHeaders({ limit, remaining, reset }: RateLimitState) {
+  return { "RateLimit-Limit": limit, "RateLimit-Remaining": remaining, "RateLimit-Reset": reset };
+}

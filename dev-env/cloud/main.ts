@@ -1,0 +1,90 @@
+import { Command, InvalidArgumentError } from "commander";
+import { type Cloud, type CloudOptions, startCloud } from "./cloud.ts";
+
+const NETWORK_MEMBERS = 100;
+
+function parseDuration(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s)?$/.exec(text);
+  if (!match) throw new InvalidArgumentError("not a duration; write 60ms or 1.5s");
+  return Number(match[1]) * (match[2] === "s" ? 1000 : 1);
+}
+
+function parseCount(text: string): number {
+  if (!/^\d{1,5}$/.test(text)) throw new InvalidArgumentError("not a number");
+  return Number(text);
+}
+
+interface Flags {
+  readonly port: number;
+  readonly servers: number;
+  readonly latency: number;
+  readonly actions: number | "realistic";
+  readonly token?: string;
+  readonly rateLimit: boolean;
+  readonly dataPlane: boolean;
+}
+
+const program = new Command("cloud")
+  .description("A Hetzner Cloud on loopback, for tests and for trying things out without an account")
+  .option("--port <n>", "port on 127.0.0.1", parseCount, 8443)
+  .option("--servers <n>", "start with this many servers in one network", parseCount, 0)
+  .option("--latency <duration>", "added to every answer, e.g. 60ms", parseDuration, 0)
+  .option("--actions <duration>", "how long actions run, e.g. 800ms, or `realistic`", parseActions, 0)
+  .option("--token <token>", "the only valid token (default: any with 64 characters)")
+  .option("--no-rate-limit", "do not limit requests to 3600 per hour")
+  .option("--data-plane", "let balancers really listen, on addresses of 127.0.0.0/8", false);
+
+function parseActions(text: string): number | "realistic" {
+  return text === "realistic" ? text : parseDuration(text);
+}
+
+function optionsOf(flags: Flags): CloudOptions {
+  return {
+    port: flags.port,
+    latencyMs: flags.latency,
+    actionMs: flags.actions,
+    dataPlane: flags.dataPlane,
+    ...(flags.token === undefined ? {} : { token: flags.token }),
+    ...(flags.rateLimit ? {} : { rateLimit: "off" }),
+  };
+}
+
+/** The first hundred servers fill a network, as many as one takes; the rest have public addresses only. */
+function seed(cloud: Cloud, servers: number): void {
+  if (servers === 0) return;
+  const network = cloud.addNetwork({ name: "network" });
+  for (let index = 1; index <= servers; index += 1) {
+    const attachment = index <= NETWORK_MEMBERS ? { network: network.id } : {};
+    cloud.addServer({ name: `server-${index}`, ...attachment });
+  }
+}
+
+function instructions({ url, token }: Cloud, servers: number): string {
+  const stock = servers === 0 ? "" : `\nThere are ${servers} servers: server-1 … server-${servers}.\n`;
+  return `Hetzner Cloud simulator at ${url}
+${stock}
+  export HCLOUD_ENDPOINT=${url}
+  export HCLOUD_TOKEN=${token}
+
+hcloud      hcloud server list
+HCCM        the two variables above in its environment
+Terraform   the two variables above, or provider "hcloud" { endpoint = "${url}"  poll_interval = "100ms" }
+Pulumi      the two variables above, or pulumi config set hcloud:endpoint ${url}
+control     curl ${new URL("/_control/journal", url).href}
+
+Ctrl-C ends it.
+`;
+}
+
+const flags = program.parse().opts<Flags>();
+const cloud = await startCloud(optionsOf(flags));
+seed(cloud, flags.servers);
+process.stdout.write(instructions(cloud, flags.servers));
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    cloud.stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  });
+}

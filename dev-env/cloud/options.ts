@@ -1,0 +1,132 @@
+import type { ActionDurations } from "./state/actions.ts";
+import type { Clock } from "./state/clock.ts";
+
+/** Requests per hour and project; the bucket refills continuously. */
+export interface RateLimitOptions {
+  readonly perHour: number;
+}
+
+/**
+ * Answers nobody outside Hetzner has verified (marked U in the reference), and other choices of behaviour.
+ * Every one is a switch; the defaults are listed in the README.
+ */
+export interface Behaviour {
+  /** How long actions run, in milliseconds: one for all or by command. */
+  readonly actionMs: ActionDurations;
+  /** A second write to the same balancer, network, … while one is in flight is a `conflict`. */
+  readonly strictRaces: boolean;
+  /** A write to a balancer or network whose action still runs is a `conflict` as well. */
+  readonly conflictWhileActionRuns: boolean;
+  /** Deleted balancers and servers stay listed (and keep their name) until the delete action ends. */
+  readonly lingeringDeletes: boolean;
+  /** Private targets are refused for this long after a balancer was attached to a network. */
+  readonly attachLagMs: number;
+  /** `per_page` above 50. */
+  readonly perPageAboveMax: "clamp" | "reject";
+  /** `GET /datacenters`. */
+  readonly datacenters: "gone" | "served";
+  /** Error code for a write with a read-only token. */
+  readonly readOnlyCode: "forbidden" | "token_readonly";
+  /** Answer when a target names a server that does not exist. */
+  readonly unknownTargetServer: "not_found" | "invalid_input";
+  /** Answer when a server is created with an unknown type, image, location, key, network or firewall. */
+  readonly unknownReference: "not_found" | "invalid_input";
+  /** Error code for removing a target that is not there; the text always says `target not found`. */
+  readonly missingTargetCode: "load_balancer_target_not_found" | "not_found";
+  /** Health-check protocol an http or https listener gets when none is given. */
+  readonly httpListenerCheck: "http" | "tcp";
+  /** Refuse a health check whose timeout exceeds its interval. */
+  readonly timeoutWithinInterval: boolean;
+  /** What targets report when no data plane looks at them. */
+  readonly assumedHealth: "healthy" | "unhealthy" | "unknown";
+  /** Refuse IP targets that are not a known root server's (`ownedIps`). */
+  readonly ownedIps: "any" | readonly string[];
+  /** Balancers a project may have. */
+  readonly maxLoadBalancers: number;
+  /** Servers a project may have. */
+  readonly maxServers: number;
+  /** Servers and balancers that may be attached to one network. */
+  readonly maxNetworkMembers: number;
+  /** Issuance of managed certificates for names under this domain fails. */
+  readonly failingDomain: string;
+}
+
+export const DEFAULT_BEHAVIOUR: Behaviour = {
+  actionMs: 0,
+  strictRaces: true,
+  conflictWhileActionRuns: false,
+  lingeringDeletes: false,
+  attachLagMs: 0,
+  perPageAboveMax: "clamp",
+  datacenters: "gone",
+  readOnlyCode: "forbidden",
+  unknownTargetServer: "not_found",
+  unknownReference: "not_found",
+  missingTargetCode: "load_balancer_target_not_found",
+  httpListenerCheck: "http",
+  timeoutWithinInterval: false,
+  assumedHealth: "healthy",
+  ownedIps: "any",
+  maxLoadBalancers: 1000,
+  maxServers: 20_000,
+  maxNetworkMembers: 100,
+  failingDomain: "fail.example",
+};
+
+/** Durations seen on the real API, rounded; for demonstrations that should feel right. */
+export const REALISTIC_ACTION_MS: Readonly<Record<string, number>> = {
+  create_server: 9000,
+  start_server: 3000,
+  stop_server: 2000,
+  shutdown_server: 1000,
+  reboot_server: 2000,
+  reset_server: 2000,
+  delete_server: 2000,
+  change_server_type: 20_000,
+  rebuild_server: 15_000,
+  attach_to_network: 1500,
+  detach_from_network: 1500,
+  create_load_balancer: 2000,
+  delete_load_balancer: 1500,
+  add_service: 800,
+  update_service: 800,
+  delete_service: 800,
+  add_target: 800,
+  remove_target: 800,
+  change_algorithm: 800,
+  change_load_balancer_type: 3000,
+  enable_public_interface: 1000,
+  disable_public_interface: 1000,
+  add_subnet: 800,
+  delete_subnet: 800,
+  add_route: 800,
+  delete_route: 800,
+  create_certificate: 45_000,
+  issue_certificate: 45_000,
+  apply_firewall: 1000,
+  remove_firewall: 1000,
+  assign_primary_ip: 1000,
+  unassign_primary_ip: 1000,
+};
+
+/** How to start a cloud; everything has a default that suits tests. */
+export interface CloudOptions extends Partial<Omit<Behaviour, "actionMs">> {
+  /** 0 or absent takes a free port; the server always binds to 127.0.0.1. */
+  readonly port?: number;
+  /** The one valid token; absent means any 64-character token is valid. */
+  readonly token?: string;
+  /** A second token that may only read. */
+  readonly readOnlyToken?: string;
+  /** Added to every API answer. */
+  readonly latencyMs?: number;
+  /** How long actions run: milliseconds, by command, or Hetzner-like. Default 0, done at once. */
+  readonly actionMs?: ActionDurations | "realistic";
+  /** Balancers really listen, on addresses of 127.0.0.0/8. */
+  readonly dataPlane?: boolean;
+  /** Default 3600 per hour, as on the real API. */
+  readonly rateLimit?: RateLimitOptions | "off";
+  /** Ids count up from here. */
+  readonly firstId?: number;
+  /** Time of actions, timestamps and the rate limit; a `ManualClock` makes them deterministic. */
+  readonly clock?: Clock;
+}

@@ -1,0 +1,93 @@
+import { refuse } from "../api/errors.ts";
+import { name } from "../api/fields.ts";
+import { labels } from "../api/labels.ts";
+import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
+import {
+  actionReadRoutes,
+  actionRoute,
+  claimName,
+  deleteRoute,
+  given,
+  type Kind,
+  noBody,
+  readRoutes,
+  updateRoute,
+} from "../api/resource.ts";
+import type { Answer, Call, Route } from "../api/route.ts";
+import { object, optional, parseBody } from "../api/schema.ts";
+import type { ActionStart } from "../state/actions.ts";
+import type { Project } from "../state/project.ts";
+import type { CertificateRecord } from "../state/records.ts";
+import {
+  checkUnused,
+  createCertificateBody,
+  issuanceError,
+  managedDetails,
+  uploadedDetails,
+} from "./certificate-rules.ts";
+
+/** A certificate as the API shows it: never with its private key. */
+export type Certificate = ReturnType<typeof viewCertificate>;
+
+export function viewCertificate(project: Project, { private_key, ...row }: CertificateRecord) {
+  const users = [...project.loadBalancers.idsWith(`certificate/${row.id}`)].sort((a, b) => a - b);
+  return { ...row, used_by: users.map((id) => ({ id, type: "load_balancer" })) };
+}
+
+const rules: ListRules<CertificateRecord> = commonRules();
+
+export const certificateKind: Kind<CertificateRecord, Certificate> = {
+  singular: "certificate",
+  plural: "certificates",
+  title: "certificate",
+  rows: (project) => project.certificates,
+  view: viewCertificate,
+  rules: { ...rules, filters: { ...rules.filters, type: textFilter((row) => row.type) } },
+};
+
+/** The action that ends with an issued certificate, or with the reason why not. */
+function issuance(project: Project, row: CertificateRecord, command: string): ActionStart {
+  const error = issuanceError(project, row);
+  return {
+    command,
+    resources: [{ type: "certificate", id: row.id }],
+    effect: { kind: "issue-certificate", certificate: row.id },
+    ...(error ? { error } : {}),
+  };
+}
+
+function create({ project, ...call }: Call): Answer {
+  const body = parseBody(createCertificateBody, call.body);
+  claimName(project.certificates, body.name);
+  const isManaged = body.type === "managed";
+  const details = isManaged ? managedDetails(project, body) : uploadedDetails(body);
+  const row = project.certificates.put({ ...project.newResource(body.name, body.labels), ...details });
+  const action = isManaged ? project.actions.start(issuance(project, row, "create_certificate")) : undefined;
+  return {
+    status: 201,
+    body: { certificate: viewCertificate(project, row), action: action ? project.actions.view(action) : null },
+  };
+}
+
+const updateBody = object({ name: optional(name), labels: optional(labels) });
+
+export const certificateRoutes: readonly Route[] = [
+  ...readRoutes(certificateKind),
+  ...actionReadRoutes(certificateKind),
+  { method: "POST", path: "/certificates", handle: create },
+  updateRoute(certificateKind, updateBody, (project, row, body) => {
+    if (body.name !== undefined) claimName(project.certificates, body.name, { self: row.id });
+    return project.certificates.put({ ...row, ...given(body) });
+  }),
+  deleteRoute(certificateKind, (project, row) => {
+    checkUnused(project, row);
+    project.certificates.delete(row.id);
+  }),
+  actionRoute(certificateKind, "retry", noBody, (project, row) => {
+    if (row.status?.issuance !== "failed") {
+      throw refuse("unsupported_error", "only failed issuances of managed certificates can be retried");
+    }
+    const pending = { issuance: "pending", renewal: "unavailable", error: null } as const;
+    return issuance(project, project.certificates.put({ ...row, status: pending }), "issue_certificate");
+  }),
+];

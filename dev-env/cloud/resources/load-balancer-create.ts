@@ -1,0 +1,129 @@
+import { ApiError, invalidField, limitExceeded, notFound, refuse } from "../api/errors.ts";
+import { cidrRange, id, idOrName, ipv4, name, pick } from "../api/fields.ts";
+import { labels } from "../api/labels.ts";
+import { claimName } from "../api/resource.ts";
+import { array, boolean, type Checked, object, oneOf, optional } from "../api/schema.ts";
+import { defaultDnsPtr } from "../state/addresses.ts";
+import type { Project } from "../state/project.ts";
+import type { LoadBalancerAddress, LoadBalancerRecord } from "../state/records.ts";
+import { type Location, locationNamed } from "./catalogue.ts";
+import { addListener, listenerBody } from "./listener-rules.ts";
+import { assignIp } from "./network-members.ts";
+import { addTarget, notInNetwork, targetBody } from "./target-rules.ts";
+
+export const algorithmBody = object({ type: oneOf("round_robin", "least_connections") });
+
+export const createBalancerBody = object({
+  name,
+  load_balancer_type: idOrName,
+  algorithm: optional(algorithmBody),
+  location: optional(idOrName),
+  network_zone: optional(idOrName),
+  labels: optional(labels),
+  services: optional(array(listenerBody)),
+  targets: optional(array(targetBody)),
+  public_interface: optional(boolean),
+  network: optional(id),
+  public_net: optional(object({ ipv4: optional(id), ipv6: optional(id) })),
+});
+
+export const attachBalancerBody = object({ network: id, ip: optional(ipv4), ip_range: optional(cidrRange) });
+
+type CreateBalancer = Checked<typeof createBalancerBody>;
+
+/** Creates a balancer with all its parts, or nothing. */
+export function createBalancer(project: Project, body: CreateBalancer): LoadBalancerRecord {
+  claimName(project.loadBalancers, body.name);
+  if (project.loadBalancers.size >= project.behaviour.maxLoadBalancers) throw limitExceeded("load_balancers");
+  const type = pick(project.catalogue.loadBalancerTypes, body.load_balancer_type);
+  if (!type) throw notFound("load balancer type", body.load_balancer_type);
+  const location = locationOf(project, body);
+  const base = project.newResource(body.name, body.labels);
+  const bare: LoadBalancerRecord = {
+    ...base,
+    public_net: publicNet(project, body, { id: base.id, location }),
+    private_net: [],
+    location: location.name,
+    load_balancer_type: type.name,
+    protection: { delete: false },
+    services: [],
+    targets: [],
+    algorithm: body.algorithm ?? { type: "round_robin" },
+    attachedAt: 0,
+  };
+  const noPlace = { ip: undefined, ip_range: undefined };
+  const attached =
+    body.network === undefined ? bare : attachBalancer(project, bare, { network: body.network, ...noPlace });
+  if (!attached.public_net.enabled && attached.private_net.length === 0) throw notInNetwork();
+  const listening = (body.services ?? []).reduce((lb, service) => addListener(project, lb, service), attached);
+  return project.loadBalancers.put(
+    (body.targets ?? []).reduce((lb, target) => addTarget(project, lb, target), listening),
+  );
+}
+
+function locationOf(project: Project, { location, network_zone }: CreateBalancer): Location {
+  if ((location === undefined) === (network_zone === undefined)) {
+    throw invalidField("location", "Exactly one of location and network_zone must be given.");
+  }
+  const { locations } = project.catalogue;
+  const found =
+    location === undefined ? locations.find((place) => place.network_zone === network_zone) : pick(locations, location);
+  if (found) return found;
+  throw location === undefined ? invalidField("network_zone", "Unknown network zone.") : notFound("location", location);
+}
+
+interface Home {
+  readonly id: number;
+  readonly location: Location;
+}
+
+function publicNet(project: Project, body: CreateBalancer, home: Home): LoadBalancerRecord["public_net"] {
+  const enabled = body.public_interface ?? true;
+  const own = project.addresses.nextBalancer();
+  const address = (version: "ipv4" | "ipv6"): LoadBalancerAddress => {
+    const wanted = body.public_net?.[version];
+    if (wanted !== undefined && !enabled) throw invalidField("public_net", "Needs the public interface.");
+    if (wanted !== undefined) return reserveIp(project, wanted, { version, home });
+    const ip = own[version];
+    return { id: null, ip, blocked: false, dns_ptr: version === "ipv4" ? defaultDnsPtr(ip) : null };
+  };
+  return { enabled, ipv4: address("ipv4"), ipv6: address("ipv6") };
+}
+
+/** Takes a free primary IP of the same location for the balancer. */
+function reserveIp(
+  project: Project,
+  wanted: number,
+  { version, home }: { readonly version: "ipv4" | "ipv6"; readonly home: Home },
+): LoadBalancerAddress {
+  const row = project.primaryIps.get(wanted);
+  if (!row) throw notFound("primary ip", wanted);
+  if (row.type !== version) {
+    throw new ApiError(412, "primary_ip_version_mismatch", `primary ip ${wanted} is not of type ${version}`);
+  }
+  if (row.assignee) throw refuse("primary_ip_assigned", `primary ip ${wanted} is already assigned`);
+  if (row.blocked) throw refuse("primary_ip_blocked", `primary ip ${wanted} is blocked`);
+  if (row.location !== home.location.name) {
+    throw refuse("primary_ip_location_mismatch", `primary ip ${wanted} is not in location ${home.location.name}`);
+  }
+  project.primaryIps.put({ ...row, assignee: { type: "load_balancer", id: home.id } });
+  const ip = version === "ipv4" ? row.ip : row.ip.replace("::/64", "::1");
+  return { id: row.id, ip, blocked: row.blocked, dns_ptr: row.dns_ptr[0]?.dns_ptr ?? null };
+}
+
+/** A balancer is in at most one network, in a subnet of its zone. */
+export function attachBalancer(
+  project: Project,
+  lb: LoadBalancerRecord,
+  body: Checked<typeof attachBalancerBody>,
+): LoadBalancerRecord {
+  const network = project.networks.get(body.network);
+  if (!network) throw notFound("network", body.network);
+  if (lb.private_net.length > 0) {
+    throw refuse("load_balancer_already_attached", "load balancer is already attached to a network");
+  }
+  const zone = locationNamed(lb.location).network_zone;
+  const ip = assignIp(project, network, { zone, ip: body.ip, ipRange: body.ip_range });
+  const attachedAt = project.clock.now() + project.behaviour.attachLagMs;
+  return { ...lb, private_net: [{ network: network.id, ip }], attachedAt };
+}

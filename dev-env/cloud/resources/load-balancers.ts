@@ -1,0 +1,159 @@
+import { isProtected, notFound, refuse } from "../api/errors.ts";
+import { id, idOrName, name, pick, port } from "../api/fields.ts";
+import { labels } from "../api/labels.ts";
+import { commonRules } from "../api/listing.ts";
+import {
+  actionReadRoutes,
+  actionRoute,
+  claimName,
+  given,
+  type Kind,
+  noBody,
+  readRoutes,
+  rowOf,
+  updateRoute,
+} from "../api/resource.ts";
+import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
+import { boolean, type Check, nullable, object, optional, parseBody, string } from "../api/schema.ts";
+import type { ResourceRef } from "../state/actions.ts";
+import { defaultDnsPtr } from "../state/addresses.ts";
+import type { Project } from "../state/project.ts";
+import type { LoadBalancerRecord } from "../state/records.ts";
+import {
+  addListener,
+  certificatesOf,
+  deleteListener,
+  listenerBody,
+  updateListener,
+  updateListenerBody,
+} from "./listener-rules.ts";
+import {
+  algorithmBody,
+  attachBalancer,
+  attachBalancerBody,
+  createBalancer,
+  createBalancerBody,
+} from "./load-balancer-create.ts";
+import { removeBalancer } from "./load-balancer-removal.ts";
+import { type LoadBalancer, viewLoadBalancer } from "./load-balancer-view.ts";
+import { detachBalancer } from "./network-members.ts";
+import { notAttached } from "./server-network.ts";
+import { addTarget, notInNetwork, removeTarget, removeTargetBody, targetBody } from "./target-rules.ts";
+
+export const loadBalancerKind: Kind<LoadBalancerRecord, LoadBalancer> = {
+  singular: "load_balancer",
+  plural: "load_balancers",
+  title: "load balancer",
+  rows: (project) => project.loadBalancers,
+  view: viewLoadBalancer,
+  rules: commonRules(),
+};
+
+const balancerRef = (lb: { readonly id: number }): ResourceRef => ({ type: "load_balancer", id: lb.id });
+
+type Rule<B> = (project: Project, lb: LoadBalancerRecord, body: B) => LoadBalancerRecord;
+
+/** An action that replaces the balancer by what a rule makes of it. Path and command differ for change_type only. */
+function change<B>(path: string, check: Check<B>, rule: Rule<B>, command = path): Route {
+  return actionRoute(loadBalancerKind, path, check, (project, lb, body) => {
+    project.loadBalancers.put(rule(project, lb, body));
+    return { command, resources: [balancerRef(lb)] };
+  });
+}
+
+/** The same for attaching and detaching, whose actions also belong to the network. */
+function networkChange<B extends { readonly network: number }>(path: string, check: Check<B>, rule: Rule<B>): Route {
+  return actionRoute(loadBalancerKind, path, check, (project, lb, body) => {
+    project.loadBalancers.put(rule(project, lb, body));
+    return { command: path, resources: [balancerRef(lb), { type: "network", id: body.network }] };
+  });
+}
+
+function detach(_project: Project, lb: LoadBalancerRecord, body: { readonly network: number }): LoadBalancerRecord {
+  if (lb.private_net[0]?.network !== body.network) throw notAttached(body.network);
+  return detachBalancer(lb);
+}
+
+function changeType(project: Project, lb: LoadBalancerRecord, body: { load_balancer_type: string }) {
+  const type = pick(project.catalogue.loadBalancerTypes, body.load_balancer_type);
+  if (!type) throw notFound("load balancer type", body.load_balancer_type);
+  const fits =
+    lb.services.length <= type.max_services &&
+    lb.targets.length <= type.max_targets &&
+    certificatesOf(lb).size <= type.max_assigned_certificates;
+  if (!fits) throw refuse("invalid_load_balancer_type", `the load balancer does not fit type ${type.name}`);
+  return { ...lb, load_balancer_type: type.name };
+}
+
+function changeDnsPtr(_project: Project, lb: LoadBalancerRecord, body: { ip: string; dns_ptr: string | null }) {
+  const version = (["ipv4", "ipv6"] as const).find((candidate) => lb.public_net[candidate].ip === body.ip);
+  if (!version) throw refuse("not_found", `IP '${body.ip}' not found`);
+  const dns_ptr = body.dns_ptr ?? (version === "ipv4" ? defaultDnsPtr(body.ip) : null);
+  return { ...lb, public_net: { ...lb.public_net, [version]: { ...lb.public_net[version], dns_ptr } } };
+}
+
+function setPublicInterface(enabled: boolean): Rule<unknown> {
+  return (_project, lb) => {
+    if (!enabled) checkPrivateOnly(lb);
+    return { ...lb, public_net: { ...lb.public_net, enabled } };
+  };
+}
+
+function checkPrivateOnly(lb: LoadBalancerRecord): void {
+  if (lb.private_net.length === 0) throw notInNetwork();
+  if (lb.targets.some((target) => target.type !== "ip" && !target.use_private_ip)) {
+    throw refuse("targets_without_use_private_ip", "the load balancer has targets that use their public IP");
+  }
+}
+
+function create({ project, ...call }: Call): Answer {
+  const balancer = createBalancer(project, parseBody(createBalancerBody, call.body));
+  const action = project.actions.start({ command: "create_load_balancer", resources: [balancerRef(balancer)] });
+  const body = { load_balancer: viewLoadBalancer(project, balancer), action: project.actions.view(action) };
+  return { status: 201, body };
+}
+
+/** 201 with an action since October 2026; older clients ignore the body. */
+function remove(call: Call): Answer {
+  const { project } = call;
+  const balancer = rowOf(loadBalancerKind, project, idAt(call, 0));
+  if (balancer.protection.delete) throw isProtected("load balancer");
+  const lingers = project.behaviour.lingeringDeletes;
+  if (!lingers) removeBalancer(project, balancer);
+  const action = project.actions.start({
+    command: "delete_load_balancer",
+    resources: [balancerRef(balancer)],
+    ...(lingers ? { effect: { kind: "remove-load-balancer", loadBalancer: balancer.id } } : {}),
+  });
+  return { status: 201, body: { action: project.actions.view(action) } };
+}
+
+const updateBody = object({ name: optional(name), labels: optional(labels) });
+const dnsPtrBody = object({ ip: string(), dns_ptr: nullable(string({ max: 253 })) });
+
+export const loadBalancerRoutes: readonly Route[] = [
+  ...readRoutes(loadBalancerKind),
+  ...actionReadRoutes(loadBalancerKind),
+  { method: "POST", path: "/load_balancers", handle: create },
+  updateRoute(loadBalancerKind, updateBody, (project, lb, body) => {
+    if (body.name !== undefined) claimName(project.loadBalancers, body.name, { self: lb.id });
+    return project.loadBalancers.put({ ...lb, ...given(body) });
+  }),
+  { method: "DELETE", path: "/load_balancers/{}", handle: remove },
+  change("add_service", listenerBody, addListener),
+  change("update_service", updateListenerBody, updateListener),
+  change("delete_service", object({ listen_port: port }), (_project, lb, body) => deleteListener(lb, body.listen_port)),
+  change("add_target", targetBody, addTarget),
+  change("remove_target", removeTargetBody, removeTarget),
+  networkChange("attach_to_network", attachBalancerBody, attachBalancer),
+  networkChange("detach_from_network", object({ network: id }), detach),
+  change("change_algorithm", algorithmBody, (_project, lb, algorithm) => ({ ...lb, algorithm })),
+  change("change_type", object({ load_balancer_type: idOrName }), changeType, "change_load_balancer_type"),
+  change("change_dns_ptr", dnsPtrBody, changeDnsPtr),
+  change("enable_public_interface", noBody, setPublicInterface(true)),
+  change("disable_public_interface", noBody, setPublicInterface(false)),
+  change("change_protection", object({ delete: optional(boolean) }), (_project, lb, body) => ({
+    ...lb,
+    protection: { delete: body.delete ?? lb.protection.delete },
+  })),
+];

@@ -1,0 +1,93 @@
+import { limitExceeded, refuse } from "../api/errors.ts";
+import { type Cidr, cidr, contains, parseIp, renderIp } from "../state/cidr.ts";
+import type { Project } from "../state/project.ts";
+import type { LoadBalancerRecord, NetworkRecord, ServerRecord } from "../state/records.ts";
+import { isReserved } from "./network-rules.ts";
+
+/** Where a new member wants to be: its zone, and optionally an address or the range of a subnet. */
+export interface Placement {
+  readonly zone: string;
+  readonly ip: string | undefined;
+  readonly ipRange: Cidr | undefined;
+}
+
+export function serversIn(project: Project, network: number): readonly ServerRecord[] {
+  return project.servers.rowsWith(`network/${network}`);
+}
+
+export function balancersIn(project: Project, network: number): readonly LoadBalancerRecord[] {
+  return project.loadBalancers.rowsWith(`network/${network}`);
+}
+
+/** Addresses members of the network hold, aliases included. */
+export function memberIps(project: Project, network: number): readonly string[] {
+  const ofServers = serversIn(project, network)
+    .flatMap((server) => server.private_net)
+    .filter((attachment) => attachment.network === network)
+    .flatMap(({ ip, alias_ips }) => [ip, ...alias_ips]);
+  return [...ofServers, ...balancersIn(project, network).flatMap((lb) => lb.private_net.map(({ ip }) => ip))];
+}
+
+/** The address a new member gets: the one asked for if it is free, else the first free one of the last fitting subnet. */
+export function assignIp(project: Project, network: NetworkRecord, placement: Placement): string {
+  const members = [project.servers, project.loadBalancers].map((table) => table.idsWith(`network/${network.id}`).size);
+  if (members.reduce((a, b) => a + b, 0) >= project.behaviour.maxNetworkMembers) throw limitExceeded("network_members");
+  const subnets = fittingSubnets(network, placement);
+  if (placement.ip !== undefined) return claimIp(project, network, subnets, placement.ip);
+  for (const subnet of subnets) {
+    const ip = firstFree(project, network, subnet);
+    if (ip !== undefined) return ip;
+  }
+  throw refuse("no_subnet_available", "no subnet or IP available");
+}
+
+/** Subnets of the zone (and range, if given), last range first. */
+function fittingSubnets(network: NetworkRecord, { zone, ipRange }: Placement): readonly Cidr[] {
+  return network.subnets
+    .filter((subnet) => subnet.network_zone === zone && subnet.type !== "vswitch")
+    .map((subnet) => cidr(subnet.ip_range))
+    .filter((range) => !ipRange || (range.first === ipRange.first && range.prefix === ipRange.prefix))
+    .sort((a, b) => b.first - a.first);
+}
+
+function claimIp(project: Project, network: NetworkRecord, subnets: readonly Cidr[], text: string): string {
+  const ip = parseIp(text) ?? -1;
+  if (subnets.length === 0) throw refuse("no_subnet_available", "no subnet or IP available");
+  const subnet = subnets.find((range) => contains(range, ip));
+  if (!subnet || isReserved(network, subnet, ip) || isTaken(project, network, text)) {
+    throw refuse("ip_not_available", "IP not available");
+  }
+  return text;
+}
+
+function firstFree(project: Project, network: NetworkRecord, subnet: Cidr): string | undefined {
+  for (let ip = subnet.first + 1; ip < subnet.last; ip += 1) {
+    const text = renderIp(ip);
+    if (!isReserved(network, subnet, ip) && !isTaken(project, network, text)) return text;
+  }
+  return undefined;
+}
+
+/** True when a member of the network holds the address. */
+export function isTaken(project: Project, network: NetworkRecord, ip: string): boolean {
+  const key = `ip/${network.id}/${ip}`;
+  return project.servers.idsWith(key).size > 0 || project.loadBalancers.idsWith(key).size > 0;
+}
+
+/** Takes a server out of a network, and with it the private targets that led to it there. */
+export function detachServer(project: Project, server: ServerRecord, network: number): ServerRecord {
+  for (const balancer of balancersIn(project, network)) {
+    const targets = balancer.targets.filter(
+      (target) => !(target.type === "server" && target.use_private_ip && target.server.id === server.id),
+    );
+    if (targets.length < balancer.targets.length) project.loadBalancers.put({ ...balancer, targets });
+  }
+  const private_net = server.private_net.filter((attachment) => attachment.network !== network);
+  return project.servers.put({ ...server, private_net });
+}
+
+/** Takes a balancer out of its network; private targets cannot stay. */
+export function detachBalancer(balancer: LoadBalancerRecord): LoadBalancerRecord {
+  const targets = balancer.targets.filter((target) => target.type === "ip" || !target.use_private_ip);
+  return { ...balancer, private_net: [], targets };
+}

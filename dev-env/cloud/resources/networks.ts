@@ -1,0 +1,175 @@
+import { isProtected } from "../api/errors.ts";
+import { cidrRange, id, ipv4, name } from "../api/fields.ts";
+import { labels } from "../api/labels.ts";
+import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
+import {
+  actionReadRoutes,
+  actionRoute,
+  claimName,
+  deleteRoute as deletion,
+  given,
+  type Kind,
+  one,
+  pageAnswer,
+  readRoutes,
+  rowOf,
+  updateRoute,
+} from "../api/resource.ts";
+import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
+import { array, boolean, type Check, type Checked, object, oneOf, optional, parseBody, string } from "../api/schema.ts";
+import { cidr, contains, parseIp, renderCidr } from "../state/cidr.ts";
+import type { Project } from "../state/project.ts";
+import type { NetworkRecord } from "../state/records.ts";
+import { balancersIn, detachBalancer, detachServer, memberIps, serversIn } from "./network-members.ts";
+import {
+  addRoute,
+  addSubnet,
+  changeIpRange,
+  checkNetworkRange,
+  deleteRoute,
+  deleteSubnet,
+  type RouteRequest,
+  type SubnetRequest,
+} from "./network-rules.ts";
+
+/** A network as the API shows it. */
+export type Network = ReturnType<typeof viewNetwork>;
+
+export function viewNetwork(project: Project, network: NetworkRecord) {
+  return {
+    ...network,
+    servers: serversIn(project, network.id).map((server) => server.id),
+    load_balancers: balancersIn(project, network.id).map((balancer) => balancer.id),
+  };
+}
+
+export const networkKind: Kind<NetworkRecord, Network> = {
+  singular: "network",
+  plural: "networks",
+  title: "network",
+  rows: (project) => project.networks,
+  view: viewNetwork,
+  rules: commonRules(),
+};
+
+const subnetBody: Check<SubnetRequest> = object({
+  type: oneOf("cloud", "server", "vswitch"),
+  network_zone: string(),
+  ip_range: optional(cidrRange),
+  vswitch_id: optional(id),
+});
+
+const routeBody: Check<RouteRequest> = object({ destination: cidrRange, gateway: ipv4 });
+
+export const createNetworkBody = object({
+  name,
+  ip_range: cidrRange,
+  labels: optional(labels),
+  subnets: optional(array(subnetBody)),
+  routes: optional(array(routeBody)),
+  expose_routes_to_vswitch: optional(boolean),
+});
+
+export type CreateNetwork = Checked<typeof createNetworkBody>;
+
+const updateBody = object({
+  name: optional(name),
+  labels: optional(labels),
+  expose_routes_to_vswitch: optional(boolean),
+});
+
+const rangeBody = object({ ip_range: cidrRange });
+const protectionBody = object({ delete: optional(boolean) });
+
+/** Creates a network with its first subnets and routes; there is no action. */
+export function createNetwork(project: Project, body: CreateNetwork): NetworkRecord {
+  claimName(project.networks, body.name);
+  checkNetworkRange(body.ip_range);
+  const empty: NetworkRecord = {
+    ...project.newResource(body.name, body.labels),
+    ip_range: renderCidr(body.ip_range),
+    subnets: [],
+    routes: [],
+    protection: { delete: false },
+    expose_routes_to_vswitch: body.expose_routes_to_vswitch ?? false,
+  };
+  const withSubnets = (body.subnets ?? []).reduce(addSubnet, empty);
+  return project.networks.put((body.routes ?? []).reduce(addRoute, withSubnets));
+}
+
+function removeNetwork(project: Project, network: NetworkRecord): void {
+  if (network.protection.delete) throw isProtected("network");
+  for (const server of serversIn(project, network.id)) detachServer(project, server, network.id);
+  for (const balancer of balancersIn(project, network.id)) project.loadBalancers.put(detachBalancer(balancer));
+  project.networks.delete(network.id);
+}
+
+/** An action that replaces the network by what a rule makes of it. */
+function change<B>(
+  command: string,
+  check: Check<B>,
+  rule: (network: NetworkRecord, body: B, project: Project) => NetworkRecord,
+): Route {
+  return actionRoute(networkKind, command, check, (project, network, body) => {
+    project.networks.put(rule(network, body, project));
+    return { command, resources: [{ id: network.id, type: "network" }] };
+  });
+}
+
+type Member = ReturnType<typeof membersOf>[number];
+
+function membersOf(project: Project, network: NetworkRecord) {
+  const subnetOf = (ip: string) =>
+    network.subnets.find((subnet) => contains(cidr(subnet.ip_range), parseIp(ip) ?? -1))?.ip_range ?? null;
+  const servers = serversIn(project, network.id).flatMap((server) =>
+    server.private_net
+      .filter((attachment) => attachment.network === network.id)
+      .map(({ ip, alias_ips }) => ({ type: "server", id: server.id, ip, alias_ips })),
+  );
+  const balancers = balancersIn(project, network.id).flatMap((balancer) =>
+    balancer.private_net.map(({ ip }) => ({ type: "load_balancer", id: balancer.id, ip, alias_ips: [] })),
+  );
+  return [...servers, ...balancers].map((member) => ({ ...member, status: "ok", subnet: subnetOf(member.ip) }));
+}
+
+const memberRules: ListRules<Member> = {
+  sort: { id: (member) => member.id },
+  filters: {
+    type: textFilter((member) => member.type),
+    subnet: textFilter((member) => member.subnet),
+    status: textFilter((member) => member.status),
+  },
+};
+
+function listMembers(call: Call): Answer {
+  const network = rowOf(networkKind, call.project, idAt(call, 0));
+  return pageAnswer(call, "members", membersOf(call.project, network), memberRules, (member) => member);
+}
+
+export const networkRoutes: readonly Route[] = [
+  ...readRoutes(networkKind),
+  ...actionReadRoutes(networkKind),
+  {
+    method: "POST",
+    path: "/networks",
+    handle: ({ project, body }) =>
+      one(networkKind, project, createNetwork(project, parseBody(createNetworkBody, body)), 201),
+  },
+  updateRoute(networkKind, updateBody, (project, network, body) => {
+    if (body.name !== undefined) claimName(project.networks, body.name, { self: network.id });
+    return project.networks.put({ ...network, ...given(body) });
+  }),
+  deletion(networkKind, removeNetwork),
+  { method: "GET", path: "/networks/{}/members", handle: listMembers },
+  change("add_subnet", subnetBody, addSubnet),
+  change("delete_subnet", rangeBody, (network, body, project) =>
+    deleteSubnet(network, body.ip_range, memberIps(project, network.id)),
+  ),
+  change("add_route", routeBody, addRoute),
+  change("delete_route", routeBody, deleteRoute),
+  change("change_ip_range", rangeBody, (network, body) => changeIpRange(network, body.ip_range)),
+  change("change_protection", protectionBody, (network, body) => ({
+    ...network,
+    protection: { delete: body.delete ?? network.protection.delete },
+  })),
+];

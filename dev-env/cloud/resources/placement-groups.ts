@@ -1,0 +1,69 @@
+import { refuse } from "../api/errors.ts";
+import { name } from "../api/fields.ts";
+import { labels } from "../api/labels.ts";
+import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
+import { claimName, deleteRoute, given, type Kind, readRoutes, updateRoute } from "../api/resource.ts";
+import type { Answer, Call, Route } from "../api/route.ts";
+import { object, oneOf, optional, parseBody } from "../api/schema.ts";
+import type { Project } from "../state/project.ts";
+import type { PlacementGroupRecord } from "../state/records.ts";
+
+const MAX_GROUPS = 50;
+const MAX_SERVERS = 10;
+
+/** A placement group as the API shows it. */
+export type PlacementGroup = ReturnType<typeof viewPlacementGroup>;
+
+export function viewPlacementGroup(project: Project, group: PlacementGroupRecord) {
+  return { ...group, servers: [...project.servers.idsWith(`placement_group/${group.id}`)].sort((a, b) => a - b) };
+}
+
+const rules: ListRules<PlacementGroupRecord> = commonRules();
+
+export const placementGroupKind: Kind<PlacementGroupRecord, PlacementGroup> = {
+  singular: "placement_group",
+  plural: "placement_groups",
+  title: "placement group",
+  rows: (project) => project.placementGroups,
+  view: viewPlacementGroup,
+  rules: { ...rules, filters: { ...rules.filters, type: textFilter((group) => group.type) } },
+};
+
+/** Refuses an eleventh server. */
+export function checkRoom(project: Project, group: PlacementGroupRecord): void {
+  if (project.servers.idsWith(`placement_group/${group.id}`).size >= MAX_SERVERS) {
+    throw refuse("placement_error", `placement group ${group.id} already has ${MAX_SERVERS} servers`);
+  }
+}
+
+const createBody = object({ name, type: oneOf("spread"), labels: optional(labels) });
+const updateBody = object({ name: optional(name), labels: optional(labels) });
+
+function create({ project, ...call }: Call): Answer {
+  const body = parseBody(createBody, call.body);
+  claimName(project.placementGroups, body.name);
+  if (project.placementGroups.size >= MAX_GROUPS) {
+    throw refuse("resource_limit_exceeded", "placement group limit exceeded", {
+      limits: [{ name: "placement_groups" }],
+    });
+  }
+  const group = project.placementGroups.put({ ...project.newResource(body.name, body.labels), type: body.type });
+  return { status: 201, body: { placement_group: viewPlacementGroup(project, group), action: null } };
+}
+
+function remove(project: Project, group: PlacementGroupRecord): void {
+  for (const server of project.servers.rowsWith(`placement_group/${group.id}`)) {
+    project.servers.put({ ...server, placement_group: null });
+  }
+  project.placementGroups.delete(group.id);
+}
+
+export const placementGroupRoutes: readonly Route[] = [
+  ...readRoutes(placementGroupKind),
+  { method: "POST", path: "/placement_groups", handle: create },
+  updateRoute(placementGroupKind, updateBody, (project, group, body) => {
+    if (body.name !== undefined) claimName(project.placementGroups, body.name, { self: group.id });
+    return project.placementGroups.put({ ...group, ...given(body) });
+  }),
+  deleteRoute(placementGroupKind, remove),
+];

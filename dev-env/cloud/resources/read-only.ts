@@ -1,0 +1,139 @@
+import { invalidField, notFound, refuse } from "../api/errors.ts";
+import { type ListRules, labelFilter, listPage, sortRows, textFilter } from "../api/listing.ts";
+import { actionRules, type Kind, readRoutes } from "../api/resource.ts";
+import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
+import type { ActionRecord } from "../state/actions.ts";
+import type { Project } from "../state/project.ts";
+import type { Catalogue, Image } from "./catalogue.ts";
+
+interface Entry {
+  readonly id: number;
+  readonly name: string;
+}
+
+const entryRules: ListRules<Entry> = {
+  sort: { id: (row) => row.id, name: (row) => row.name },
+  filters: { name: textFilter((row) => row.name) },
+};
+
+type Section = "locations" | "serverTypes" | "loadBalancerTypes" | "isos";
+
+/** Routes of a catalogue section; entries are shown as they are. */
+function section(key: Section, singular: string, plural: string): readonly Route[] {
+  const kind: Kind<Entry, Entry> = {
+    singular,
+    plural,
+    title: singular.replaceAll("_", " "),
+    rows: ({ catalogue }) => indexed<Entry>(catalogue[key]),
+    view: (_project, row) => row,
+    rules: entryRules,
+  };
+  return readRoutes(kind);
+}
+
+function indexed<T extends { readonly id: number }>(rows: readonly T[]) {
+  return { get: (id: number) => rows.find((row) => row.id === id), values: () => rows };
+}
+
+const imageKind: Kind<Image, Image> = {
+  singular: "image",
+  plural: "images",
+  title: "image",
+  rows: ({ catalogue }) => indexed(catalogue.images),
+  view: (_project, row) => row,
+  rules: {
+    sort: { id: (row) => row.id, name: (row) => row.name, created: (row) => row.created },
+    filters: {
+      name: textFilter((row) => row.name),
+      type: textFilter((row) => row.type),
+      status: textFilter((row) => row.status),
+      architecture: textFilter((row) => row.architecture),
+      bound_to: () => () => false,
+      label_selector: labelFilter(),
+    },
+  },
+};
+
+const isTrue = (text: string | null): boolean => text === "true" || text === "1";
+
+/** Deprecated images are listed only on request, but can always be read by id. */
+function listImages(call: Call): Answer {
+  const all = isTrue(call.query.get("include_deprecated"));
+  const images = call.project.catalogue.images.filter((image) => all || image.deprecated === null);
+  const page = listPage(images, call.query, imageKind.rules, call.project.behaviour.perPageAboveMax);
+  return { status: 200, body: { images: page.rows, meta: { pagination: page.pagination } } };
+}
+
+/** Only the named actions, all on one page: this is how clients poll. */
+function listActions({ project, query }: Call): Answer {
+  const ids = query.getAll("id");
+  if (ids.length === 0) {
+    const announcement =
+      "https://docs.hetzner.cloud/changelog#2025-01-30-listing-arbitrary-actions-in-the-actions-list-endpoint-is-removed";
+    throw refuse("deprecated_api_endpoint", "listing arbitrary actions is no longer available", { announcement });
+  }
+  if (ids.length > 1000 || !ids.every((id) => /^\d{1,16}$/.test(id))) throw invalidField("id", "Must be action IDs.");
+  const found = [...new Set(ids)]
+    .map((id) => project.actions.table.get(Number(id)))
+    .filter((action): action is ActionRecord => action !== undefined);
+  const statuses = query.getAll("status");
+  const views = sortRows(found, query, actionRules(project)).map(project.actions.view);
+  const actions = views.filter(({ status }) => statuses.length === 0 || statuses.includes(status));
+  return { status: 200, body: { actions } };
+}
+
+function getAction(call: Call): Answer {
+  const action = call.project.actions.table.get(idAt(call, 0));
+  if (!action) throw notFound("action", idAt(call, 0));
+  return { status: 200, body: { action: call.project.actions.view(action) } };
+}
+
+const DATACENTERS: Readonly<Record<string, readonly [id: number, name: string]>> = {
+  nbg1: [2, "nbg1-dc3"],
+  hel1: [3, "hel1-dc2"],
+  fsn1: [4, "fsn1-dc14"],
+  ash: [5, "ash-dc1"],
+  hil: [6, "hil-dc1"],
+  sin: [7, "sin-dc1"],
+};
+
+function datacenters({ catalogue, behaviour }: Project) {
+  if (behaviour.datacenters === "gone") {
+    const announcement = "https://docs.hetzner.cloud/changelog#2025-12-16-phasing-out-datacenters";
+    throw refuse("deprecated_api_endpoint", "datacenters are no longer available", { announcement });
+  }
+  const types = (location: string) =>
+    catalogue.serverTypes.filter((type) => type.locations.some(({ name }) => name === location)).map(({ id }) => id);
+  return catalogue.locations.map((location) => {
+    const [id, name] = DATACENTERS[location.name] ?? [0, location.name];
+    const available = types(location.name);
+    const server_types = { supported: available, available, available_for_migration: available };
+    return { id, name, description: name, location, server_types };
+  });
+}
+
+type Datacenter = ReturnType<typeof datacenters>[number];
+
+const datacenterKind: Kind<Datacenter, Datacenter> = {
+  singular: "datacenter",
+  plural: "datacenters",
+  title: "datacenter",
+  rows: (project) => indexed(datacenters(project)),
+  view: (_project, row) => row,
+  rules: { sort: { id: (row) => row.id, name: (row) => row.name }, filters: { name: textFilter((row) => row.name) } },
+};
+
+const pricing = ({ catalogue }: Project): Catalogue["pricing"] => catalogue.pricing;
+
+export const readOnlyRoutes: readonly Route[] = [
+  ...section("locations", "location", "locations"),
+  ...section("serverTypes", "server_type", "server_types"),
+  ...section("loadBalancerTypes", "load_balancer_type", "load_balancer_types"),
+  ...section("isos", "iso", "isos"),
+  ...readRoutes(datacenterKind),
+  ...readRoutes(imageKind).filter(({ path }) => path !== "/images"),
+  { method: "GET", path: "/images", handle: listImages },
+  { method: "GET", path: "/actions", handle: listActions },
+  { method: "GET", path: "/actions/{}", handle: getAction },
+  { method: "GET", path: "/pricing", handle: ({ project }) => ({ status: 200, body: { pricing: pricing(project) } }) },
+];

@@ -1,0 +1,88 @@
+import { isProtected, refuse } from "../api/errors.ts";
+import { hostname } from "../api/fields.ts";
+import { labels } from "../api/labels.ts";
+import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
+import { actionReadRoutes, claimName, given, type Kind, readRoutes, rowOf, updateRoute } from "../api/resource.ts";
+import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
+import { object, optional, parseBody } from "../api/schema.ts";
+import type { ResourceRef } from "../state/actions.ts";
+import type { Project } from "../state/project.ts";
+import type { ServerRecord } from "../state/records.ts";
+import { createServer, createServerBody, passwordFor } from "./server-create.ts";
+import { removeServer } from "./server-removal.ts";
+import { type Server, viewServer } from "./server-view.ts";
+
+const rules: ListRules<ServerRecord> = commonRules();
+
+export const serverKind: Kind<ServerRecord, Server> = {
+  singular: "server",
+  plural: "servers",
+  title: "server",
+  rows: (project) => project.servers,
+  view: viewServer,
+  rules: { ...rules, filters: { ...rules.filters, status: textFilter((server) => server.status) } },
+};
+
+export function serverRef(server: { readonly id: number }): ResourceRef {
+  return { type: "server", id: server.id };
+}
+
+/** While an action runs, every further one is refused; clients do not retry this. */
+export function checkUnlocked(project: Project, server: ServerRecord): void {
+  if (project.actions.isBusy(serverRef(server))) {
+    throw refuse("locked", "cannot perform operation because server is locked");
+  }
+}
+
+const updateBody = object({ name: optional(hostname), labels: optional(labels) });
+
+function create({ project, ...call }: Call): Answer {
+  const body = parseBody(createServerBody, call.body);
+  const server = createServer(project, body);
+  const starts = body.start_after_create ?? true;
+  const resources = [serverRef(server)];
+  const { actions } = project;
+  const off = { kind: "server-status", server: server.id, status: "off" } as const;
+  const action = actions.start({ command: "create_server", resources, effect: off });
+  const afterMs = actions.durationOf("create_server");
+  const running = { ...off, status: "running" } as const;
+  const next = starts ? [actions.start({ command: "start_server", resources, effect: running, afterMs })] : [];
+  return {
+    status: 201,
+    body: {
+      server: viewServer(project, server),
+      action: actions.view(action),
+      next_actions: next.map(actions.view),
+      root_password: (body.ssh_keys ?? []).length > 0 ? null : passwordFor(server.id),
+    },
+  };
+}
+
+function remove(call: Call): Answer {
+  const { project } = call;
+  const server = rowOf(serverKind, project, idAt(call, 0));
+  if (server.protection.delete) throw isProtected("server");
+  checkUnlocked(project, server);
+  const lingers = project.behaviour.lingeringDeletes;
+  if (lingers) project.servers.put({ ...server, status: "deleting" });
+  else removeServer(project, server);
+  const action = project.actions.start({
+    command: "delete_server",
+    resources: [serverRef(server)],
+    ...(lingers ? { effect: { kind: "remove-server", server: server.id } } : {}),
+  });
+  return { status: 200, body: { action: project.actions.view(action) } };
+}
+
+export const serverRoutes: readonly Route[] = [
+  ...readRoutes(serverKind),
+  ...actionReadRoutes(serverKind),
+  { method: "POST", path: "/servers", handle: create },
+  updateRoute(serverKind, updateBody, (project, server, body) => {
+    if (body.name !== undefined) {
+      claimName(project.servers, body.name, { self: server.id, message: "server name is already used" });
+    }
+    return project.servers.put({ ...server, ...given(body) });
+  }),
+  { method: "DELETE", path: "/servers/{}", handle: remove },
+];

@@ -1,0 +1,173 @@
+import { isIPv6 } from "node:net";
+import { type ApiError, invalidField, limitExceeded, notFound, refuse } from "../api/errors.ts";
+import { id } from "../api/fields.ts";
+import { selectorOf } from "../api/labels.ts";
+import { boolean, type Checked, object, oneOf, optional, string } from "../api/schema.ts";
+import { cidr, contains, isPrivate, parseIp } from "../state/cidr.ts";
+import type { Project } from "../state/project.ts";
+import type { LoadBalancerRecord, TargetRecord } from "../state/records.ts";
+import { loadBalancerTypeNamed } from "./catalogue.ts";
+import { privateIp } from "./load-balancer-view.ts";
+import { isInPrefix64 } from "./primary-ip-rules.ts";
+import { publicIpv4 } from "./server-view.ts";
+
+const selectors = {
+  type: oneOf("server", "label_selector", "ip"),
+  server: optional(object({ id, ip: optional(string()) })),
+  label_selector: optional(object({ selector: string({ min: 1, max: 1000 }) })),
+  ip: optional(object({ ip: string() })),
+};
+
+export const removeTargetBody = object(selectors);
+export const targetBody = object({ ...selectors, use_private_ip: optional(boolean) });
+
+type TargetRequest = Checked<typeof targetBody>;
+
+/** What a request points at, with exactly the selector its type asks for. */
+type Wanted =
+  | { readonly type: "server"; readonly id: number; readonly ip: string | undefined }
+  | { readonly type: "label_selector"; readonly selector: string }
+  | { readonly type: "ip"; readonly ip: string };
+
+function wantedOf({ type, server, label_selector, ip }: Checked<typeof removeTargetBody>): Wanted {
+  if (type === "server" && server) return { type, id: server.id, ip: server.ip };
+  if (type === "label_selector" && label_selector) return { type, selector: label_selector.selector };
+  if (type === "ip" && ip) return { type, ip: ip.ip };
+  throw invalidField(type, "Missing data for required field.");
+}
+
+/** Targets are matched by server id, by selector text and by IP text, byte for byte. */
+function matches(target: TargetRecord, wanted: Wanted): boolean {
+  switch (wanted.type) {
+    case "server":
+      return target.type === "server" && target.server.id === wanted.id;
+    case "label_selector":
+      return target.type === "label_selector" && target.label_selector.selector === wanted.selector;
+    case "ip":
+      return target.type === "ip" && target.ip.ip === wanted.ip;
+  }
+}
+
+export function addTarget(project: Project, lb: LoadBalancerRecord, body: TargetRequest): LoadBalancerRecord {
+  const wanted = wantedOf(body);
+  if (lb.targets.some((target) => matches(target, wanted))) {
+    throw refuse("target_already_defined", "target already defined");
+  }
+  const limit = loadBalancerTypeNamed(lb.load_balancer_type).max_targets;
+  if (lb.targets.length >= limit)
+    throw limitExceeded("load_balancer_targets", `cannot have more than ${limit} targets`);
+  const target = resolveTarget(project, lb, wanted, body.use_private_ip ?? false);
+  return { ...lb, targets: [...lb.targets, target] };
+}
+
+function resolveTarget(
+  project: Project,
+  lb: LoadBalancerRecord,
+  wanted: Wanted,
+  isPrivateTarget: boolean,
+): TargetRecord {
+  switch (wanted.type) {
+    case "server":
+      return serverTarget(project, lb, wanted, isPrivateTarget);
+    case "label_selector":
+      selectorOf(wanted.selector, "label_selector.selector");
+      checkInterface(project, lb, isPrivateTarget);
+      return { type: wanted.type, label_selector: { selector: wanted.selector }, use_private_ip: isPrivateTarget };
+    case "ip":
+      checkIpTarget(project, lb, wanted.ip);
+      return { type: wanted.type, ip: { ip: wanted.ip } };
+  }
+}
+
+/** Private targets need the balancer in a network, public ones its public interface. */
+function checkInterface(project: Project, lb: LoadBalancerRecord, isPrivateTarget: boolean): void {
+  const isAttached = lb.private_net.length > 0 && project.clock.now() >= lb.attachedAt;
+  if (isPrivateTarget && !isAttached) throw notInNetwork();
+  if (!isPrivateTarget && !lb.public_net.enabled) {
+    throw refuse("load_balancer_public_interface_disabled", "load balancer public interface is disabled");
+  }
+}
+
+/** Refusal for everything that needs an attached network. */
+export function notInNetwork(): ApiError {
+  return refuse("load_balancer_not_attached_to_network", "load balancer is not attached to a network");
+}
+
+function serverTarget(
+  project: Project,
+  lb: LoadBalancerRecord,
+  wanted: Extract<Wanted, { type: "server" }>,
+  isPrivateTarget: boolean,
+): TargetRecord {
+  const server = project.servers.get(wanted.id);
+  if (!server) throw unknownServer(project, wanted.id);
+  checkInterface(project, lb, isPrivateTarget);
+  const ipv4 = publicIpv4(project, server);
+  const ipv6 = server.ipv6 === null ? undefined : project.primaryIps.get(server.ipv6)?.ip;
+  if (isPrivateTarget) {
+    if (wanted.ip !== undefined) throw invalidField("server.ip", "Only valid for public targets.");
+    const ip = privateIp(lb, server);
+    if (ip !== undefined) return { type: "server", server: { id: server.id, ip }, use_private_ip: true };
+    const text = "server is not attached to the load balancer's network";
+    throw refuse("resolve_cloud_private_targets_error", text);
+  }
+  if (wanted.ip !== undefined && wanted.ip !== ipv4 && !(ipv6 && isInPrefix64(wanted.ip, ipv6))) {
+    throw refuse("ip_not_assigned_to_server", `IP '${wanted.ip}' is not assigned to the server`);
+  }
+  const ip = wanted.ip ?? ipv4;
+  if (ip === undefined) throw refuse("resolve_cloud_public_targets_error", "server has no public IPv4 address");
+  return { type: "server", server: { id: server.id, ip }, use_private_ip: false };
+}
+
+function unknownServer(project: Project, server: number): ApiError {
+  if (project.behaviour.unknownTargetServer === "not_found") return notFound("server", server);
+  return refuse("invalid_input", "cloud target was not found", { fields: [] });
+}
+
+function checkIpTarget(project: Project, lb: LoadBalancerRecord, ip: string): void {
+  const address = parseIp(ip);
+  if (address === undefined && !isIPv6(ip)) throw invalidField("ip.ip", "Must be an IP address.");
+  if (address !== undefined && isPrivate(address)) checkVswitchIp(project, lb, address);
+  else checkPublicIp(project, lb, ip);
+}
+
+function checkPublicIp(project: Project, lb: LoadBalancerRecord, ip: string): void {
+  checkInterface(project, lb, false);
+  if (belongsToCloud(project, ip)) {
+    throw refuse(
+      "cloud_resource_ip_not_allowed",
+      "cannot add IP to load balancer: IP belongs to Hetzner Cloud resource",
+    );
+  }
+  const { ownedIps } = project.behaviour;
+  if (ownedIps !== "any" && !ownedIps.includes(ip)) throw refuse("ip_not_owned", `IP '${ip}' is not owned by you`);
+}
+
+function checkVswitchIp(project: Project, lb: LoadBalancerRecord, address: number): void {
+  const network = project.networks.get(lb.private_net[0]?.network ?? 0);
+  if (!network) throw notInNetwork();
+  const ranges = network.subnets.filter((subnet) => subnet.type === "vswitch").map((subnet) => cidr(subnet.ip_range));
+  if (ranges.length === 0) {
+    throw refuse("network_has_no_vswitch_subnet", "the attached network has no vswitch subnet");
+  }
+  if (!ranges.some((range) => contains(range, address))) {
+    throw refuse("ip_not_in_vswitch_subnet", "the IP is not in the vswitch subnet of the attached network");
+  }
+}
+
+function belongsToCloud(project: Project, ip: string): boolean {
+  return project.primaryIps.idsWith(`ip/${ip}`).size > 0 || project.loadBalancers.idsWith(`public/${ip}`).size > 0;
+}
+
+export function removeTarget(
+  project: Project,
+  lb: LoadBalancerRecord,
+  body: Checked<typeof removeTargetBody>,
+): LoadBalancerRecord {
+  const wanted = wantedOf(body);
+  const targets = lb.targets.filter((target) => !matches(target, wanted));
+  if (targets.length === lb.targets.length) {
+    throw refuse(project.behaviour.missingTargetCode, "load balancer target not found");
+  }
+  return { ...lb, targets };
+}

@@ -1,0 +1,78 @@
+import { parseIp, renderIp } from "./cidr.ts";
+
+/** How far the pools have been used. */
+export interface AddressPoolState {
+  readonly servers: number;
+  readonly balancers: number;
+}
+
+interface Pools {
+  readonly servers: string;
+  readonly balancers: string;
+}
+
+/** RFC 2544 benchmarking range: never routed on the Internet, and wide enough for ten thousands of servers. */
+const UNROUTED: Pools = { servers: "198.18.0.0", balancers: "198.19.0.0" };
+
+/** Hands out public addresses, each one once. IPv6 comes from the documentation prefix. */
+export class AddressPool {
+  readonly #servers: number;
+  readonly #balancers: number;
+  #used: AddressPoolState = { servers: 0, balancers: 0 };
+
+  /** With a loopback slot all addresses come from `127.<slot>.0.0/16`, where the data plane can listen. */
+  constructor(loopbackSlot?: number) {
+    const pools =
+      loopbackSlot === undefined
+        ? UNROUTED
+        : { servers: `127.${loopbackSlot}.64.0`, balancers: `127.${loopbackSlot}.1.0` };
+    this.#servers = parseIp(pools.servers) ?? 0;
+    this.#balancers = parseIp(pools.balancers) ?? 0;
+  }
+
+  nextServerIpv4(): string {
+    return hostIn(this.#servers, this.#takeServer());
+  }
+
+  /** A /64, written the way clients append a host part to. */
+  nextServerIpv6(): string {
+    return `${prefix64("1", this.#takeServer())}::/64`;
+  }
+
+  /** A balancer's pair of addresses; its IPv6 is a single address. */
+  nextBalancer(): { readonly ipv4: string; readonly ipv6: string } {
+    const index = this.#used.balancers;
+    this.#used = { ...this.#used, balancers: index + 1 };
+    return { ipv4: hostIn(this.#balancers, index), ipv6: `${prefix64("2", index)}::1` };
+  }
+
+  state(): AddressPoolState {
+    return this.#used;
+  }
+
+  restore(state: AddressPoolState): void {
+    this.#used = state;
+  }
+
+  #takeServer(): number {
+    const index = this.#used.servers;
+    this.#used = { ...this.#used, servers: index + 1 };
+    return index;
+  }
+}
+
+/** The n-th host, leaving out .0 and .255 of every /24. */
+function hostIn(base: number, index: number): string {
+  return renderIp(base + Math.floor(index / 254) * 256 + (index % 254) + 1);
+}
+
+/** The n-th /64 without a zero group, so that the text is canonical with `::` appended. */
+function prefix64(kind: string, index: number): string {
+  const [high, low] = [Math.floor(index / 0xffff) + 1, (index % 0xffff) + 1];
+  return `2001:db8:${kind}${high.toString(16).padStart(2, "0")}:${low.toString(16)}`;
+}
+
+/** What reverse lookups of a fresh address give at Hetzner. */
+export function defaultDnsPtr(ip: string): string {
+  return `static.${ip.split(".").reverse().join(".")}.clients.your-server.de`;
+}

@@ -1,0 +1,168 @@
+import { compileSelector, type Labels } from "../api/labels.ts";
+import type { Behaviour } from "../options.ts";
+
+import { type Catalogue, catalogue } from "../resources/catalogue.ts";
+import { type ActionRecord, Actions } from "./actions.ts";
+import type { AddressPool, AddressPoolState } from "./addresses.ts";
+import { type Clock, renderTime } from "./clock.ts";
+import { HealthBook } from "./health.ts";
+import type {
+  CertificateRecord,
+  FirewallRecord,
+  LoadBalancerRecord,
+  NetworkRecord,
+  PlacementGroupRecord,
+  PrimaryIpRecord,
+  ServerRecord,
+  SshKeyRecord,
+} from "./records.ts";
+import { type Row, Table } from "./table.ts";
+
+/** Everything a project holds, as plain data. */
+export interface ProjectSnapshot {
+  readonly nextId: number;
+  readonly addresses: AddressPoolState;
+  readonly tables: Readonly<Record<string, readonly Row[]>>;
+}
+
+export interface ProjectOptions {
+  readonly clock: Clock;
+  readonly behaviour: Behaviour;
+  readonly firstId: number;
+  readonly addresses: AddressPool;
+}
+
+/** A token's project: all rows, the running actions, ids, addresses and the clock. Knows no HTTP. */
+export class Project {
+  readonly clock: Clock;
+  readonly behaviour: Behaviour;
+  readonly catalogue: Catalogue = catalogue;
+  readonly addresses: AddressPool;
+  readonly actions: Actions;
+  readonly health: HealthBook;
+  readonly servers = new Table<ServerRecord>(serverKeys);
+  readonly networks = new Table<NetworkRecord>(nameKey);
+  readonly loadBalancers = new Table<LoadBalancerRecord>(loadBalancerKeys);
+  readonly certificates = new Table<CertificateRecord>(nameKey);
+  readonly firewalls = new Table<FirewallRecord>(firewallKeys);
+  readonly placementGroups = new Table<PlacementGroupRecord>(nameKey);
+  readonly sshKeys = new Table<SshKeyRecord>((key) => [...nameKey(key), `fingerprint/${key.fingerprint}`]);
+  readonly primaryIps = new Table<PrimaryIpRecord>(primaryIpKeys);
+  readonly #selections = new Map<string, { readonly revision: number; readonly servers: readonly ServerRecord[] }>();
+  #nextId: number;
+
+  constructor({ clock, behaviour, firstId, addresses }: ProjectOptions) {
+    this.clock = clock;
+    this.behaviour = behaviour;
+    this.addresses = addresses;
+    this.health = new HealthBook(behaviour.assumedHealth);
+    this.#nextId = firstId;
+    this.actions = new Actions(clock, behaviour.actionMs, () => this.nextId());
+  }
+
+  /** One sequence for all kinds, so that an id of the wrong kind never hits by chance. */
+  nextId(): number {
+    this.#nextId += 1;
+    return this.#nextId - 1;
+  }
+
+  /** The fields every new resource starts with. */
+  newResource(name: string, labels: Labels = {}): Pick<ServerRecord, "id" | "name" | "labels" | "created"> {
+    return { id: this.nextId(), name, labels, created: renderTime(this.clock.now()) };
+  }
+
+  /** Servers a selector matches now; kept until a server changes. */
+  serversMatching(selector: string): readonly ServerRecord[] {
+    const { revision } = this.servers;
+    const known = this.#selections.get(selector);
+    if (known?.revision === revision) return known.servers;
+    const matches = compileSelector(selector) ?? (() => false);
+    const servers = [...this.servers.values()].filter((server) => matches(server.labels));
+    if (this.#selections.size > 1000) this.#selections.clear();
+    this.#selections.set(selector, { revision, servers });
+    return servers;
+  }
+
+  /** Runs a change that happens completely or, when it throws, not at all. */
+  transaction<T>(change: () => T): T {
+    const actionsBefore = this.actions.table.revision;
+    for (const table of this.#tables()) table.begin();
+    try {
+      const result = change();
+      for (const table of this.#tables()) table.commit();
+      return result;
+    } catch (error) {
+      for (const table of this.#tables()) table.rollback();
+      if (this.actions.table.revision !== actionsBefore) this.actions.rebuildRunning();
+      throw error;
+    }
+  }
+
+  /** Inside a transaction: takes back what was changed, but keeps the actions. */
+  revertKeepingActions(): void {
+    for (const [name, table] of Object.entries(this.#named())) {
+      if (name !== "actions") table.rollback();
+    }
+  }
+
+  snapshot(): ProjectSnapshot {
+    const tables = Object.entries(this.#named()).map(([name, table]) => [name, [...table.values()]] as const);
+    return { nextId: this.#nextId, addresses: this.addresses.state(), tables: Object.fromEntries(tables) };
+  }
+
+  restore(snapshot: ProjectSnapshot): void {
+    this.#nextId = snapshot.nextId;
+    this.addresses.restore(snapshot.addresses);
+    for (const [name, table] of Object.entries(this.#named())) {
+      table.replaceAll((snapshot.tables[name] ?? []) as never[]);
+    }
+    this.actions.rebuildRunning();
+  }
+
+  #named() {
+    const { servers, networks, loadBalancers, certificates, firewalls, placementGroups, sshKeys, primaryIps } = this;
+    const actions: Table<ActionRecord> = this.actions.table;
+    return { servers, networks, loadBalancers, certificates, firewalls, placementGroups, sshKeys, primaryIps, actions };
+  }
+
+  #tables() {
+    return Object.values(this.#named());
+  }
+}
+
+function nameKey(row: { readonly name: string }): readonly string[] {
+  return [`name/${row.name}`];
+}
+
+function serverKeys(server: ServerRecord): readonly string[] {
+  return [
+    `name/${server.name}`,
+    ...(server.placement_group === null ? [] : [`placement_group/${server.placement_group}`]),
+    ...server.private_net.flatMap(({ network, ip, alias_ips }) => [
+      `network/${network}`,
+      ...[ip, ...alias_ips].map((address) => `ip/${network}/${address}`),
+    ]),
+  ];
+}
+
+function loadBalancerKeys(balancer: LoadBalancerRecord): readonly string[] {
+  return [
+    `name/${balancer.name}`,
+    `public/${balancer.public_net.ipv4.ip}`,
+    `public/${balancer.public_net.ipv6.ip}`,
+    ...balancer.private_net.flatMap(({ network, ip }) => [`network/${network}`, `ip/${network}/${ip}`]),
+    ...balancer.targets.map((target) => (target.type === "server" ? `server/${target.server.id}` : target.type)),
+    ...balancer.services.flatMap(({ http }) => (http?.certificates ?? []).map((id) => `certificate/${id}`)),
+  ];
+}
+
+function firewallKeys(firewall: FirewallRecord): readonly string[] {
+  const scopes = firewall.applied_to.map((scope) =>
+    scope.type === "server" ? `server/${scope.server.id}` : "label_selector",
+  );
+  return [`name/${firewall.name}`, ...scopes];
+}
+
+function primaryIpKeys(ip: PrimaryIpRecord): readonly string[] {
+  return [`name/${ip.name}`, `ip/${ip.ip}`, ...(ip.assignee ? [`${ip.assignee.type}/${ip.assignee.id}`] : [])];
+}

@@ -1,0 +1,116 @@
+/** What every stored row has; rows are immutable and replaced as a whole. */
+export interface Row {
+  readonly id: number;
+}
+
+type Undo<T> = readonly [id: number, before: T | undefined];
+
+/**
+ * Rows of one resource by id, in id order, with secondary keys that follow every change.
+ * Rows are never mutated, so a snapshot is a list of references and a change can be undone.
+ */
+export class Table<T extends Row> {
+  readonly #keysOf: (row: T) => readonly string[];
+  readonly #keys = new Map<string, Set<number>>();
+  #rows = new Map<number, T>();
+  #undo: Undo<T>[] | undefined;
+  #revision = 0;
+
+  constructor(keysOf: (row: T) => readonly string[] = () => []) {
+    this.#keysOf = keysOf;
+  }
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  /** Grows with every change; lets callers keep derived values until the table moves on. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get(id: number): T | undefined {
+    return this.#rows.get(id);
+  }
+
+  values(): IterableIterator<T> {
+    return this.#rows.values();
+  }
+
+  /** Ids of the rows that carry the secondary key, in no particular order. */
+  idsWith(key: string): ReadonlySet<number> {
+    return this.#keys.get(key) ?? NONE;
+  }
+
+  /** Rows that carry the secondary key, in id order. */
+  rowsWith(key: string): readonly T[] {
+    const rows = [...this.idsWith(key)].map((id) => this.#rows.get(id)).filter((row) => row !== undefined);
+    return rows.sort((a, b) => a.id - b.id);
+  }
+
+  put(row: T): T {
+    this.#change(row.id, row);
+    return row;
+  }
+
+  delete(id: number): void {
+    if (this.#rows.has(id)) this.#change(id, undefined);
+  }
+
+  /** From here on changes are remembered, until `commit` or `rollback`. */
+  begin(): void {
+    this.#undo = [];
+  }
+
+  commit(): void {
+    this.#undo = undefined;
+  }
+
+  /** Takes back everything since `begin`. */
+  rollback(): void {
+    const undo = this.#undo ?? [];
+    this.#undo = undefined;
+    for (const [id, before] of undo.reverse()) this.#change(id, before);
+    if (undo.some(([, before]) => before !== undefined)) this.#sortRows();
+  }
+
+  replaceAll(rows: readonly T[]): void {
+    for (const id of [...this.#rows.keys()]) this.delete(id);
+    for (const row of rows) this.put(row);
+  }
+
+  #change(id: number, after: T | undefined): void {
+    const before = this.#rows.get(id);
+    this.#undo?.push([id, before]);
+    this.#revision += 1;
+    if (before) this.#unlink(before);
+    if (after) {
+      this.#rows.set(id, after);
+      this.#link(after);
+    } else {
+      this.#rows.delete(id);
+    }
+  }
+
+  #link(row: T): void {
+    for (const key of this.#keysOf(row)) {
+      const ids = this.#keys.get(key);
+      if (ids) ids.add(row.id);
+      else this.#keys.set(key, new Set([row.id]));
+    }
+  }
+
+  #unlink(row: T): void {
+    for (const key of this.#keysOf(row)) {
+      const ids = this.#keys.get(key);
+      ids?.delete(row.id);
+      if (ids?.size === 0) this.#keys.delete(key);
+    }
+  }
+
+  #sortRows(): void {
+    this.#rows = new Map([...this.#rows].sort(([a], [b]) => a - b));
+  }
+}
+
+const NONE: ReadonlySet<number> = new Set();
