@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import { unitOf } from "./names.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
-import type { UnitId } from "./spec.ts";
 import { cliEnvironment, type EngineHome, prepareFolders } from "./workspace.ts";
 
 export interface EngineOptions {
@@ -156,7 +155,7 @@ function send(worker: ChildProcess, message: ToWorker): void {
   if (worker.connected) worker.send(message);
 }
 
-function allFailed(request: RunRequest, failure: Failure): Partial<Record<UnitId, UnitOutcome>> {
+function allFailed(request: RunRequest, failure: Failure): Record<string, UnitOutcome> {
   const units = [...request.units.map(unitOf), ...request.removals];
   return Object.fromEntries(units.map((unit) => [unit, { status: "failed", changes: [], failure }]));
 }

@@ -38,7 +38,7 @@ export function outcomesOf(progress: Progress, request: RunRequest, units: reado
     ended.ok || progress.failures.size > 0
       ? undefined
       : (ended.failure ?? parseFailure(progress.general.join("\n") || ended.output));
-  const outcomes: Partial<Record<UnitId, UnitOutcome>> = {};
+  const outcomes: Record<string, UnitOutcome> = {};
   for (const unit of [...units, ...request.removals]) {
     const changes = progress.changes.get(unit) ?? [];
     const failure = progress.failures.get(unit) ?? general;

@@ -44,6 +44,6 @@ export type UnitOutcome =
 
 /** How a run ended. Every unit asked for has an outcome. */
 export interface RunReport {
-  readonly outcomes: Readonly<Partial<Record<UnitId, UnitOutcome>>>;
+  readonly outcomes: Readonly<Record<string, UnitOutcome>>;
   readonly durationMs: number;
 }

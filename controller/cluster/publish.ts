@@ -1,0 +1,87 @@
+/** Carries out the writes of a turn. Each stands alone: one that fails is logged and left to the next turn. */
+import { messageOf } from "../errors.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import type { Patcher } from "../kube/write.ts";
+import type { Logger } from "../log.ts";
+import type { Notice, Write } from "./writes.ts";
+
+export interface PublishParts {
+  readonly patcher: Patcher;
+  readonly recorder: EventRecorder;
+  readonly log: Logger;
+}
+
+/** Names under which users know the parts of a cloud-controller-manager in Events. */
+const COMPONENTS = { Service: "service-controller", Node: "cloud-node-controller" } as const;
+const ROUTE_COMPONENT = "route_controller";
+
+export class Publisher {
+  readonly #parts: PublishParts;
+  /** The last warning about each object and reason: it is said once, and again when it changes. */
+  readonly #warned = new Map<string, string>();
+
+  constructor(parts: PublishParts) {
+    this.#parts = parts;
+  }
+
+  /** Writes everything, different objects at the same time, writes to one object in order. */
+  async publish(writes: readonly Write[]): Promise<void> {
+    const byObject = Map.groupBy(writes, objectKey);
+    await Promise.all([...byObject.values()].map((group) => this.#publishGroup(group)));
+  }
+
+  async #publishGroup(writes: readonly Write[]): Promise<void> {
+    for (const write of writes) {
+      try {
+        await this.#perform(write);
+      } catch (error) {
+        this.#parts.log.warn({ write: write.kind, object: objectKey(write), error: messageOf(error) }, "write failed");
+        return; // what follows on this object stands on it
+      }
+    }
+  }
+
+  async #perform(write: Write): Promise<void> {
+    const { patcher, log } = this.#parts;
+    switch (write.kind) {
+      case "claim":
+        await patcher.claimService(write.service);
+        return;
+      case "ingress":
+        await patcher.setIngress(write.service, write.ingress);
+        log.info(
+          { service: objectKey(write), ingress: write.ingress.map(({ ip, hostname }) => ip ?? hostname) },
+          "service has its balancer",
+        );
+        return;
+      case "release":
+        await patcher.releaseService(write.service);
+        log.info({ service: objectKey(write) }, "service released");
+        return;
+      case "network-condition":
+        await patcher.setNetworkCondition(write.node, write.isAvailable);
+        return;
+      case "event":
+        await this.#tell(write.event);
+        return;
+    }
+  }
+
+  async #tell({ about, type, reason, message }: Notice): Promise<void> {
+    const { recorder, log } = this.#parts;
+    const key = `${about.object.metadata?.uid} ${reason}`;
+    if (type === "Warning") {
+      if (this.#warned.get(key) === message) return;
+      this.#warned.set(key, message);
+      log.warn({ object: about.object.metadata?.name, reason }, message);
+    }
+    const component = reason === "FailedToCreateRoute" ? ROUTE_COMPONENT : COMPONENTS[about.kind];
+    await recorder.record({ kind: about.kind, object: about.object, type, reason, message, component });
+  }
+}
+
+function objectKey(write: Write): string {
+  const object = write.kind === "event" ? write.event.about.object : "service" in write ? write.service : write.node;
+  const { namespace, name } = object.metadata ?? {};
+  return namespace ? `${namespace}/${name}` : (name ?? "");
+}

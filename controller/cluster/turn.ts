@@ -1,0 +1,141 @@
+/** One turn of the loop: observe → render → guard → apply → publish. */
+import type { V1Node, V1Service } from "@kubernetes/client-node";
+import type { Engine } from "../../stacks/engine.ts";
+import type { RunReport, RunRequest, Step } from "../../stacks/run.ts";
+import type { NodeRecord } from "../../stacks/spec.ts";
+import { CcmError } from "../errors.ts";
+import type { Gateway } from "../hcloud/gateway.ts";
+import type { CloudState, CloudView } from "../hcloud/view.ts";
+import type { Logger } from "../log.ts";
+import { Backoff } from "../work/backoff.ts";
+import { type Desired, type RenderOptions, renderCluster } from "./desired.ts";
+import { guard } from "./guard.ts";
+import { type Plan, type PlannedUnit, planRun } from "./plan.ts";
+import { type Write, writesAfter, writesBefore } from "./writes.ts";
+
+export interface TurnParts {
+  /** Synced caches of the API server's objects. */
+  readonly observed: () => { readonly services: readonly V1Service[]; readonly nodes: readonly V1Node[] };
+  readonly view: CloudView;
+  readonly engine: Pick<Engine, "run">;
+  readonly gateway: Pick<Gateway, "open">;
+  readonly publish: (writes: readonly Write[]) => Promise<void>;
+  readonly options: RenderOptions;
+  readonly log: Logger;
+}
+
+/** Servers change rarely and are read by other loops too; the rest must be what the last write left behind. */
+const AGES = { serversMs: 3_000, restMs: 0 };
+
+/** The cloud contradicts what the cluster shows; acting on it could take everything down. */
+class ImplausibleCloud extends CcmError {
+  readonly code = "implausible-cloud";
+  readonly retry = "backoff";
+}
+
+export class ClusterTurn {
+  readonly #parts: TurnParts;
+  readonly #backoff = new Backoff();
+  #recorded = "";
+  #runs = 0;
+
+  constructor(parts: TurnParts) {
+    this.#parts = parts;
+  }
+
+  /** One turn. Returns when the next one is wanted at the latest, if some unit waits to be tried again. */
+  async run(): Promise<number | undefined> {
+    const { publish, observed } = this.#parts;
+    const before = await this.#observe();
+    const { plan, stopped } = guard(planRun(before), Object.keys(before.present).length);
+    if (stopped) this.#parts.log.error({ stopped }, "removals held back by the guard");
+    await publish(writesBefore(before));
+
+    const due = plan.filter((step) => this.#backoff.isDue(step.unit, fingerprint(step)));
+    const outcomes = await this.#apply(due, before);
+    this.#learn(due, plan, outcomes);
+
+    const after = due.length === 0 ? before : await this.#observe();
+    await publish(writesAfter(after, outcomes, observed().nodes));
+    return this.#backoff.nextMs;
+  }
+
+  async #observe(): Promise<Desired> {
+    const cloud = await this.#parts.view.state(AGES);
+    const { services, nodes } = this.#parts.observed();
+    requirePlausible(cloud, nodes);
+    return renderCluster({ services, nodes, cloud }, this.#parts.options);
+  }
+
+  /** One run for everything due. Nothing to do, and nothing new to record, starts nothing. */
+  async #apply(due: Plan, desired: Desired): Promise<RunReport["outcomes"]> {
+    const recorded = JSON.stringify(desired.nodes);
+    if (due.length === 0 && recorded === this.#recorded) return {};
+    const { engine, gateway, log } = this.#parts;
+    const run = `${Date.now().toString(36)}-${++this.#runs}`;
+    const access = gateway.open(run, "apply");
+    try {
+      const report = await engine.run(requestOf(due, desired, access), (step) => logStep(log, run, step));
+      if (allApplied(report)) this.#recorded = recorded;
+      logReport(log, run, report);
+      return report.outcomes;
+    } finally {
+      access.close();
+    }
+  }
+
+  #learn(due: Plan, plan: Plan, outcomes: RunReport["outcomes"]): void {
+    for (const step of due) {
+      const outcome = outcomes[step.unit];
+      if (outcome?.status === "failed") this.#backoff.failed(step.unit, fingerprint(step), outcome.failure.retry);
+      else this.#backoff.clear(step.unit);
+    }
+    this.#backoff.retain(new Set(plan.map(({ unit }) => unit)));
+  }
+}
+
+/** A cloud without servers under a cluster with nodes is an outage or the wrong project, not a wish to remove all targets. */
+function requirePlausible({ servers }: CloudState, nodes: readonly V1Node[]): void {
+  const ours = nodes.filter(({ spec }) => spec?.providerID?.startsWith("hcloud://"));
+  if (servers.length === 0 && ours.length > 0) {
+    throw new ImplausibleCloud(
+      `the API lists no servers, but ${ours.length} nodes have one: check that HCLOUD_TOKEN belongs to this cluster's project`,
+    );
+  }
+}
+
+function requestOf(due: Plan, desired: Desired, access: RunRequest["access"]): RunRequest {
+  const nodes: Readonly<Record<string, NodeRecord>> = desired.nodes;
+  return {
+    mode: "apply",
+    units: due.flatMap((step) => (step.kind === "make" ? [step.spec] : [])),
+    removals: due.flatMap((step) => (step.kind === "remove" ? [step.unit] : [])),
+    present: Object.fromEntries(due.map(({ unit }) => [unit, desired.present[unit]])),
+    nodes,
+    access: { endpoint: access.endpoint, token: access.token },
+  };
+}
+
+/** What is tried: the same differences again are the same attempt. */
+function fingerprint({ kind, differences }: PlannedUnit): string {
+  return JSON.stringify([kind, differences]);
+}
+
+function allApplied({ outcomes }: RunReport): boolean {
+  return Object.values(outcomes).every((outcome) => outcome.status === "applied");
+}
+
+function logStep(log: Logger, run: string, { unit, part, operation, fields, phase }: Step): void {
+  if (phase === "started") log.debug({ run, unit, part, operation }, "change started");
+  else if (phase === "done")
+    log.info({ run, unit, part, operation, ...(fields.length > 0 && { fields }) }, "cloud changed");
+  else log.warn({ run, unit, part, operation }, "change failed");
+}
+
+function logReport(log: Logger, run: string, { outcomes, durationMs }: RunReport): void {
+  const units = Object.entries(outcomes);
+  for (const [unit, outcome] of units) {
+    if (outcome.status === "failed") log.warn({ run, unit, ...outcome.failure }, "unit failed");
+  }
+  log.info({ run, units: units.length, durationMs }, "run finished");
+}

@@ -1,0 +1,132 @@
+/** What is to be written back to Kubernetes after a turn, as data. */
+import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
+import { differences } from "../../stacks/difference.ts";
+import { routeUnit } from "../../stacks/names.ts";
+import type { RunReport } from "../../stacks/run.ts";
+import type { LoadBalancerState } from "../../stacks/spec.ts";
+import type { ServiceOptions } from "../service/annotations.ts";
+import { FINALIZER } from "../service/ours.ts";
+import { renderIngress, sameIngress } from "../service/status.ts";
+import type { Desired, ServiceWish } from "./desired.ts";
+
+export type Write =
+  | { readonly kind: "claim"; readonly service: V1Service }
+  | { readonly kind: "ingress"; readonly service: V1Service; readonly ingress: readonly V1LoadBalancerIngress[] }
+  | { readonly kind: "release"; readonly service: V1Service }
+  | { readonly kind: "network-condition"; readonly node: V1Node; readonly isAvailable: boolean }
+  | { readonly kind: "event"; readonly event: Notice };
+
+/** Something a user should read on an object. */
+export interface Notice {
+  readonly about:
+    | { readonly kind: "Service"; readonly object: V1Service }
+    | { readonly kind: "Node"; readonly object: V1Node };
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+type Outcomes = RunReport["outcomes"];
+
+/** Before the cloud is touched: the finalizer of every Service that wants a balancer, and what is wrong with those refused. */
+export function writesBefore(desired: Desired): readonly Write[] {
+  return desired.services.flatMap((wish): Write[] => {
+    if (wish.kind === "refused") {
+      return [warn(wish.service, "SyncLoadBalancerFailed", `Error syncing load balancer: ${wish.mistakes.join("; ")}`)];
+    }
+    const isClaimed = wish.service.metadata?.finalizers?.includes(FINALIZER) ?? false;
+    return wish.kind === "balance" && !isClaimed ? [{ kind: "claim", service: wish.service }] : [];
+  });
+}
+
+/** After it: status, finalizers and conditions, each on the proof of what the cloud now lists. */
+export function writesAfter(desired: Desired, outcomes: Outcomes, nodes: readonly V1Node[]): readonly Write[] {
+  return [
+    ...desired.services.flatMap((wish) => serviceWrites(wish, desired, outcomes)),
+    ...routeWrites(desired, outcomes, nodes),
+  ];
+}
+
+function serviceWrites(wish: ServiceWish, { present }: Desired, outcomes: Outcomes): readonly Write[] {
+  const { service, unit } = wish;
+  const state = present[unit];
+  const balancer = state?.kind === "load-balancer" ? state : undefined;
+  const outcome = outcomes[unit];
+  const failed =
+    outcome?.status === "failed"
+      ? [warn(service, "SyncLoadBalancerFailed", failureText(wish, outcome.failure.message))]
+      : [];
+  if (wish.kind === "refused") return [];
+  if (wish.kind === "release") return [...failed, ...releaseWrites(service, balancer)];
+  if (!balancer || differences(wish.spec, balancer).length > 0) return failed;
+  return [...noteWrites(wish), ...ingressWrites(service, balancer, wish.options)];
+}
+
+function failureText(wish: ServiceWish, message: string): string {
+  const action = wish.kind === "release" ? "delete" : "ensure";
+  return `Error syncing load balancer: failed to ${action} load balancer: ${message}`;
+}
+
+function releaseWrites(service: V1Service, balancer: LoadBalancerState | undefined): readonly Write[] {
+  if (!balancer) return [{ kind: "release", service }, tell(service, "DeletedLoadBalancer", "Deleted load balancer")];
+  if (!balancer.deleteProtection) return [];
+  const kept = `load balancer ${balancer.name} is protected against deletion and stays`;
+  return [{ kind: "release", service }, warn(service, "LoadBalancerKept", kept)];
+}
+
+function ingressWrites(service: V1Service, balancer: LoadBalancerState, options: ServiceOptions): readonly Write[] {
+  const ingress = renderIngress(balancer, options);
+  if (sameIngress(ingress, service.status?.loadBalancer?.ingress ?? [])) return [];
+  return [{ kind: "ingress", service, ingress }, tell(service, "EnsuredLoadBalancer", "Ensured load balancer")];
+}
+
+function noteWrites({ service, notes, leftOut }: ServiceWish & { readonly kind: "balance" }): readonly Write[] {
+  const left = leftOut.map(({ node, reason }) => `node ${node} is no target: ${reason}`);
+  return [
+    ...notes.map((note) => warn(service, "UnsupportedProtocolConfigured", note)),
+    ...left.map((note) => warn(service, "TargetLeftOut", note)),
+  ];
+}
+
+/** A node's condition is false when all its routes are listed, true when one could not be made. */
+function routeWrites({ routes, present }: Desired, outcomes: Outcomes, nodes: readonly V1Node[]): readonly Write[] {
+  if (!routes) return [];
+  return nodes.flatMap((node): Write[] => {
+    const name = node.metadata?.name;
+    const refused = routes.refused.find((refusal) => refusal.node === name);
+    if (refused) return [...condition(node, false), routeFailure(node, refused.reason)];
+    const wanted = routes.wanted.filter((route) => route.node === name);
+    if (wanted.length === 0) return [];
+    const missing = wanted.filter(({ spec }) => differences(spec, present[routeUnit(spec)]).length > 0);
+    if (missing.length === 0) return condition(node, true);
+    const failures = missing.flatMap(({ spec }) => {
+      const outcome = outcomes[routeUnit(spec)];
+      return outcome?.status === "failed" ? [`${spec.destination}: ${outcome.failure.message}`] : [];
+    });
+    return failures.length > 0 ? [...condition(node, false), routeFailure(node, failures.join("; "))] : [];
+  });
+}
+
+function condition(node: V1Node, isAvailable: boolean): Write[] {
+  const present = node.status?.conditions?.find(({ type }) => type === "NetworkUnavailable");
+  const isAsWanted =
+    present?.status === (isAvailable ? "False" : "True") &&
+    present.reason === (isAvailable ? "RouteCreated" : "NoRouteCreated");
+  return isAsWanted ? [] : [{ kind: "network-condition", node, isAvailable }];
+}
+
+function routeFailure(node: V1Node, cause: string): Write {
+  const message = `Could not create route for node ${node.metadata?.name}: ${cause}`;
+  return {
+    kind: "event",
+    event: { about: { kind: "Node", object: node }, type: "Warning", reason: "FailedToCreateRoute", message },
+  };
+}
+
+function tell(service: V1Service, reason: string, message: string): Write {
+  return { kind: "event", event: { about: { kind: "Service", object: service }, type: "Normal", reason, message } };
+}
+
+function warn(service: V1Service, reason: string, message: string): Write {
+  return { kind: "event", event: { about: { kind: "Service", object: service }, type: "Warning", reason, message } };
+}

@@ -1,0 +1,190 @@
+/** Flags and environment → a frozen Config. Every mistake is reported at once. */
+import { readFileSync } from "node:fs";
+import ipaddr from "ipaddr.js";
+import { ConfigError, messageOf } from "./errors.ts";
+import type { AddressFamily } from "./node/addresses.ts";
+import { parseDefaults, type ServiceOptions } from "./service/annotations.ts";
+import { boolean, oneOf, type Parser } from "./service/values.ts";
+
+export interface Config {
+  readonly kubeconfig?: string;
+  readonly master?: string;
+  /** Name of the stack. */
+  readonly clusterName: string;
+  /** Pod ranges; routes are made when there is a network and this is not empty. */
+  readonly clusterCidrs: readonly string[];
+  readonly token: string;
+  readonly endpoint: string;
+  /** Id or name of the cluster's network. */
+  readonly network?: string;
+  readonly addressFamily: AddressFamily;
+  readonly zoneLabel: boolean;
+  readonly loadBalancers: boolean;
+  readonly serviceDefaults: ServiceOptions;
+  /** Where the engine keeps its state; a temporary folder when absent. */
+  readonly stateDir?: string;
+  /** How often the cloud is compared with what is wanted when nothing happens. */
+  readonly resyncMs: number;
+  readonly logFormat: "json" | "text";
+  readonly verbosity: number;
+  /** Things that were set and have no effect, each with the reason. */
+  readonly warnings: readonly string[];
+}
+
+/** A flag of `lotse run`. `ignored` says why it is accepted without effect. */
+export interface Flag {
+  readonly name: string;
+  readonly value?: string;
+  readonly doc: string;
+  readonly ignored?: string;
+}
+
+/** Flags as upstream's manifests have them, and ours. */
+export const FLAGS: readonly Flag[] = [
+  { name: "kubeconfig", value: "<file>", doc: "how to reach the API server; default the pod's service account" },
+  { name: "master", value: "<url>", doc: "address of the API server, instead of the kubeconfig's" },
+  { name: "cluster-name", value: "<name>", doc: "name of the cluster's stack (default: kubernetes)" },
+  { name: "cluster-cidr", value: "<cidrs>", doc: "pod ranges of the cluster; routes are made only when it is set" },
+  { name: "configure-cloud-routes", value: "[bool]", doc: "make routes to pods in the network (default: true)" },
+  {
+    name: "state-dir",
+    value: "<dir>",
+    doc: "where the engine keeps its state (default: a temporary folder, the cloud is the truth)",
+  },
+  { name: "resync", value: "<seconds>", doc: "compare the cloud with what is wanted this often (default: 60)" },
+  { name: "logging-format", value: "<format>", doc: "json or text (default: text on a terminal, else json)" },
+  { name: "v", value: "<level>", doc: "verbosity; 2 and more logs every step" },
+  { name: "cloud-provider", value: "<name>", doc: "must be hcloud when given" },
+  { name: "allow-untagged-cloud", value: "[bool]", doc: "accepted", ignored: "Hetzner Cloud has no cluster tags" },
+  {
+    name: "allocate-node-cidrs",
+    value: "[bool]",
+    doc: "accepted",
+    ignored: "pod ranges are given out by the controller manager",
+  },
+  { name: "leader-elect", value: "[bool]", doc: "must be false in this version: run one replica" },
+];
+
+export type FlagValues = Readonly<Record<string, string | boolean | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads everything; throws a ConfigError with all mistakes. `flags` are keyed by their names without dashes in front. */
+export function loadConfig(flags: FlagValues, env: Environment): Config {
+  const mistakes: string[] = [];
+  const read = new Reading(flags, env, mistakes);
+  const defaults = parseDefaults(env);
+  mistakes.push(...defaults.mistakes);
+  if (defaults.options.location && defaults.options.networkZone) {
+    mistakes.push("HCLOUD_LOAD_BALANCERS_LOCATION and HCLOUD_LOAD_BALANCERS_NETWORK_ZONE: set one of them, not both");
+  }
+  if (flags["cloud-provider"] !== undefined && flags["cloud-provider"] !== "hcloud") {
+    mistakes.push(`--cloud-provider: ${JSON.stringify(flags["cloud-provider"])} is not hcloud`);
+  }
+  const network = env.HCLOUD_NETWORK || undefined;
+  const makesRoutes =
+    read.flag("configure-cloud-routes", boolean, true) &&
+    (network === undefined || read.env("HCLOUD_NETWORK_ROUTES_ENABLED", boolean, true));
+  const config: Config = {
+    ...read.text("kubeconfig", "kubeconfig"),
+    ...read.text("master", "master"),
+    ...read.text("stateDir", "state-dir"),
+    clusterName: read.flag("cluster-name", clusterName, "kubernetes"),
+    clusterCidrs: makesRoutes ? read.flag("cluster-cidr", cidrs, []) : [],
+    token: readToken(env, mistakes),
+    endpoint: read.env("HCLOUD_ENDPOINT", url, "https://api.hetzner.cloud/v1"),
+    ...(network !== undefined && { network }),
+    addressFamily: read.env("HCLOUD_INSTANCES_ADDRESS_FAMILY", oneOf("ipv4", "ipv6", "dualstack"), "ipv4"),
+    zoneLabel: read.env("HCLOUD_INSTANCES_ZONE_LABEL_ENABLED", boolean, true),
+    loadBalancers: read.env("HCLOUD_LOAD_BALANCERS_ENABLED", boolean, true),
+    serviceDefaults: defaults.options,
+    resyncMs: read.flag("resync", positive, 60) * 1000,
+    logFormat: read.flag("logging-format", oneOf("json", "text"), process.stderr.isTTY ? "text" : "json"),
+    verbosity: read.flag("v", natural, 0),
+    warnings: warningsFor(flags, read),
+  };
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return Object.freeze(config);
+}
+
+/** Looks values up, and notes what is wrong with them. */
+class Reading {
+  readonly #flags: FlagValues;
+  readonly #env: Environment;
+  readonly #mistakes: string[];
+
+  constructor(flags: FlagValues, env: Environment, mistakes: string[]) {
+    this.#flags = flags;
+    this.#env = env;
+    this.#mistakes = mistakes;
+  }
+
+  /** A flag; one given without a value counts as `true`. */
+  flag<T>(name: string, parse: Parser<T>, fallback: T): T {
+    const given = this.#flags[name];
+    return this.#parse(`--${name}`, given === true ? "true" : given === false ? "false" : given, parse, fallback);
+  }
+
+  env<T>(name: string, parse: Parser<T>, fallback: T): T {
+    return this.#parse(name, this.#env[name] || undefined, parse, fallback);
+  }
+
+  text<K extends string>(key: K, flag: string): { [P in K]?: string } {
+    const value = this.#flags[flag];
+    return typeof value === "string" && value !== "" ? ({ [key]: value } as { [P in K]?: string }) : {};
+  }
+
+  #parse<T>(source: string, given: string | undefined, parse: Parser<T>, fallback: T): T {
+    if (given === undefined) return fallback;
+    const parsed = parse(given);
+    if ("value" in parsed) return parsed.value;
+    this.#mistakes.push(`${source}: ${JSON.stringify(given)} is not ${parsed.allowed}`);
+    return fallback;
+  }
+}
+
+function readToken(env: Environment, mistakes: string[]): string {
+  const { HCLOUD_TOKEN: value, HCLOUD_TOKEN_FILE: file } = env;
+  let token = value;
+  if (token === undefined && file) {
+    try {
+      token = readFileSync(file, "utf8").trim();
+    } catch (error) {
+      mistakes.push(`HCLOUD_TOKEN_FILE: ${messageOf(error)}`);
+      return "";
+    }
+  }
+  if (!token)
+    mistakes.push("HCLOUD_TOKEN is not set: create a token with read and write rights in the project of this cluster");
+  else if (!/^[\x21-\x7e]+$/.test(token))
+    mistakes.push("HCLOUD_TOKEN: holds characters that no token has, check for blanks and line ends");
+  return token ?? "";
+}
+
+function warningsFor(flags: FlagValues, read: Reading): readonly string[] {
+  const ignored = FLAGS.filter(({ name, ignored: reason }) => reason && flags[name] !== undefined);
+  const warnings = ignored.map(({ name, ignored: reason }) => `--${name} has no effect: ${reason}`);
+  if (read.flag("leader-elect", boolean, false)) {
+    warnings.push("--leader-elect is not supported by this version: run one replica, and pass --leader-elect=false");
+  }
+  return warnings;
+}
+
+const clusterName: Parser<string> = (value) =>
+  /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(value)
+    ? { value }
+    : { allowed: "a name of letters, digits, dots and dashes" };
+
+const cidrs: Parser<readonly string[]> = (text) => {
+  const value = text.split(",").map((cidr) => cidr.trim());
+  const families = value.map((cidr) => (ipaddr.isValidCIDR(cidr) ? ipaddr.parseCIDR(cidr)[0].kind() : "none"));
+  const isFine = !families.includes("none") && new Set(families).size === value.length;
+  return isFine ? { value } : { allowed: "one CIDR, or one of each IP family" };
+};
+
+const url: Parser<string> = (text) =>
+  URL.canParse(text) && /^https?:/.test(text) ? { value: text } : { allowed: "an http or https address" };
+
+const positive: Parser<number> = (text) =>
+  Number(text) > 0 ? { value: Number(text) } : { allowed: "a number above 0" };
+const natural: Parser<number> = (text) =>
+  /^\d+$/.test(text) ? { value: Number(text) } : { allowed: "a whole number" };

@@ -1,0 +1,53 @@
+/** Errors with a stable code and a verdict on trying again. */
+export abstract class CcmError extends Error {
+  /** Stable, for metrics and tests, e.g. `cloud`. */
+  abstract readonly code: string;
+  /** `never` means until the object or the configuration changes. */
+  abstract readonly retry: "soon" | "backoff" | "never";
+}
+
+/** The configuration is wrong. Carries every mistake found, each a line for the user. */
+export class ConfigError extends CcmError {
+  readonly code = "config";
+  readonly retry = "never";
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super(mistakes.join("\n"));
+    this.mistakes = mistakes;
+  }
+}
+
+/** The Hetzner API said no, or could not be asked. */
+export class CloudError extends CcmError {
+  readonly code = "cloud";
+  readonly retry: "soon" | "backoff" | "never";
+  readonly status: number;
+  /** The API's own code, e.g. `not_found`; `unreachable` when there was no answer. */
+  readonly apiCode: string;
+
+  constructor(request: string, status: number, apiCode: string, message: string, cause?: unknown) {
+    super(`${request}: ${message} (${apiCode})`, { cause });
+    this.status = status;
+    this.apiCode = apiCode;
+    this.retry = status === 401 || status === 403 ? "backoff" : "soon";
+  }
+}
+
+/** The Kubernetes API said no, or could not be asked. */
+export class KubeError extends CcmError {
+  readonly code = "kube";
+  readonly retry = "soon";
+  /** HTTP status, 0 when there was no answer. */
+  readonly status: number;
+
+  constructor(request: string, status: number, message: string, cause?: unknown) {
+    super(`${request}: ${message}`, { cause });
+    this.status = status;
+  }
+}
+
+/** The message of anything thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,75 @@
+/** What we read of the Hetzner API's objects; everything else in them is not ours to know. */
+
+export interface Server {
+  readonly id: number;
+  readonly name: string;
+  readonly status: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly server_type: { readonly name: string };
+  readonly location: { readonly name: string; readonly network_zone: string };
+  readonly public_net: {
+    readonly ipv4: { readonly ip: string } | null;
+    /** A /64 in CIDR form. */
+    readonly ipv6: { readonly ip: string } | null;
+  };
+  readonly private_net: readonly { readonly network: number; readonly ip: string }[];
+}
+
+export interface Network {
+  readonly id: number;
+  readonly name: string;
+  readonly ip_range: string;
+  readonly routes: readonly { readonly destination: string; readonly gateway: string }[];
+}
+
+export interface LoadBalancer {
+  readonly id: number;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly location: { readonly name: string; readonly network_zone: string };
+  readonly load_balancer_type: { readonly name: string };
+  readonly algorithm: { readonly type: "round_robin" | "least_connections" };
+  readonly protection: { readonly delete: boolean };
+  readonly public_net: {
+    readonly enabled: boolean;
+    readonly ipv4: { readonly ip: string | null };
+    readonly ipv6: { readonly ip: string | null };
+  };
+  readonly private_net: readonly { readonly network: number; readonly ip: string }[];
+  readonly services: readonly LoadBalancerService[];
+  readonly targets: readonly LoadBalancerTarget[];
+}
+
+export interface LoadBalancerService {
+  readonly protocol: "tcp" | "http" | "https";
+  readonly listen_port: number;
+  readonly destination_port: number;
+  readonly proxyprotocol: boolean;
+  readonly http?: {
+    readonly cookie_name: string;
+    readonly cookie_lifetime: number;
+    readonly timeout_idle?: number;
+    readonly sticky_sessions: boolean;
+    readonly certificates?: readonly number[];
+    readonly redirect_http?: boolean;
+  };
+  readonly health_check: {
+    readonly protocol: "tcp" | "http";
+    readonly port: number;
+    readonly interval: number;
+    readonly timeout: number;
+    readonly retries: number;
+    readonly http?: {
+      readonly domain?: string | null;
+      readonly path: string;
+      readonly response?: string;
+      readonly tls?: boolean;
+      readonly status_codes?: readonly string[];
+    };
+  };
+}
+
+export type LoadBalancerTarget =
+  | { readonly type: "server"; readonly server: { readonly id: number }; readonly use_private_ip: boolean }
+  | { readonly type: "ip"; readonly ip: { readonly ip: string } }
+  | { readonly type: "label_selector"; readonly label_selector: { readonly selector: string } };

@@ -1,0 +1,76 @@
+import type { HealthCheckHttp, HttpOptions, ListenerSpec, LoadBalancerState, TargetSpec } from "../../stacks/spec.ts";
+import type { LoadBalancer, LoadBalancerService, LoadBalancerTarget } from "./api.ts";
+
+/** A listed balancer in the words of the spec, so that the two can be compared. */
+export function balancerState(lb: LoadBalancer): LoadBalancerState {
+  const [attachment] = lb.private_net;
+  const { ipv4, ipv6 } = lb.public_net;
+  return {
+    kind: "load-balancer",
+    id: lb.id,
+    name: lb.name,
+    type: lb.load_balancer_type.name,
+    location: lb.location.name,
+    networkZone: lb.location.network_zone,
+    algorithm: lb.algorithm.type,
+    labels: lb.labels,
+    deleteProtection: lb.protection.delete,
+    publicInterface: lb.public_net.enabled,
+    ...(ipv4.ip && { ipv4: ipv4.ip }),
+    ...(ipv6.ip && { ipv6: ipv6.ip }),
+    ...(attachment && { network: { networkId: attachment.network, ip: attachment.ip } }),
+    listeners: lb.services.map(listenerState),
+    // Label selectors are never ours: they are left alone.
+    targets: lb.targets.map(targetState).filter((target) => target !== undefined),
+  };
+}
+
+function listenerState({ http, health_check, ...service }: LoadBalancerService): ListenerSpec {
+  return {
+    listenPort: service.listen_port,
+    destinationPort: service.destination_port,
+    protocol: service.protocol,
+    proxyProtocol: service.proxyprotocol,
+    ...(http && service.protocol !== "tcp" && { http: httpState(http) }),
+    healthCheck: {
+      protocol: health_check.protocol,
+      port: health_check.port,
+      intervalSeconds: health_check.interval,
+      timeoutSeconds: health_check.timeout,
+      retries: health_check.retries,
+      ...(health_check.http && health_check.protocol === "http" && { http: healthHttpState(health_check.http) }),
+    },
+  };
+}
+
+function httpState(http: NonNullable<LoadBalancerService["http"]>): HttpOptions {
+  return {
+    stickySessions: http.sticky_sessions,
+    cookieName: http.cookie_name,
+    cookieLifetimeSeconds: http.cookie_lifetime,
+    timeoutIdleSeconds: http.timeout_idle ?? 50,
+    redirectHttp: http.redirect_http ?? false,
+    certificateIds: http.certificates ?? [],
+  };
+}
+
+function healthHttpState(http: NonNullable<LoadBalancerService["health_check"]["http"]>): HealthCheckHttp {
+  return {
+    domain: http.domain ?? "",
+    path: http.path,
+    response: http.response ?? "",
+    tls: http.tls ?? false,
+    statusCodes: http.status_codes ?? [],
+  };
+}
+
+function targetState(target: LoadBalancerTarget): TargetSpec | undefined {
+  switch (target.type) {
+    case "server":
+      return { kind: "server", serverId: target.server.id, usePrivateIp: target.use_private_ip };
+    case "ip":
+      return { kind: "ip", ip: target.ip.ip };
+    default:
+      return undefined;
+  }
+}

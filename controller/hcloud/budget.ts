@@ -1,0 +1,59 @@
+/**
+ * The rate budget of the project: how many requests the API will still answer, from its own headers. The API refills it
+ * continuously (limit per hour), and the whole project shares it, so that other clients are seen only in the next answer.
+ */
+export type Priority = "normal" | "urgent";
+
+/** Requests kept back for what must not wait: node lifecycle and deletions. */
+const RESERVE = 60;
+const HOUR_MS = 3_600_000;
+
+export class Budget {
+  readonly #now: () => number;
+  #limit = 3600;
+  #remaining = 3600;
+  #inFlight = 0;
+  #at: number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#at = now();
+  }
+
+  /** Requests that can be sent now. */
+  get remaining(): number {
+    const refilled = ((this.#now() - this.#at) * this.#limit) / HOUR_MS;
+    return Math.min(this.#limit, this.#remaining + refilled);
+  }
+
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** Takes one request out of the budget. Returns how long to wait before sending it, 0 when there is enough. */
+  spend(priority: Priority): number {
+    const reserve = priority === "urgent" ? 0 : Math.min(RESERVE, this.#limit / 10);
+    const missing = reserve + 1 - this.remaining;
+    this.#settle(this.remaining - 1);
+    this.#inFlight += 1;
+    return missing <= 0 ? 0 : Math.ceil((missing * HOUR_MS) / this.#limit);
+  }
+
+  /** Takes in what the answer to a spent request says, or that there was none. A refusal empties the budget whatever the headers say. */
+  learn(status: number, headers: Readonly<Record<string, string>>): void {
+    this.#inFlight = Math.max(0, this.#inFlight - 1);
+    const limit = Number(headers["ratelimit-limit"]);
+    const remaining = Number(headers["ratelimit-remaining"]);
+    if (limit > 0) this.#limit = limit;
+    if (status === 429) this.#settle(0);
+    else if (Number.isFinite(remaining) && headers["ratelimit-remaining"] !== undefined) {
+      // Requests still in flight are not in the header yet.
+      this.#settle(remaining - this.#inFlight);
+    }
+  }
+
+  #settle(remaining: number): void {
+    this.#remaining = Math.max(0, remaining);
+    this.#at = this.#now();
+  }
+}

@@ -1,0 +1,37 @@
+/** Requests to the Hetzner API and its answers, as they pass through the gateway; and what a path says about them. */
+
+export interface ApiRequest {
+  readonly method: string;
+  /** Below the API's base, with query: `/load_balancers?page=1`. */
+  readonly path: string;
+  readonly body?: string;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** True for requests that change nothing. */
+export function isRead({ method }: ApiRequest): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+/** The resource a path is about, e.g. `load_balancers/42`; nothing for collections and actions. */
+export function resourceOf(path: string): string | undefined {
+  const match = /^\/(?<collection>[a-z_]+)\/(?<id>\d+)(?=[/?]|$)/.exec(path);
+  if (!match?.groups || match.groups.collection === "actions") return undefined;
+  return `${match.groups.collection}/${match.groups.id}`;
+}
+
+/** The path with ids replaced by `-`, for metrics: `/load_balancers/-/actions/add_target`. */
+export function endpointOf(path: string): string {
+  return path.replace(/\?.*$/, "").replace(/\/\d+(?=\/|$)/g, "/-");
+}
+
+/** An answer in the API's own error envelope. */
+export function errorResponse(status: number, code: string, message: string): ApiResponse {
+  const body = JSON.stringify({ error: { code, message, details: code === "invalid_input" ? { fields: [] } : null } });
+  return { status, headers: { "content-type": "application/json" }, body };
+}

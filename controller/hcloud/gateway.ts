@@ -1,0 +1,257 @@
+/**
+ * The only way out to the Hetzner API, for our own reads and for the plugin's calls. It holds the token; the plugin has a
+ * credential that is good for one run on this machine. It keeps writes to one resource in order, answers equal reads
+ * once, waits for actions in batches, stays within the rate budget and reports every write.
+ */
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { CloudError, messageOf } from "../errors.ts";
+import { type Action, ActionWatch } from "./action-watch.ts";
+import { Budget, type Priority } from "./budget.ts";
+import { type ApiRequest, type ApiResponse, endpointOf, errorResponse, isRead, resourceOf } from "./exchange.ts";
+import { Lanes } from "./lanes.ts";
+import { ReadCache } from "./read-cache.ts";
+import type { Upstream } from "./upstream.ts";
+
+/** One request that reached the API. */
+export interface Exchange {
+  /** The run that asked, or `reader` for our own reads. */
+  readonly run: string;
+  readonly method: string;
+  readonly path: string;
+  /** The path without ids. */
+  readonly endpoint: string;
+  /** 0 when there was no answer. */
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+/** What a run may do, and how it gets there. */
+export interface RunAccess {
+  readonly endpoint: string;
+  readonly token: string;
+  /** Ends it: nothing that still has the credential gets through any more. */
+  close(): void;
+}
+
+interface Session {
+  readonly run: string;
+  readonly mode: "apply" | "preview";
+  readonly token: string;
+}
+
+/** How long an answer to a read may serve the plugin: about as long as a run. Writes drop it at once. */
+const READ_MAX_AGE_MS = 10_000;
+/** How long the answer to a write is held back for its action; then the plugin polls, which is held likewise. */
+const ACTION_HOLD_MS = 20_000;
+const READ_TRIES = 4;
+
+export class Gateway {
+  readonly #upstream: Upstream;
+  readonly #report: (exchange: Exchange) => void;
+  readonly #server: Server;
+  readonly #sessions = new Map<string, Session>();
+  readonly #lanes = new Lanes();
+  readonly #cache = new ReadCache();
+  readonly #actions: ActionWatch;
+  readonly budget = new Budget();
+
+  constructor(upstream: Upstream, report: (exchange: Exchange) => void) {
+    this.#upstream = upstream;
+    this.#report = report;
+    this.#actions = new ActionWatch((ids) => this.#fetchActions(ids));
+    this.#server = createServer((request, response) => void this.#serve(request, response));
+  }
+
+  /** Opens the loopback port that runs talk to. */
+  async start(): Promise<void> {
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+  }
+
+  async stop(): Promise<void> {
+    this.#sessions.clear();
+    this.#server.closeAllConnections();
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    await closed;
+    this.#upstream.close();
+  }
+
+  /** Lets a run through until it is closed. In a preview only reads pass. */
+  open(run: string, mode: Session["mode"]): RunAccess {
+    const key = randomBytes(8).toString("hex");
+    const token = randomBytes(32).toString("hex");
+    this.#sessions.set(key, { run, mode, token });
+    this.#cache.sweep();
+    const { port } = this.#server.address() as AddressInfo;
+    const close = () => void this.#sessions.delete(key);
+    return { endpoint: `http://127.0.0.1:${port}/${key}/v1`, token, close };
+  }
+
+  /** Our own read, always fresh. What a list holds of single resources serves the next run. */
+  async read<T>(path: string, priority: Priority = "normal"): Promise<T> {
+    const resource = resourceOf(path);
+    if (resource) await this.#lanes.idle(resource);
+    const response = await this.#send("reader", { method: "GET", path }, priority);
+    if (response.status !== 200) throw toError(`GET ${path}`, response);
+    const body = JSON.parse(response.body) as T;
+    this.#prime(path, body, response);
+    return body;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const answer = await this.#answer(request).catch((error: unknown) =>
+      errorResponse(503, "unavailable", `the API could not be reached: ${messageOf(error)}`),
+    );
+    response.writeHead(answer.status, answer.headers).end(answer.body);
+  }
+
+  async #answer(incoming: IncomingMessage): Promise<ApiResponse> {
+    const match = /^\/(?<key>[0-9a-f]{16})\/v1(?<path>\/.*)$/.exec(incoming.url ?? "");
+    const session = this.#sessions.get(match?.groups?.key ?? "");
+    if (!session || !isBearer(incoming.headers.authorization, session.token)) {
+      return errorResponse(401, "unauthorized", "this run has ended, or the credential is not its own");
+    }
+    const body = await bodyOf(incoming);
+    const path = match?.groups?.path ?? "/";
+    const request: ApiRequest = { method: incoming.method ?? "GET", path, ...(body !== "" && { body }) };
+    if (isRead(request)) return this.#passRead(session, request);
+    if (session.mode === "preview") return errorResponse(403, "forbidden", "a preview only reads");
+    return this.#passWrite(session, request);
+  }
+
+  async #passRead(session: Session, request: ApiRequest): Promise<ApiResponse> {
+    if (request.path.startsWith("/actions?")) return this.#passPoll(request);
+    const resource = resourceOf(request.path);
+    if (resource) await this.#lanes.idle(resource);
+    return this.#cache.get(request.path, resource, READ_MAX_AGE_MS, () => this.#send(session.run, request, "normal"));
+  }
+
+  async #passPoll({ path }: ApiRequest): Promise<ApiResponse> {
+    const ids = new URLSearchParams(path.split("?")[1]).getAll("id").map(Number);
+    const known = await this.#fetchActions(ids);
+    const actions = await Promise.all(known.map((action) => this.#actions.settle(action, ACTION_HOLD_MS)));
+    return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify({ actions }) };
+  }
+
+  async #passWrite(session: Session, request: ApiRequest): Promise<ApiResponse> {
+    const resource = resourceOf(request.path);
+    const priority = request.method === "DELETE" ? "urgent" : "normal";
+    const send = () => this.#send(session.run, request, priority);
+    if (!resource) return this.#holdForActions(await send());
+    const response = await this.#lanes.run(resource, () => {
+      this.#cache.forget(resource);
+      return send();
+    });
+    const settled = await this.#holdForActions(response);
+    this.#cache.forget(resource);
+    return settled;
+  }
+
+  /** Holds an answer back until its actions have ended, so that the plugin need not poll for them. */
+  async #holdForActions(response: ApiResponse): Promise<ApiResponse> {
+    if (response.status >= 300 || response.body === "") return response;
+    const body = JSON.parse(response.body) as { action?: Action | null; actions?: Action[]; next_actions?: Action[] };
+    const settle = (action: Action) => this.#actions.settle(action, ACTION_HOLD_MS);
+    const [action, actions, next] = await Promise.all([
+      body.action && settle(body.action),
+      body.actions && Promise.all(body.actions.map(settle)),
+      body.next_actions && Promise.all(body.next_actions.map(settle)),
+    ]);
+    const held = {
+      ...body,
+      ...(action && { action }),
+      ...(actions && { actions }),
+      ...(next && { next_actions: next }),
+    };
+    return { ...response, body: JSON.stringify(held) };
+  }
+
+  async #fetchActions(ids: readonly number[]): Promise<readonly Action[]> {
+    const path = `/actions?${ids.map((id) => `id=${id}`).join("&")}`;
+    const response = await this.#send("reader", { method: "GET", path }, "urgent");
+    if (response.status !== 200) throw toError(`GET ${path}`, response);
+    return (JSON.parse(response.body) as { actions: Action[] }).actions;
+  }
+
+  /** Sends within the budget. Refusals for the rate are waited out; only reads are sent again after other failures. */
+  async #send(run: string, request: ApiRequest, priority: Priority): Promise<ApiResponse> {
+    for (let attempt = 1; ; attempt++) {
+      const response = await this.#sendOnce(run, request, priority).catch((error: unknown) => {
+        if (!isRead(request) || attempt >= READ_TRIES) throw error;
+        return undefined;
+      });
+      const isTransient = !response || (response.status >= 500 && isRead(request) && attempt < READ_TRIES);
+      if (response && response.status !== 429 && !isTransient) return response;
+      if (isTransient) await setTimeout(100 * 2 ** attempt);
+    }
+  }
+
+  async #sendOnce(run: string, request: ApiRequest, priority: Priority): Promise<ApiResponse> {
+    const waitMs = this.budget.spend(priority);
+    if (waitMs > 0) await setTimeout(waitMs);
+    const started = performance.now();
+    const note = (status: number, headers: ApiResponse["headers"]) => {
+      this.budget.learn(status, headers);
+      const { method, path } = request;
+      const durationMs = Math.round(performance.now() - started);
+      this.#report({ run, method, path, endpoint: endpointOf(path), status, durationMs });
+    };
+    try {
+      const response = await this.#upstream.send(request);
+      note(response.status, response.headers);
+      return response;
+    } catch (error) {
+      note(0, {});
+      throw error;
+    }
+  }
+
+  #prime(path: string, body: unknown, response: ApiResponse): void {
+    const collection = /^\/(?<name>[a-z_]+)(?:\?|$)/.exec(path)?.groups?.name;
+    const singular = collection && SINGULAR[collection];
+    if (!singular) return;
+    const items = (body as Record<string, readonly { readonly id: number }[]>)[collection] ?? [];
+    for (const item of items) {
+      const resource = `${collection}/${item.id}`;
+      const single = { ...response, body: JSON.stringify({ [singular]: item }) };
+      if (this.#lanes.isIdle(resource)) this.#cache.prime(`/${resource}`, resource, READ_MAX_AGE_MS, single);
+    }
+  }
+}
+
+/** Collections whose lists answer reads of their single resources. */
+const SINGULAR: Readonly<Record<string, string>> = {
+  servers: "server",
+  load_balancers: "load_balancer",
+  networks: "network",
+  certificates: "certificate",
+};
+
+function isBearer(header: string | undefined, token: string): boolean {
+  const given = Buffer.from(header ?? "");
+  const wanted = Buffer.from(`Bearer ${token}`);
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+async function bodyOf(incoming: IncomingMessage): Promise<string> {
+  incoming.setEncoding("utf8");
+  let body = "";
+  for await (const chunk of incoming) body += chunk;
+  return body;
+}
+
+function toError(request: string, response: ApiResponse): CloudError {
+  let error: { code?: string; message?: string } = {};
+  try {
+    error = (JSON.parse(response.body) as { error?: typeof error }).error ?? {};
+  } catch {
+    // Not the API's envelope: a proxy answered. The status has to do.
+  }
+  const message = error.message ?? `the API answered with status ${response.status}`;
+  return new CloudError(request, response.status, error.code ?? "unexpected", message);
+}

@@ -1,0 +1,52 @@
+/** Answers to reads: identical ones in flight are asked once, and a fresh answer serves for a moment. */
+import type { ApiResponse } from "./exchange.ts";
+
+interface Entry {
+  readonly answer: Promise<ApiResponse>;
+  readonly resource: string | undefined;
+  readonly expiresAt: number;
+}
+
+/** Entries are dropped when they expire or when their resource is written to. */
+export class ReadCache {
+  readonly #entries = new Map<string, Entry>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** The answer to a read, asked for at most once per `maxAgeMs`. Failed reads are not kept. */
+  get(
+    path: string,
+    resource: string | undefined,
+    maxAgeMs: number,
+    ask: () => Promise<ApiResponse>,
+  ): Promise<ApiResponse> {
+    const known = this.#entries.get(path);
+    if (known && known.expiresAt > this.#now()) return known.answer;
+    const entry: Entry = { answer: ask(), resource, expiresAt: this.#now() + maxAgeMs };
+    this.#entries.set(path, entry);
+    const forget = () => {
+      if (this.#entries.get(path) === entry) this.#entries.delete(path);
+    };
+    entry.answer.then((response) => response.status !== 200 && forget(), forget);
+    return entry.answer;
+  }
+
+  /** Puts in an answer that is known from elsewhere, e.g. one resource out of a list. */
+  prime(path: string, resource: string, maxAgeMs: number, response: ApiResponse): void {
+    const entry = { answer: Promise.resolve(response), resource, expiresAt: this.#now() + maxAgeMs };
+    this.#entries.set(path, entry);
+  }
+
+  /** Forgets everything about a resource, because it was or is being changed. */
+  forget(resource: string): void {
+    for (const [path, entry] of this.#entries) if (entry.resource === resource) this.#entries.delete(path);
+  }
+
+  /** Forgets what has expired, so that the cache does not grow with every id ever seen. */
+  sweep(): void {
+    for (const [path, entry] of this.#entries) if (entry.expiresAt <= this.#now()) this.#entries.delete(path);
+  }
+}

@@ -1,0 +1,70 @@
+/** The Hetzner API itself: adds the token, keeps connections open, gives up on silence. */
+import http from "node:http";
+import https from "node:https";
+import { CloudError, messageOf } from "../errors.ts";
+import type { ApiRequest, ApiResponse } from "./exchange.ts";
+
+export interface UpstreamOptions {
+  /** Base address including `/v1`. */
+  readonly endpoint: string;
+  /** Asked for with every request, so that a rotated token is used at once. */
+  readonly token: () => string;
+  readonly userAgent: string;
+  readonly timeoutMs: number;
+}
+
+/** Sends requests as they are; knows nothing of retries, order or budget. */
+export class Upstream {
+  readonly #options: UpstreamOptions;
+  readonly #agent: http.Agent;
+  readonly #send: typeof http.request;
+  readonly #base: string;
+
+  constructor(options: UpstreamOptions) {
+    this.#options = options;
+    this.#base = options.endpoint.replace(/\/+$/, "");
+    const secure = this.#base.startsWith("https:");
+    const settings = { keepAlive: true, maxSockets: 32 };
+    this.#agent = secure ? new https.Agent(settings) : new http.Agent(settings);
+    this.#send = secure ? https.request : http.request;
+  }
+
+  /** The answer, whatever its status. Throws a CloudError `unreachable` when there is none. */
+  async send({ method, path, body }: ApiRequest): Promise<ApiResponse> {
+    const headers = {
+      authorization: `Bearer ${this.#options.token()}`,
+      "user-agent": this.#options.userAgent,
+      accept: "application/json",
+      ...(body !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+    };
+    const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    try {
+      return await new Promise<ApiResponse>((resolve, reject) => {
+        const request = this.#send(this.#base + path, { method, headers, agent: this.#agent, signal }, (response) => {
+          collect(response).then(resolve, reject);
+        });
+        request.on("error", reject).end(body);
+      });
+    } catch (error) {
+      throw new CloudError(`${method} ${path}`, 0, "unreachable", messageOf(error), error);
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+async function collect(response: http.IncomingMessage): Promise<ApiResponse> {
+  response.setEncoding("utf8");
+  let body = "";
+  for await (const chunk of response) body += chunk;
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(response.headers)) {
+    if (typeof value === "string" && PASSED_ON.test(name)) headers[name] = value;
+  }
+  return { status: response.statusCode ?? 0, headers, body };
+}
+
+/** Headers that mean something to clients; the rest belongs to one connection. */
+const PASSED_ON = /^(content-type|link|x-correlation-id|ratelimit-.*|retry-after)$/;

@@ -1,0 +1,77 @@
+/** The cloud as last listed: each list is read when somebody needs it younger than it is, and once for all who ask. */
+import type { LoadBalancer, Network, Server } from "./api.ts";
+import type { CloudReader } from "./reader.ts";
+
+/** Everything observed of the cloud at one moment. */
+export interface CloudState {
+  readonly servers: readonly Server[];
+  readonly loadBalancers: readonly LoadBalancer[];
+  /** Absent when the cluster uses no network. */
+  readonly network?: Network;
+}
+
+export interface ViewAges {
+  readonly serversMs: number;
+  readonly restMs: number;
+}
+
+export class CloudView {
+  readonly #servers: Aged<readonly Server[]>;
+  readonly #loadBalancers: Aged<readonly LoadBalancer[]>;
+  readonly #network: Aged<Network | undefined>;
+
+  constructor(reader: CloudReader, networkId: number | undefined) {
+    this.#servers = new Aged(() => reader.servers());
+    this.#loadBalancers = new Aged(() => reader.loadBalancers());
+    this.#network = new Aged(async () => (networkId === undefined ? undefined : reader.network(networkId)));
+  }
+
+  servers(maxAgeMs: number): Promise<readonly Server[]> {
+    return this.#servers.get(maxAgeMs);
+  }
+
+  async state({ serversMs, restMs }: ViewAges): Promise<CloudState> {
+    const [servers, loadBalancers, network] = await Promise.all([
+      this.#servers.get(serversMs),
+      this.#loadBalancers.get(restMs),
+      this.#network.get(restMs),
+    ]);
+    return { servers, loadBalancers, ...(network && { network }) };
+  }
+}
+
+/** A value with an age. A failed read leaves nothing behind: the next one asks again. */
+class Aged<T> {
+  readonly #read: () => Promise<T>;
+  #value: Promise<T> | undefined;
+  #startedAt = 0;
+  #isReading = false;
+
+  constructor(read: () => Promise<T>) {
+    this.#read = read;
+  }
+
+  /** A value whose reading began at most `maxAgeMs` ago. With 0 it begins now: what happened before is in it. */
+  get(maxAgeMs: number): Promise<T> {
+    if (this.#value && performance.now() - this.#startedAt < maxAgeMs) return this.#value;
+    // A read that has begun may have missed what the caller knows of; one that waits for it to end has not.
+    const before = this.#isReading ? this.#value : undefined;
+    this.#startedAt = performance.now();
+    this.#isReading = true;
+    const value = (async () => {
+      await before?.catch(() => {}); // whoever asked for it hears of it
+      return this.#read();
+    })();
+    this.#value = value;
+    const done = (isFine: boolean) => {
+      if (this.#value !== value) return;
+      this.#isReading = false;
+      if (!isFine) this.#value = undefined;
+    };
+    value.then(
+      () => done(true),
+      () => done(false),
+    );
+    return value;
+  }
+}

@@ -1,0 +1,165 @@
+/** Requests to the Kubernetes API server: JSON in, JSON out, errors with their status. */
+import http, { type IncomingMessage, type RequestOptions } from "node:http";
+import https from "node:https";
+import { createInterface } from "node:readline";
+import { KubeError, messageOf } from "../errors.ts";
+import type { KubeAccess } from "./kubeconfig.ts";
+
+export type PatchType = "merge" | "strategic-merge" | "json";
+
+const CONTENT_TYPES: Readonly<Record<PatchType, string>> = {
+  merge: "application/merge-patch+json",
+  "strategic-merge": "application/strategic-merge-patch+json",
+  json: "application/json-patch+json",
+};
+
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+interface RequestInput {
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** One event of a watch, as the API server sends it. */
+export interface WatchEvent<T> {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+  readonly object: T;
+}
+
+/** A client of one API server. Keeps its connections open until `close`. */
+export class KubeClient {
+  readonly #access: KubeAccess;
+  readonly #agent: http.Agent;
+  readonly #timeoutMs: number;
+
+  constructor(access: KubeAccess, timeoutMs = 15_000) {
+    this.#access = access;
+    this.#timeoutMs = timeoutMs;
+    const options = { keepAlive: true, keepAliveMsecs: 15_000 };
+    this.#agent = access.server.protocol === "https:" ? new https.Agent(options) : new http.Agent(options);
+  }
+
+  get<T>(path: string, query?: Query): Promise<T> {
+    return this.#call("GET", path, query ? { query } : {});
+  }
+
+  create<T>(path: string, body: unknown): Promise<T> {
+    return this.#call("POST", path, { body });
+  }
+
+  replace<T>(path: string, body: unknown): Promise<T> {
+    return this.#call("PUT", path, { body });
+  }
+
+  patch<T>(path: string, type: PatchType, body: unknown): Promise<T> {
+    return this.#call("PATCH", path, { body, contentType: CONTENT_TYPES[type] });
+  }
+
+  delete<T>(path: string, body?: unknown): Promise<T> {
+    return this.#call("DELETE", path, body === undefined ? {} : { body });
+  }
+
+  /**
+   * Follows a watch until the server ends it, silence lasts longer than `silenceMs`, or the signal fires. Bookmarks count
+   * as a sign of life, so a connection that is only half open is noticed.
+   */
+  async watch<T>(path: string, query: Query, options: WatchOptions<T>): Promise<void> {
+    const request = { query: { ...query, watch: true, allowWatchBookmarks: true }, signal: options.signal };
+    const response = await this.#open("GET", path, request);
+    if (response.statusCode !== 200) throw await failure(`GET ${path}`, response);
+    options.onOpen?.();
+    response.setTimeout(options.silenceMs, () => response.destroy(new Error("the watch fell silent")));
+    try {
+      for await (const line of createInterface({ input: response })) {
+        if (line !== "") options.onEvent(JSON.parse(line) as WatchEvent<T>);
+      }
+    } finally {
+      response.destroy();
+    }
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #call<T>(method: string, path: string, input: RequestInput): Promise<T> {
+    const signal = AbortSignal.timeout(this.#timeoutMs);
+    const response = await this.#open(method, path, { ...input, signal });
+    if ((response.statusCode ?? 0) >= 300) throw await failure(`${method} ${path}`, response);
+    try {
+      return JSON.parse(await text(response)) as T;
+    } catch (error) {
+      throw new KubeError(`${method} ${path}`, 0, messageOf(error), error);
+    }
+  }
+
+  async #open(method: string, path: string, input: RequestInput): Promise<IncomingMessage> {
+    const { headers, ...tls } = await this.#access.credentials();
+    const url = new URL(this.#access.server.pathname.replace(/\/$/, "") + path, this.#access.server);
+    for (const [key, value] of Object.entries(input.query ?? {})) {
+      if (value !== undefined) url.searchParams.set(key, String(value));
+    }
+    const body = input.body === undefined ? undefined : JSON.stringify(input.body);
+    const options: RequestOptions = {
+      ...tls,
+      method,
+      agent: this.#agent,
+      ...(input.signal && { signal: input.signal }),
+      headers: {
+        ...headers,
+        accept: "application/json",
+        "user-agent": "lotse",
+        ...(body !== undefined && { "content-type": input.contentType ?? "application/json" }),
+      },
+    };
+    const send = url.protocol === "https:" ? https.request : http.request;
+    return new Promise((resolve, reject) => {
+      const request = send(url, options, resolve);
+      request.on("error", (error) => reject(new KubeError(`${method} ${path}`, 0, reason(error, url), error)));
+      request.end(body);
+    });
+  }
+}
+
+export interface WatchOptions<T> {
+  readonly onEvent: (event: WatchEvent<T>) => void;
+  readonly onOpen?: () => void;
+  readonly signal: AbortSignal;
+  readonly silenceMs: number;
+}
+
+/** Paths of the objects we touch. */
+export const paths = {
+  nodes: "/api/v1/nodes",
+  node: (name: string) => `/api/v1/nodes/${encodeURIComponent(name)}`,
+  services: "/api/v1/services",
+  service: (namespace: string, name: string) =>
+    `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`,
+  events: (namespace: string) => `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
+} as const;
+
+function reason(error: Error & { code?: string }, url: URL): string {
+  if (error.name === "TimeoutError") return `no answer from ${url.host} in time`;
+  return error.code === "ECONNREFUSED" ? `${url.host} refuses connections` : error.message || String(error.code);
+}
+
+async function failure(request: string, response: IncomingMessage): Promise<KubeError> {
+  const body = await text(response);
+  let message = body;
+  try {
+    message = (JSON.parse(body) as { message?: string }).message ?? body;
+  } catch {
+    // Not a Status object: a proxy's page, or nothing. The text itself is all there is to say.
+  }
+  return new KubeError(request, response.statusCode ?? 0, message.trim() || `status ${response.statusCode}`);
+}
+
+async function text(response: IncomingMessage): Promise<string> {
+  response.setEncoding("utf8");
+  let body = "";
+  for await (const chunk of response) body += chunk;
+  return body;
+}

@@ -1,0 +1,118 @@
+/**
+ * How to reach the API server. Kubeconfigs with certificates or tokens, and the service account of a pod, are read here;
+ * users that need a program or an identity provider go through `KubeConfig` of @kubernetes/client-node, which is loaded
+ * only then: it brings the whole generated API along, 75 MB that a controller in a cluster would carry for nothing.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import type { RequestOptions } from "node:https";
+import { dirname, resolve } from "node:path";
+import { parse } from "yaml";
+import { ConfigError, messageOf } from "../errors.ts";
+
+/** Where the API server is and what every request carries. */
+export interface KubeAccess {
+  readonly server: URL;
+  /** Options and headers of one request; asked for anew each time, because tokens are rotated. */
+  credentials(): Promise<Pick<RequestOptions, "ca" | "cert" | "key" | "rejectUnauthorized" | "servername" | "headers">>;
+}
+
+const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** Access from a kubeconfig file, or of the pod we run in when there is none. */
+export async function loadAccess(kubeconfig: string | undefined, master?: string): Promise<KubeAccess> {
+  const access = kubeconfig ? await fromFile(kubeconfig) : fromPod();
+  return master ? { ...access, server: new URL(master) } : access;
+}
+
+function fromPod(): KubeAccess {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
+  if (!host || !existsSync(`${SERVICE_ACCOUNT}/token`)) {
+    throw new ConfigError([
+      "no --kubeconfig given, and this is not a pod with a service account: pass --kubeconfig FILE",
+    ]);
+  }
+  const ca = readFileSync(`${SERVICE_ACCOUNT}/ca.crt`);
+  const hostname = host.includes(":") ? `[${host}]` : host;
+  return {
+    server: new URL(`https://${hostname}:${port ?? 443}`),
+    credentials: async () => ({ ca, headers: bearer(readFileSync(`${SERVICE_ACCOUNT}/token`, "utf8").trim()) }),
+  };
+}
+
+interface KubeConfigFile {
+  readonly "current-context"?: string;
+  readonly contexts?: readonly { readonly name: string; readonly context: { cluster: string; user: string } }[];
+  readonly clusters?: readonly { readonly name: string; readonly cluster: ClusterEntry }[];
+  readonly users?: readonly { readonly name: string; readonly user: UserEntry }[];
+}
+
+type ClusterEntry = Readonly<Record<string, string | undefined>> & { readonly "insecure-skip-tls-verify"?: boolean };
+type UserEntry = Readonly<Record<string, string | undefined>> & {
+  readonly exec?: object;
+  readonly "auth-provider"?: object;
+};
+
+async function fromFile(file: string): Promise<KubeAccess> {
+  const config = readConfig(file);
+  const context = config.contexts?.find(({ name }) => name === config["current-context"])?.context;
+  const cluster = config.clusters?.find(({ name }) => name === context?.cluster)?.cluster;
+  const user = config.users?.find(({ name }) => name === context?.user)?.user ?? {};
+  if (!cluster?.server) {
+    throw new ConfigError([`--kubeconfig ${file}: the current context names no cluster with a server`]);
+  }
+  const server = new URL(cluster.server);
+  if (user.exec || user["auth-provider"]) return { server, credentials: await throughLibrary(file) };
+
+  const content = (entry: Readonly<Record<string, unknown>>, key: string): Buffer | undefined => {
+    const data = entry[`${key}-data`];
+    if (typeof data === "string") return Buffer.from(data, "base64");
+    const path = entry[key];
+    return typeof path === "string" ? readFileSync(resolve(dirname(file), path)) : undefined;
+  };
+  return {
+    server,
+    credentials: async () => ({
+      ...present("ca", content(cluster, "certificate-authority")),
+      ...present("cert", content(user, "client-certificate")),
+      ...present("key", content(user, "client-key")),
+      ...present("servername", cluster["tls-server-name"]),
+      ...(cluster["insecure-skip-tls-verify"] === true && { rejectUnauthorized: false }),
+      headers: authorization(user),
+    }),
+  };
+}
+
+function readConfig(file: string): KubeConfigFile {
+  try {
+    return (parse(readFileSync(file, "utf8")) ?? {}) as KubeConfigFile;
+  } catch (error) {
+    throw new ConfigError([`--kubeconfig ${file}: ${messageOf(error)}`]);
+  }
+}
+
+function authorization(user: UserEntry): Record<string, string> {
+  const token = user.tokenFile ? readFileSync(user.tokenFile, "utf8").trim() : user.token;
+  if (token) return bearer(token);
+  if (!user.username) return {};
+  const pair = Buffer.from(`${user.username}:${user.password ?? ""}`).toString("base64");
+  return { authorization: `Basic ${pair}` };
+}
+
+async function throughLibrary(file: string): Promise<KubeAccess["credentials"]> {
+  const { KubeConfig } = await import("@kubernetes/client-node");
+  const config = new KubeConfig();
+  config.loadFromFile(file);
+  return async () => {
+    const options: RequestOptions = { headers: {} };
+    await config.applyToHTTPSOptions(options);
+    return options;
+  };
+}
+
+function bearer(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` };
+}
+
+function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
+}

@@ -1,0 +1,75 @@
+/** The patcher: the few things we write to Services and Nodes, each as the smallest patch that does it. */
+import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
+import { KubeError } from "../errors.ts";
+import type { NodePatch } from "../node/metadata.ts";
+import { FINALIZER } from "../service/ours.ts";
+import { type KubeClient, paths } from "./client.ts";
+
+export class Patcher {
+  readonly #client: KubeClient;
+
+  constructor(client: KubeClient) {
+    this.#client = client;
+  }
+
+  /** Adds our finalizer. Through the status subresource, as upstream does: it needs no right to change Services. */
+  async claimService(service: V1Service): Promise<void> {
+    await this.#patchService(service, { metadata: { finalizers: [FINALIZER] } });
+  }
+
+  async setIngress(service: V1Service, ingress: readonly V1LoadBalancerIngress[]): Promise<void> {
+    await this.#patchService(service, { status: { loadBalancer: { ingress: [...ingress] } } });
+  }
+
+  /** Clears the status and removes our finalizer, in this order: the object may vanish with the finalizer. */
+  async releaseService(service: V1Service): Promise<void> {
+    if (service.status?.loadBalancer?.ingress?.length) {
+      await this.#patchService(service, { status: { loadBalancer: { ingress: null } } });
+    }
+    await this.#patchService(service, { metadata: { "$deleteFromPrimitiveList/finalizers": [FINALIZER] } });
+  }
+
+  /**
+   * Writes ProviderID, labels and taints together, then the addresses. Taints are a list that others write too, so that
+   * patch holds only for the version it was made from; a conflict is for the caller to try again with a newer node.
+   */
+  async patchNode(node: V1Node, { providerId, labels, taints, addresses }: NodePatch): Promise<void> {
+    const path = paths.node(node.metadata?.name ?? "");
+    if (providerId !== undefined || labels || taints) {
+      await this.#client.patch(path, "merge", {
+        metadata: { ...(taints && { resourceVersion: node.metadata?.resourceVersion }), ...(labels && { labels }) },
+        spec: { ...(providerId !== undefined && { providerID: providerId }), ...(taints && { taints }) },
+      });
+    }
+    if (addresses) await this.#client.patch(`${path}/status`, "merge", { status: { addresses } });
+  }
+
+  async setNetworkCondition(node: V1Node, isAvailable: boolean): Promise<void> {
+    const now = new Date().toISOString();
+    const condition = {
+      type: "NetworkUnavailable",
+      status: isAvailable ? "False" : "True",
+      reason: isAvailable ? "RouteCreated" : "NoRouteCreated",
+      message: isAvailable ? "RouteController created a route" : "RouteController failed to create a route",
+      lastHeartbeatTime: now,
+      lastTransitionTime: now,
+    };
+    await this.#client.patch(`${paths.node(node.metadata?.name ?? "")}/status`, "strategic-merge", {
+      status: { conditions: [condition] },
+    });
+  }
+
+  /** The precondition keeps a patch meant for a deleted Service from hitting a new one of the same name. */
+  async #patchService({ metadata }: V1Service, patch: { metadata?: object; status?: object }): Promise<void> {
+    const path = `${paths.service(metadata?.namespace ?? "", metadata?.name ?? "")}/status`;
+    try {
+      await this.#client.patch(path, "strategic-merge", {
+        ...patch,
+        metadata: { ...patch.metadata, uid: metadata?.uid },
+      });
+    } catch (error) {
+      // Gone, or replaced by another of its name: there is nothing left to write to.
+      if (!(error instanceof KubeError && (error.status === 404 || error.status === 409))) throw error;
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import { type DestinationStream, type Logger, pino } from "pino";
+
+export type { Logger } from "pino";
+
+export interface LogOptions {
+  readonly format: "json" | "text";
+  readonly level: "error" | "warn" | "info" | "debug";
+  /** Where lines go instead of standard error. */
+  readonly destination?: DestinationStream;
+}
+
+/** Fields that may hold a credential wherever they turn up; their values are never written. */
+const SECRET_FIELDS = ["token", "authorization", "password", "passphrase", "privateKey"];
+
+/** The root logger. Lines go to standard error; standard output belongs to commands that print results. */
+export async function createLogger({ format, level, destination }: LogOptions): Promise<Logger> {
+  const options = {
+    level,
+    redact: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.headers.${field}`]),
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+  };
+  if (destination) return pino(options, destination);
+  if (format === "json") return pino(options, pino.destination({ fd: 2, sync: true }));
+  // Loaded only where a person reads along: it costs memory that a controller in a cluster does not need.
+  const { default: pretty } = await import("pino-pretty");
+  return pino(options, pretty({ destination: 2, sync: true, translateTime: "SYS:HH:MM:ss.l", singleLine: true }));
+}

@@ -1,0 +1,30 @@
+/**
+ * ProviderIDs: the format is shared with the official controller and must not change.
+ *
+ * | text | means |
+ * | --- | --- |
+ * | empty | not initialised |
+ * | `hcloud://123` | cloud server 123 |
+ * | `hrobot://45`, `hcloud://bm-45` (legacy) | dedicated server 45 |
+ * | `hcloud://x` | ours by prefix, but broken |
+ * | anything else | another provider's node |
+ */
+export type ProviderId =
+  | { readonly kind: "none" }
+  | { readonly kind: "cloud"; readonly id: number }
+  | { readonly kind: "robot"; readonly number: number }
+  | { readonly kind: "malformed"; readonly text: string }
+  | { readonly kind: "foreign"; readonly text: string };
+
+export function parseProviderId(text: string | undefined): ProviderId {
+  if (!text) return { kind: "none" };
+  const cloud = /^hcloud:\/\/(\d+)$/.exec(text);
+  if (cloud) return { kind: "cloud", id: Number(cloud[1]) };
+  const robot = /^(?:hrobot:\/\/|hcloud:\/\/bm-)(\d+)$/.exec(text);
+  if (robot) return { kind: "robot", number: Number(robot[1]) };
+  return /^(hcloud|hrobot):\/\//.test(text) ? { kind: "malformed", text } : { kind: "foreign", text };
+}
+
+export function cloudProviderId(serverId: number): string {
+  return `hcloud://${serverId}`;
+}

@@ -1,0 +1,54 @@
+/** Which units have failed, and when each may be tried again. */
+import type { Failure } from "../../stacks/run.ts";
+
+const PAUSES_MS: Readonly<Record<Failure["retry"], { readonly first: number; readonly most: number }>> = {
+  soon: { first: 1_000, most: 60_000 },
+  backoff: { first: 5_000, most: 300_000 },
+  // What the user has to change, or somebody in the cloud: a look now and then is enough, a change is seen at once.
+  never: { first: 300_000, most: 300_000 },
+};
+
+interface Entry {
+  readonly fingerprint: string;
+  readonly failures: number;
+  readonly retryAt: number;
+}
+
+/** A failure holds for what was tried: when that changes (the wish, or what exists), the unit is tried at once. */
+export class Backoff {
+  readonly #entries = new Map<string, Entry>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  isDue(key: string, fingerprint: string): boolean {
+    const entry = this.#entries.get(key);
+    return !entry || entry.fingerprint !== fingerprint || entry.retryAt <= this.#now();
+  }
+
+  failed(key: string, fingerprint: string, retry: Failure["retry"]): void {
+    const before = this.#entries.get(key);
+    const failures = before?.fingerprint === fingerprint ? before.failures + 1 : 1;
+    const { first, most } = PAUSES_MS[retry];
+    const retryAt = this.#now() + Math.min(first * 2 ** (failures - 1), most);
+    this.#entries.set(key, { fingerprint, failures, retryAt });
+  }
+
+  /** Forgets a unit: it succeeded, or is no longer wanted. */
+  clear(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  /** Forgets all units but these. */
+  retain(keys: ReadonlySet<string>): void {
+    for (const key of this.#entries.keys()) if (!keys.has(key)) this.#entries.delete(key);
+  }
+
+  /** Milliseconds until the next unit is due; nothing when none waits. */
+  get nextMs(): number | undefined {
+    const times = [...this.#entries.values()].map(({ retryAt }) => retryAt - this.#now());
+    return times.length > 0 ? Math.max(0, Math.min(...times)) : undefined;
+  }
+}
