@@ -9,6 +9,7 @@ import packageJson from "../package.json" with { type: "json" };
 import { Engine } from "../stacks/engine.ts";
 import { NodeTurn } from "./cluster/nodes.ts";
 import { Publisher } from "./cluster/publish.ts";
+import { concernsCluster, concernsNode, concernsService } from "./cluster/relevance.ts";
 import { ClusterTurn } from "./cluster/turn.ts";
 import { type Config, FLAGS, type FlagValues, loadConfig } from "./config.ts";
 import { findEngine } from "./engine-home.ts";
@@ -56,8 +57,23 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
   const { clusterCidrs, addressFamily, zoneLabel, serviceDefaults: defaults, resyncMs: everyMs } = config;
   const options = { clusterCidrs, addressFamily, zoneLabel, defaults, ...(networkId !== undefined && { networkId }) };
 
-  const nodes = new Informer<V1Node>({ client, path: paths.nodes, log, onChange: () => wakeAll() });
-  const services = new Informer<V1Service>({ client, path: paths.services, log, onChange: () => clusterLoop.wake() });
+  const nodes = new Informer<V1Node>({
+    client,
+    path: paths.nodes,
+    log,
+    onChange: (change) => {
+      if (concernsNode(change)) nodeLoop.wake();
+      if (concernsCluster(change)) clusterLoop.wake();
+    },
+  });
+  const services = new Informer<V1Service>({
+    client,
+    path: paths.services,
+    log,
+    onChange: (change) => {
+      if (concernsService(change)) clusterLoop.wake();
+    },
+  });
   const observed = () => ({
     nodes: [...nodes.items.values()],
     services: config.loadBalancers ? [...services.items.values()] : [],
@@ -74,10 +90,6 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
   const clusterTurn = new ClusterTurn({ observed, view, engine, gateway, publish, options, log });
   const nodeLoop = new Loop({ name: "nodes", work: () => nodeTurn.run(), ...GATHER, everyMs, log });
   const clusterLoop = new Loop({ name: "cluster", work: () => clusterTurn.run(), ...GATHER, everyMs, log });
-  const wakeAll = () => {
-    nodeLoop.wake();
-    clusterLoop.wake();
-  };
 
   // Nothing is rendered before both caches are complete: absence would look like a wish to delete.
   await Promise.all([stopping(nodes).start(), stopping(services).start()]);

@@ -2,6 +2,7 @@
 import type { V1Node } from "@kubernetes/client-node";
 import type { TargetSpec } from "../../stacks/spec.ts";
 import type { Server } from "../hcloud/api.ts";
+import { findServer } from "../node/metadata.ts";
 import { parseProviderId } from "../node/provider-id.ts";
 import type { LabelSelector } from "./label-selector.ts";
 
@@ -24,16 +25,16 @@ export interface Targets {
 
 /** A node that cannot be a target is left out and named; it never keeps the others from being served. */
 export function renderTargets(nodes: readonly V1Node[], servers: readonly Server[], options: TargetOptions): Targets {
-  const byId = new Map(servers.map((server) => [server.id, server]));
   const targets: TargetSpec[] = [];
   const leftOut: { node: string; reason: string }[] = [];
   for (const node of nodes) {
     if (!isEligible(node) || !options.selector(node.metadata?.labels ?? {})) continue;
     const id = parseProviderId(node.spec?.providerID);
-    if (id.kind !== "cloud") continue;
-    const reason = unusable(byId.get(id.id), options);
-    if (reason) leftOut.push({ node: node.metadata?.name ?? "", reason });
-    else targets.push({ kind: "server", serverId: id.id, usePrivateIp: options.usePrivateIp });
+    if (id.kind !== "cloud" && id.kind !== "none") continue;
+    const server = findServer(node, servers);
+    const reason = server ? unusable(server, options) : "its server does not exist";
+    if (server && !reason) targets.push({ kind: "server", serverId: server.id, usePrivateIp: options.usePrivateIp });
+    else leftOut.push({ node: node.metadata?.name ?? "", reason: reason ?? "" });
   }
   return { targets: targets.toSorted(byServer), leftOut };
 }
@@ -48,8 +49,7 @@ export function isEligible({ metadata, spec }: V1Node): boolean {
   );
 }
 
-function unusable(server: Server | undefined, { usePrivateIp, networkId }: TargetOptions): string | undefined {
-  if (!server) return "its server does not exist";
+function unusable(server: Server, { usePrivateIp, networkId }: TargetOptions): string | undefined {
   if (usePrivateIp) {
     const isAttached = server.private_net.some(({ network }) => network === networkId);
     return isAttached ? undefined : "its server is not attached to the cluster's network";

@@ -1,0 +1,43 @@
+/** Which changes of objects make a turn worth its API calls. Heartbeats and our own writes do not. */
+import { isDeepStrictEqual } from "node:util";
+import type { V1Node, V1Service } from "@kubernetes/client-node";
+
+interface Change<T> {
+  readonly old?: T;
+  readonly now?: T;
+}
+
+/** True when balancers or routes may have to follow. */
+export function concernsCluster({ old, now }: Change<V1Node>): boolean {
+  if (!old || !now) return true;
+  const relevant = ({ metadata, spec }: V1Node) => [
+    metadata?.uid,
+    metadata?.labels,
+    metadata?.deletionTimestamp,
+    spec?.providerID,
+    spec?.podCIDRs,
+    spec?.taints,
+  ];
+  return !isDeepStrictEqual(relevant(old), relevant(now));
+}
+
+/** True when the node itself may have to be patched: what the cluster cares for, its addresses and kubelet's annotations. */
+export function concernsNode(change: Change<V1Node>): boolean {
+  const { old, now } = change;
+  if (!now) return false;
+  const relevant = ({ metadata, status }: V1Node) => [metadata?.annotations, status?.addresses];
+  return !old || concernsCluster(change) || !isDeepStrictEqual(relevant(old), relevant(now));
+}
+
+/** True when a Service wants something else than before. A finalizer is looked at because others may take ours away. */
+export function concernsService({ old, now }: Change<V1Service>): boolean {
+  if (!old || !now) return true;
+  const relevant = ({ metadata, spec }: V1Service) => [
+    metadata?.uid,
+    metadata?.annotations,
+    metadata?.deletionTimestamp,
+    metadata?.finalizers,
+    spec,
+  ];
+  return !isDeepStrictEqual(relevant(old), relevant(now));
+}
