@@ -4,6 +4,7 @@ import { controlDoor } from "./http/control.ts";
 import { Endpoint } from "./http/endpoint.ts";
 import { Faults } from "./http/faults.ts";
 import { Journal } from "./http/journal.ts";
+import { metadataDoor } from "./http/metadata.ts";
 import { type CloudOptions, DEFAULT_BEHAVIOUR, REALISTIC_ACTION_MS } from "./options.ts";
 import type { Network } from "./resources/networks.ts";
 import type { Server } from "./resources/server-view.ts";
@@ -59,7 +60,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     tokens: { token: options.token, readOnlyToken: options.readOnlyToken },
     latencyMs: options.latencyMs ?? 0,
     rateLimit: options.rateLimit ?? { perHour: 3600 },
-    sideDoors: [controlDoor({ project, journal, faults })],
+    sideDoors: [controlDoor({ project, journal, faults }), metadataDoor(project)],
     onWrite: () => {},
   });
   const port = await endpoint.listen(options.port ?? 0);

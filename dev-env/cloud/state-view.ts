@@ -1,12 +1,15 @@
 import type { Kind } from "./api/resource.ts";
 import { type Certificate, certificateKind } from "./resources/certificates.ts";
 import { settle } from "./resources/effects.ts";
+import { type Firewall, firewallKind } from "./resources/firewalls.ts";
 import type { LoadBalancer } from "./resources/load-balancer-view.ts";
 import { loadBalancerKind } from "./resources/load-balancers.ts";
 import { type Network, networkKind } from "./resources/networks.ts";
 import { type PlacementGroup, placementGroupKind } from "./resources/placement-groups.ts";
+import { type PrimaryIp, primaryIpKind } from "./resources/primary-ips.ts";
 import type { Server } from "./resources/server-view.ts";
 import { serverKind } from "./resources/servers.ts";
+import { type SshKey, sshKeyKind } from "./resources/ssh-keys.ts";
 import type { Action } from "./state/actions.ts";
 import type { Project } from "./state/project.ts";
 import type { Row } from "./state/table.ts";
@@ -26,6 +29,9 @@ export interface CloudState {
   readonly loadBalancers: View<LoadBalancer>;
   readonly certificates: View<Certificate>;
   readonly placementGroups: View<PlacementGroup>;
+  readonly firewalls: View<Firewall>;
+  readonly sshKeys: View<SshKey>;
+  readonly primaryIps: View<PrimaryIp>;
   readonly actions: { get(id: number): Action | undefined; values(): readonly Action[] };
 }
 
@@ -37,6 +43,9 @@ export function stateOf(project: Project): CloudState {
     loadBalancers: viewOf(project, loadBalancerKind),
     certificates: viewOf(project, certificateKind),
     placementGroups: viewOf(project, placementGroupKind),
+    firewalls: viewOf(project, firewallKind),
+    sshKeys: viewOf(project, sshKeyKind),
+    primaryIps: viewOf(project, primaryIpKind),
     actions: {
       get: (id) => {
         const action = project.actions.table.get(id);

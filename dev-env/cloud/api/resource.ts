@@ -42,7 +42,7 @@ export function pageAnswer<R, V>(
   rows: Iterable<R>,
   rules: ListRules<R>,
   view: (row: R) => V,
-): Answer {
+): Answer & { readonly body: object } {
   const page = listPage(rows, call.query, rules, call.project.behaviour.perPageAboveMax);
   const body = { [plural]: page.rows.map(view), meta: { pagination: page.pagination } };
   return { status: 200, body, links: renderLinks(call.url, page) };

@@ -1,10 +1,14 @@
 import { certificateRoutes } from "../resources/certificates.ts";
+import { firewallRoutes } from "../resources/firewalls.ts";
 import { loadBalancerRoutes } from "../resources/load-balancers.ts";
+import { metricsRoutes } from "../resources/metrics.ts";
 import { networkRoutes } from "../resources/networks.ts";
 import { placementGroupRoutes } from "../resources/placement-groups.ts";
+import { primaryIpRoutes } from "../resources/primary-ips.ts";
 import { readOnlyRoutes } from "../resources/read-only.ts";
 import { serverActionRoutes } from "../resources/server-actions.ts";
 import { serverRoutes } from "../resources/servers.ts";
+import { sshKeyRoutes } from "../resources/ssh-keys.ts";
 import type { Route } from "./route.ts";
 
 /** The whole API: one line per method and path. */
@@ -16,4 +20,8 @@ export const routes: readonly Route[] = [
   ...loadBalancerRoutes,
   ...certificateRoutes,
   ...placementGroupRoutes,
+  ...firewallRoutes,
+  ...sshKeyRoutes,
+  ...primaryIpRoutes,
+  ...metricsRoutes,
 ];

@@ -1,6 +1,6 @@
 import { invalidField, notFound, refuse } from "../api/errors.ts";
-import { type ListRules, labelFilter, listPage, sortRows, textFilter } from "../api/listing.ts";
-import { actionRules, type Kind, readRoutes } from "../api/resource.ts";
+import { type ListRules, labelFilter, sortRows, textFilter } from "../api/listing.ts";
+import { actionRules, type Kind, pageAnswer, readRoutes } from "../api/resource.ts";
 import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
 import type { ActionRecord } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
@@ -60,8 +60,7 @@ const isTrue = (text: string | null): boolean => text === "true" || text === "1"
 function listImages(call: Call): Answer {
   const all = isTrue(call.query.get("include_deprecated"));
   const images = call.project.catalogue.images.filter((image) => all || image.deprecated === null);
-  const page = listPage(images, call.query, imageKind.rules, call.project.behaviour.perPageAboveMax);
-  return { status: 200, body: { images: page.rows, meta: { pagination: page.pagination } } };
+  return pageAnswer(call, "images", images, imageKind.rules, (image) => image);
 }
 
 /** Only the named actions, all on one page: this is how clients poll. */
@@ -123,6 +122,12 @@ const datacenterKind: Kind<Datacenter, Datacenter> = {
   rules: { sort: { id: (row) => row.id, name: (row) => row.name }, filters: { name: textFilter((row) => row.name) } },
 };
 
+function listDatacenters(call: Call): Answer {
+  const rows = datacenters(call.project);
+  const { body, ...answer } = pageAnswer(call, "datacenters", rows, datacenterKind.rules, (row) => row);
+  return { ...answer, body: { ...body, recommendation: rows[0]?.id ?? 0 } };
+}
+
 const pricing = ({ catalogue }: Project): Catalogue["pricing"] => catalogue.pricing;
 
 export const readOnlyRoutes: readonly Route[] = [
@@ -130,7 +135,8 @@ export const readOnlyRoutes: readonly Route[] = [
   ...section("serverTypes", "server_type", "server_types"),
   ...section("loadBalancerTypes", "load_balancer_type", "load_balancer_types"),
   ...section("isos", "iso", "isos"),
-  ...readRoutes(datacenterKind),
+  ...readRoutes(datacenterKind).filter(({ path }) => path !== "/datacenters"),
+  { method: "GET", path: "/datacenters", handle: listDatacenters },
   ...readRoutes(imageKind).filter(({ path }) => path !== "/images"),
   { method: "GET", path: "/images", handle: listImages },
   { method: "GET", path: "/actions", handle: listActions },

@@ -53,7 +53,7 @@ function viewIpv6(ip: PrimaryIpRecord | undefined) {
 }
 
 /** Firewalls that reach the server directly or by label. */
-function firewallsOf(project: Project, server: ServerRecord): readonly number[] {
+export function firewallsOf(project: Project, server: ServerRecord): readonly number[] {
   const byLabel = project.firewalls
     .rowsWith("label_selector")
     .filter((firewall) =>

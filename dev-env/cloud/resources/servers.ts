@@ -10,7 +10,7 @@ import type { Project } from "../state/project.ts";
 import type { ServerRecord } from "../state/records.ts";
 import { createServer, createServerBody, passwordFor } from "./server-create.ts";
 import { removeServer } from "./server-removal.ts";
-import { type Server, viewServer } from "./server-view.ts";
+import { firewallsOf, type Server, viewServer } from "./server-view.ts";
 
 const rules: ListRules<ServerRecord> = commonRules();
 
@@ -74,6 +74,12 @@ function remove(call: Call): Answer {
   return { status: 200, body: { action: project.actions.view(action) } };
 }
 
+/** A label that brings a firewall with it: applied in the background, which locks the server like any action. */
+function startFirewall(project: Project, server: ServerRecord, firewall: number): void {
+  const resources = [serverRef(server), { type: "firewall", id: firewall }];
+  project.actions.start({ command: "apply_firewall", resources });
+}
+
 export const serverRoutes: readonly Route[] = [
   ...readRoutes(serverKind),
   ...actionReadRoutes(serverKind),
@@ -82,7 +88,12 @@ export const serverRoutes: readonly Route[] = [
     if (body.name !== undefined) {
       claimName(project.servers, body.name, { self: server.id, message: "server name is already used" });
     }
-    return project.servers.put({ ...server, ...given(body) });
+    const before = firewallsOf(project, server);
+    const after = project.servers.put({ ...server, ...given(body) });
+    for (const firewall of firewallsOf(project, after)) {
+      if (!before.includes(firewall)) startFirewall(project, after, firewall);
+    }
+    return after;
   }),
   { method: "DELETE", path: "/servers/{}", handle: remove },
 ];

@@ -1,0 +1,143 @@
+import { refuse } from "../api/errors.ts";
+import { name } from "../api/fields.ts";
+import { labels } from "../api/labels.ts";
+import { commonRules } from "../api/listing.ts";
+import {
+  actionReadRoutes,
+  claimName,
+  deleteRoute,
+  given,
+  type Kind,
+  readRoutes,
+  rowOf,
+  updateRoute,
+} from "../api/resource.ts";
+import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
+import { type Check, object, optional, parseBody } from "../api/schema.ts";
+import type { ActionRecord } from "../state/actions.ts";
+import type { Project } from "../state/project.ts";
+import type { FirewallRecord, FirewallScope } from "../state/records.ts";
+import {
+  applyScopes,
+  removeScopes,
+  renderRule,
+  renderScope,
+  rulesBody,
+  scopesBody,
+  serversOf,
+} from "./firewall-rules.ts";
+
+/** A firewall as the API shows it; scopes by label carry the servers they reach. */
+export type Firewall = ReturnType<typeof viewFirewall>;
+
+export function viewFirewall(project: Project, firewall: FirewallRecord) {
+  const applied_to = firewall.applied_to.map((scope) => {
+    if (scope.type === "server") return scope;
+    const servers = serversOf(project, scope);
+    return { ...scope, applied_to_resources: servers.map(({ id }) => ({ type: "server" as const, server: { id } })) };
+  });
+  return { ...firewall, applied_to };
+}
+
+export const firewallKind: Kind<FirewallRecord, Firewall> = {
+  singular: "firewall",
+  plural: "firewalls",
+  title: "firewall",
+  rows: (project) => project.firewalls,
+  view: viewFirewall,
+  rules: commonRules(),
+};
+
+const createBody = object({
+  name,
+  labels: optional(labels),
+  rules: optional(rulesBody),
+  apply_to: optional(scopesBody),
+});
+const updateBody = object({ name: optional(name), labels: optional(labels) });
+
+/** One action per server the scopes reach. */
+export function scopeActions(
+  project: Project,
+  command: "apply_firewall" | "remove_firewall",
+  firewall: FirewallRecord,
+  scopes: readonly FirewallScope[],
+): readonly ActionRecord[] {
+  const servers = new Set(scopes.flatMap((scope) => serversOf(project, scope)).map((server) => server.id));
+  return [...servers].map((server) =>
+    project.actions.start({
+      command,
+      resources: [
+        { type: "server", id: server },
+        { type: "firewall", id: firewall.id },
+      ],
+    }),
+  );
+}
+
+/** Rules travel to the firewall and to every server it protects. */
+function ruleActions(project: Project, firewall: FirewallRecord): readonly ActionRecord[] {
+  const resources = [{ type: "firewall", id: firewall.id }];
+  const set = project.actions.start({ command: "set_firewall_rules", resources });
+  return [set, ...scopeActions(project, "apply_firewall", firewall, firewall.applied_to)];
+}
+
+function create({ project, ...call }: Call): Answer {
+  const body = parseBody(createBody, call.body);
+  claimName(project.firewalls, body.name);
+  const scopes = (body.apply_to ?? []).map((scope) => renderScope(project, scope, 422));
+  const empty: FirewallRecord = {
+    ...project.newResource(body.name, body.labels),
+    rules: (body.rules ?? []).map(renderRule),
+    applied_to: [],
+  };
+  const firewall = project.firewalls.put(applyScopes(project, empty, scopes));
+  const actions = ruleActions(project, firewall).map(project.actions.view);
+  return { status: 201, body: { firewall: viewFirewall(project, firewall), actions } };
+}
+
+/** Firewall calls answer with `actions`, in the plural. */
+function actionsRoute<B>(
+  path: string,
+  check: Check<B>,
+  run: (project: Project, firewall: FirewallRecord, body: B) => readonly ActionRecord[],
+): Route {
+  const handle = (call: Call): Answer => {
+    const { project } = call;
+    const firewall = rowOf(firewallKind, project, idAt(call, 0));
+    const actions = run(project, firewall, parseBody(check, call.body));
+    return { status: 201, body: { actions: actions.map(project.actions.view) } };
+  };
+  return { method: "POST", path: `/firewalls/{}/actions/${path}`, handle };
+}
+
+export const firewallRoutes: readonly Route[] = [
+  ...readRoutes(firewallKind),
+  ...actionReadRoutes(firewallKind),
+  { method: "POST", path: "/firewalls", handle: create },
+  updateRoute(firewallKind, updateBody, (project, firewall, body) => {
+    if (body.name !== undefined) claimName(project.firewalls, body.name, { self: firewall.id });
+    return project.firewalls.put({ ...firewall, ...given(body) });
+  }),
+  deleteRoute(firewallKind, (project, firewall) => {
+    if (firewall.applied_to.length > 0) throw refuse("resource_in_use", "firewall is still in use");
+    project.firewalls.delete(firewall.id);
+  }),
+  actionsRoute("set_rules", object({ rules: rulesBody }), (project, firewall, body) =>
+    ruleActions(project, project.firewalls.put({ ...firewall, rules: body.rules.map(renderRule) })),
+  ),
+  actionsRoute("apply_to_resources", object({ apply_to: scopesBody }), (project, firewall, body) => {
+    const scopes = body.apply_to.map((scope) => renderScope(project, scope, 404));
+    return scopeActions(
+      project,
+      "apply_firewall",
+      project.firewalls.put(applyScopes(project, firewall, scopes)),
+      scopes,
+    );
+  }),
+  actionsRoute("remove_from_resources", object({ remove_from: scopesBody }), (project, firewall, body) => {
+    const scopes = body.remove_from.map((scope) => renderScope(project, scope, 404));
+    const after = project.firewalls.put(removeScopes(project, firewall, scopes));
+    return scopeActions(project, "remove_firewall", after, scopes);
+  }),
+];

@@ -1,0 +1,70 @@
+import { existsSync, readFileSync } from "node:fs";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+
+/** The official description, next to the project; what ships does not need it. */
+const DOCUMENT = new URL("../../../shared/reference/hcloud-openapi.json", import.meta.url);
+
+interface Operation {
+  readonly responses: Readonly<
+    Record<string, { readonly content?: { readonly "application/json"?: { schema: object } } }>
+  >;
+}
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+/** What October 2026 changed since the capture: looked up first, so the document need not be patched. */
+const NEWER: Readonly<Record<string, object | null>> = {
+  "DELETE /load_balancers/{} 201": { type: "object", required: ["action"] },
+  "GET /networks/{}/members 200": { type: "object", required: ["members", "meta"] },
+};
+
+export const hasOpenApi = existsSync(DOCUMENT);
+if (!hasOpenApi) process.stderr.write("SKIPPED: no OpenAPI document, answers are not checked against it\n");
+
+const schemas = hasOpenApi ? loadSchemas() : new Map<string, object>();
+const validators = new Map<string, ValidateFunction>();
+const ajv = new Ajv2020({
+  strict: false,
+  formats: { "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/, decimal: /^\d+\.\d+$/ },
+  logger: false,
+});
+for (const format of ["int32", "int64", "double"]) ajv.addFormat(format, true);
+
+function loadSchemas(): Map<string, object> {
+  // Since August 2026 a free primary IP is `unassigned`; since October it may belong to a balancer.
+  const text = readFileSync(DOCUMENT, "utf8");
+  const document: OpenApi = JSON.parse(text, (key, value) =>
+    key === "assignee_type" ? { type: "string", enum: ["server", "load_balancer", "unassigned"] } : value,
+  );
+  const found = new Map<string, object>();
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      for (const [status, { content }] of Object.entries(operation.responses ?? {})) {
+        const key = `${method.toUpperCase()} ${path.replace(/\{[^}]+\}/g, "{}")} ${status}`;
+        found.set(key, content?.["application/json"]?.schema ?? { type: "null" });
+      }
+    }
+  }
+  return found;
+}
+
+/** The route of a path: numbers become `{}`. */
+export function routeOf(path: string): string {
+  return path.replace(/\?.*$/, "").replace(/\/\d+(?=\/|$)/g, "/{}");
+}
+
+/** What is wrong with an answer by the official description; undefined when nothing is, or nothing is known. */
+export function violationOf(method: string, path: string, status: number, body: unknown): string | undefined {
+  if (!hasOpenApi) return undefined;
+  const base = `${method} ${routeOf(path)}`;
+  const exact = `${base} ${status}`;
+  const key = status >= 400 ? `${base} ${Math.floor(status / 100)}xx` : exact;
+  const schema = NEWER[exact] ?? schemas.get(key);
+  if (!schema) return status >= 400 ? undefined : `${exact} is not documented`;
+  const validate = validators.get(key) ?? ajv.compile(schema);
+  validators.set(key, validate);
+  if (validate(body ?? null)) return undefined;
+  return `${exact}: ${ajv.errorsText(validate.errors?.slice(0, 5))}`;
+}
