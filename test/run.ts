@@ -1,0 +1,109 @@
+/** What `npm test` runs: set-up where needed, then every check and test, and a summary at the end. */
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ProgressDisplay } from "../dev-env/toolchain/progress.ts";
+import { ensureToolchain, ToolchainError } from "../dev-env/toolchain/toolchain.ts";
+
+interface StepResult {
+  readonly name: string;
+  readonly isFine: boolean;
+  readonly seconds: number;
+  readonly counts?: Counts;
+}
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+const scratch = await mkdtemp(join(tmpdir(), "lotse-test-"));
+try {
+  process.exitCode = (await runAll()) ? 0 : 1;
+} finally {
+  await rm(scratch, { recursive: true, force: true });
+}
+
+async function runAll(): Promise<boolean> {
+  if (!(await setUp())) return false;
+  const checks = await Promise.all([
+    check("types", "tsc", "--noEmit"),
+    check("lint and format", "biome", "ci", "--error-on-warnings", "."),
+    check("imports", "depcruise", "--config", ".dependency-cruiser.mjs", "controller", "stacks", "dev-env", "test"),
+  ]);
+  const results = [...checks, await test("unit"), await test("integration")];
+  summarise(results);
+  return results.every(({ isFine }) => isFine);
+}
+
+async function setUp(): Promise<boolean> {
+  const display = new ProgressDisplay(process.stdout, true);
+  try {
+    await ensureToolchain(undefined, display.report);
+    return true;
+  } catch (error) {
+    if (!(error instanceof ToolchainError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return false;
+  } finally {
+    display.close();
+  }
+}
+
+/** A check says something only when it fails. */
+async function check(name: string, command: string, ...args: readonly string[]): Promise<StepResult> {
+  const started = performance.now();
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  const isFine = (await exitOf(child)) === 0;
+  if (!isFine) process.stdout.write(`\n${output}\n`);
+  const result = { name, isFine, seconds: secondsSince(started) };
+  process.stdout.write(`${line(result)}\n`);
+  return result;
+}
+
+async function test(project: string): Promise<StepResult> {
+  const started = performance.now();
+  const report = join(scratch, `${project}.json`);
+  const args = ["run", "--project", project, "--reporter=default", "--reporter=json", `--outputFile=${report}`];
+  const child = spawn("vitest", args, { stdio: ["ignore", "inherit", "inherit"] });
+  const isFine = (await exitOf(child)) === 0;
+  return { name: `${project} tests`, isFine, seconds: secondsSince(started), counts: await countsOf(report) };
+}
+
+async function countsOf(report: string): Promise<Counts> {
+  try {
+    const result = JSON.parse(await readFile(report, "utf8"));
+    const { numPassedTests: passed, numFailedTests: failed, numPendingTests: skipped } = result;
+    return { passed, failed, skipped };
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0 }; // the runner itself broke down: the exit code says the same
+  }
+}
+
+function exitOf(child: ReturnType<typeof spawn>): Promise<number | null> {
+  return new Promise((resolve, reject) => child.on("error", reject).on("close", resolve));
+}
+
+function secondsSince(started: number): number {
+  return Math.round((performance.now() - started) / 100) / 10;
+}
+
+function line({ name, isFine, seconds, counts }: StepResult): string {
+  const details = counts ? `  ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped` : "";
+  return `${isFine ? "ok  " : "FAIL"} ${name.padEnd(18)}${seconds.toFixed(1).padStart(7)} s${details}`;
+}
+
+function summarise(results: readonly StepResult[]): void {
+  const sum = (field: keyof Counts) => results.reduce((total, { counts }) => total + (counts?.[field] ?? 0), 0);
+  const failedChecks = results.filter(({ isFine, counts }) => !isFine && !counts?.failed).length;
+  process.stdout.write(`\n${results.map(line).join("\n")}\n\n`);
+  process.stdout.write(`${sum("passed")} passed, ${sum("failed") + failedChecks} failed, ${sum("skipped")} skipped\n`);
+}
