@@ -1,11 +1,13 @@
 import { Router } from "./api/route.ts";
 import { routes } from "./api/routes.ts";
+import { DataPlane } from "./data-plane/data-plane.ts";
+import { acquireSlot } from "./data-plane/slot.ts";
 import { controlDoor } from "./http/control.ts";
 import { Endpoint } from "./http/endpoint.ts";
 import { Faults } from "./http/faults.ts";
 import { Journal } from "./http/journal.ts";
 import { metadataDoor } from "./http/metadata.ts";
-import { type CloudOptions, DEFAULT_BEHAVIOUR, REALISTIC_ACTION_MS } from "./options.ts";
+import { type CloudOptions, type DataPlaneOptions, DEFAULT_BEHAVIOUR, REALISTIC_ACTION_MS } from "./options.ts";
 import type { Network } from "./resources/networks.ts";
 import type { Server } from "./resources/server-view.ts";
 import { type NetworkSeed, type ServerSeed, seedNetwork, seedServer } from "./seed.ts";
@@ -35,12 +37,18 @@ export interface Cloud {
   readonly state: CloudState;
   addNetwork(seed?: NetworkSeed): Network;
   addServer(seed: ServerSeed): Server;
+  /** The loopback address under which the data plane looks for a server. */
+  backendOf(server: number): string | undefined;
   /** Makes a target (server id or IP) report this health everywhere; undefined takes it back. */
   setHealth(target: number | string, health: HealthState | HealthState["status"] | undefined): void;
   /** Ends a running (also a stuck) action now. */
   finishAction(id: number, error?: { readonly code: string; readonly message: string }): void;
   snapshot(): CloudSnapshot;
   restore(snapshot: CloudSnapshot): void;
+  /** With a data plane: resolves when every balancer listens and every target has been looked at once. */
+  ready(): Promise<void>;
+  /** With a data plane: sockets that could not be opened, and why. */
+  problems(): readonly string[];
   stop(): Promise<void>;
 }
 
@@ -49,7 +57,9 @@ const ANY_TOKEN = "lotse-simulated-cloud-token-".padEnd(64, "0");
 
 /** Starts a cloud on 127.0.0.1; several may run in one process. */
 export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
-  const project = createProject(options);
+  const slot = options.dataPlane ? await acquireSlot() : undefined;
+  const project = createProject(options, slot?.slot);
+  const dataPlane = options.dataPlane ? new DataPlane(project, timeScaleOf(options.dataPlane)) : undefined;
   const journal = new Journal();
   const faults = new Faults();
   const endpoint = new Endpoint({
@@ -61,9 +71,13 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     latencyMs: options.latencyMs ?? 0,
     rateLimit: options.rateLimit ?? { perHour: 3600 },
     sideDoors: [controlDoor({ project, journal, faults }), metadataDoor(project)],
-    onWrite: () => {},
+    onWrite: () => dataPlane?.sync(),
   });
-  const port = await endpoint.listen(options.port ?? 0);
+  const port = await endpoint.listen(options.port ?? 0).catch(async (error: unknown) => {
+    await slot?.release();
+    throw error;
+  });
+  dataPlane?.start();
   return {
     url: `http://127.0.0.1:${port}/v1`,
     token: options.token ?? ANY_TOKEN,
@@ -72,16 +86,25 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     state: stateOf(project),
     addNetwork: (seed = {}) => seedNetwork(project, seed),
     addServer: (seed) => seedServer(project, seed),
+    backendOf: (server) => project.servers.get(server)?.backend,
     setHealth: (target, health) =>
       project.health.overrule(target, typeof health === "string" ? { status: health } : health),
     finishAction: (id, error) => project.actions.finish(id, error ?? null),
     snapshot: () => project.snapshot(),
     restore: (snapshot) => project.restore(snapshot),
-    stop: () => endpoint.close(),
+    ready: async () => dataPlane?.ready(),
+    problems: () => dataPlane?.problems ?? [],
+    stop: async () => {
+      await Promise.all([endpoint.close(), dataPlane?.stop(), slot?.release()]);
+    },
   };
 }
 
-function createProject(options: CloudOptions): Project {
+function timeScaleOf(option: boolean | DataPlaneOptions): number {
+  return typeof option === "object" ? (option.timeScale ?? 1) : 1;
+}
+
+function createProject(options: CloudOptions, loopbackSlot: number | undefined): Project {
   const { actionMs = 0, clock = systemClock, firstId = FIRST_ID } = options;
   const given = Object.entries(options).filter(([key, value]) => key in DEFAULT_BEHAVIOUR && value !== undefined);
   const behaviour = {
@@ -90,5 +113,5 @@ function createProject(options: CloudOptions): Project {
     ...(Object.fromEntries(given) as Partial<CloudOptions>),
     actionMs: actionMs === "realistic" ? REALISTIC_ACTION_MS : actionMs,
   };
-  return new Project({ clock, behaviour, firstId, addresses: new AddressPool() });
+  return new Project({ clock, behaviour, firstId, addresses: new AddressPool(loopbackSlot) });
 }

@@ -109,6 +109,11 @@ export const REALISTIC_ACTION_MS: Readonly<Record<string, number>> = {
   unassign_primary_ip: 1000,
 };
 
+export interface DataPlaneOptions {
+  /** Health checks run this much faster than configured: 0.01 makes an interval of 15 s 150 ms. Default 1. */
+  readonly timeScale?: number;
+}
+
 /** How to start a cloud; everything has a default that suits tests. */
 export interface CloudOptions extends Partial<Omit<Behaviour, "actionMs">> {
   /** 0 or absent takes a free port; the server always binds to 127.0.0.1. */
@@ -122,7 +127,7 @@ export interface CloudOptions extends Partial<Omit<Behaviour, "actionMs">> {
   /** How long actions run: milliseconds, by command, or Hetzner-like. Default 0, done at once. */
   readonly actionMs?: ActionDurations | "realistic";
   /** Balancers really listen, on addresses of 127.0.0.0/8. */
-  readonly dataPlane?: boolean;
+  readonly dataPlane?: boolean | DataPlaneOptions;
   /** Default 3600 per hour, as on the real API. */
   readonly rateLimit?: RateLimitOptions | "off";
   /** Ids count up from here. */

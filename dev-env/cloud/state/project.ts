@@ -60,6 +60,11 @@ export class Project {
     this.actions = new Actions(clock, behaviour.actionMs, () => this.nextId());
   }
 
+  /** Grows with every change of any row. */
+  get revision(): number {
+    return this.#tables().reduce((sum, table) => sum + table.revision, 0);
+  }
+
   /** One sequence for all kinds, so that an id of the wrong kind never hits by chance. */
   nextId(): number {
     this.#nextId += 1;

@@ -1,0 +1,110 @@
+import { settle } from "../resources/effects.ts";
+import type { Project } from "../state/project.ts";
+import { HealthChecker } from "./health-checker.ts";
+import { openHttpListener } from "./http-listener.ts";
+import type { Listener } from "./listener.ts";
+import { type Backend, type ListenerPlan, planListeners } from "./plan.ts";
+import { Pool } from "./pool.ts";
+import { openTcpListener } from "./tcp-listener.ts";
+
+const TICK_MS = 100;
+
+interface Running {
+  readonly shape: string;
+  readonly pool: Pool;
+  readonly opening: Promise<Listener | undefined>;
+}
+
+/** Makes every balancer of a project really listen, forward and check its targets. */
+export class DataPlane {
+  readonly #project: Project;
+  readonly #checker: HealthChecker;
+  readonly #running = new Map<string, Running>();
+  readonly #problems = new Map<string, string>();
+  #closing: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #seenRevision = -1;
+
+  constructor(project: Project, timeScale: number) {
+    this.#project = project;
+    this.#checker = new HealthChecker(project.health, timeScale);
+  }
+
+  /** Sockets that could not be opened, e.g. `127.16.1.1:80: EACCES`. */
+  get problems(): readonly string[] {
+    return [...this.#problems.values()];
+  }
+
+  /** Follows the project from now on; time alone can change it, so it is looked at regularly too. */
+  start(): void {
+    this.#timer = setInterval(() => this.sync(), TICK_MS).unref();
+    this.sync();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#checker.stop();
+    this.#reconcile([]);
+    await this.#closing;
+  }
+
+  /** Brings sockets and health checks in line with the project, if it changed. */
+  sync(): void {
+    settle(this.#project);
+    if (this.#project.revision === this.#seenRevision) return;
+    this.#seenRevision = this.#project.revision;
+    const plans = planListeners(this.#project);
+    this.#reconcile(plans);
+    this.#checker.sync(plans);
+  }
+
+  /** Resolves when every socket is open (or known to be a problem) and every target has been looked at. */
+  async ready(): Promise<void> {
+    this.sync();
+    await this.#closing;
+    await Promise.all([...this.#running.values()].map(({ opening }) => opening));
+    while (!this.#checker.hasSeenAll) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  #reconcile(plans: readonly ListenerPlan[]): void {
+    const wanted = new Map(plans.map((plan) => [plan.key, plan]));
+    for (const [key, running] of this.#running) {
+      const plan = wanted.get(key);
+      if (plan && shapeOf(plan) === running.shape) running.pool.update(plan);
+      else this.#close(key, running);
+    }
+    for (const [key, plan] of wanted) {
+      if (!this.#running.has(key)) this.#open(key, plan);
+    }
+  }
+
+  #open(key: string, plan: ListenerPlan): void {
+    const pool = new Pool(plan, (current, backend) => this.#isHealthy(current, backend));
+    // A socket of the same address may still be on its way out.
+    const opening = this.#closing
+      .then(() => (plan.kind === "tcp" ? openTcpListener(pool) : openHttpListener(pool)))
+      .catch((error: Error) => {
+        this.#problems.set(key, `${key}: ${error.message}`);
+        return undefined;
+      });
+    this.#running.set(key, { shape: shapeOf(plan), pool, opening });
+  }
+
+  #close(key: string, { opening }: Running): void {
+    this.#running.delete(key);
+    this.#problems.delete(key);
+    const closed = opening.then((listener) => listener?.close());
+    this.#closing = Promise.all([this.#closing, closed]);
+  }
+
+  #isHealthy({ loadBalancer, service }: ListenerPlan, { target }: Backend): boolean {
+    const probe = { loadBalancer, listenPort: service.listen_port, target };
+    return this.#project.health.get(probe).status === "healthy";
+  }
+}
+
+/** What cannot change on an open socket. */
+function shapeOf({ loadBalancer, kind, keyPairs, service }: ListenerPlan): string {
+  const certificates = keyPairs.map(({ certificate }) => certificate);
+  return JSON.stringify([loadBalancer, kind, certificates, service.http?.timeout_idle]);
+}

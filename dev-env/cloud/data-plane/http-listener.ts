@@ -1,0 +1,160 @@
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { connect, type Server, type Socket } from "node:net";
+import { createSecureContext, type SecureContext } from "node:tls";
+import { type Listener, listen, shut } from "./listener.ts";
+import type { Backend, KeyPair, ListenerPlan } from "./plan.ts";
+import type { Pool } from "./pool.ts";
+import { connectionOf, proxyHeader } from "./proxy-protocol.ts";
+import { readCookie, renderCookie, stickyValue } from "./sticky.ts";
+import { joinSockets } from "./tcp-listener.ts";
+
+/** Forwards requests one by one, over http or https; or sends http clients to https. */
+export async function openHttpListener(pool: Pool): Promise<Listener> {
+  const { kind } = pool.plan;
+  const handle: RequestListener =
+    kind === "redirect"
+      ? (request, response) => redirect(pool.plan, request, response)
+      : (request, response) => forward(pool, request, response);
+  const server = kind === "https" ? secureServer(pool, handle) : createServer(handle);
+  server.keepAliveTimeout = (pool.plan.service.http?.timeout_idle ?? 50) * 1000;
+  server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) =>
+    tunnel(pool, { request, socket, head }),
+  );
+  await listen(server, pool.plan);
+  return {
+    update: (plan) => pool.update(plan),
+    close: () => {
+      server.closeAllConnections();
+      return shut(server as Server);
+    },
+  };
+}
+
+function secureServer(pool: Pool, handle: RequestListener) {
+  const contexts = new Map<KeyPair, SecureContext>();
+  const contextOf = (pair: KeyPair): SecureContext => {
+    const known = contexts.get(pair) ?? createSecureContext({ cert: pair.certificate, key: pair.privateKey });
+    contexts.set(pair, known);
+    return known;
+  };
+  const first = pool.plan.keyPairs[0];
+  const defaults = first ? { cert: first.certificate, key: first.privateKey } : {};
+  const SNICallback = (name: string, done: (error: Error | null, context?: SecureContext) => void) => {
+    const pair = pool.plan.keyPairs.find(({ domainNames }) => domainNames.some((domain) => covers(domain, name)));
+    const chosen = pair ?? pool.plan.keyPairs[0];
+    done(null, chosen && contextOf(chosen));
+  };
+  return createTlsServer({ ...defaults, SNICallback }, handle);
+}
+
+function covers(domain: string, name: string): boolean {
+  if (!domain.startsWith("*.")) return domain === name;
+  return name.slice(name.indexOf(".")) === domain.slice(1);
+}
+
+function redirect({ service }: ListenerPlan, request: IncomingMessage, response: ServerResponse): void {
+  const host = (request.headers.host ?? "").replace(/:\d+$/, "");
+  const port = service.listen_port === 443 ? "" : `:${service.listen_port}`;
+  response.writeHead(301, { Location: `https://${host}${port}${request.url ?? "/"}` }).end();
+}
+
+/** The backend the client's cookie names, or the next one. */
+function choose(
+  pool: Pool,
+  request: IncomingMessage,
+): { readonly backend: Backend | undefined; readonly cookie?: string } {
+  const { http } = pool.plan.service;
+  if (!http?.sticky_sessions) return { backend: pool.pick() };
+  const value = readCookie(request.headers.cookie, http.cookie_name);
+  const known = pool.find((target) => stickyValue(target) === value);
+  if (known) return { backend: known };
+  const backend = pool.pick();
+  return backend ? { backend, cookie: renderCookie(http, backend.target) } : { backend };
+}
+
+function forward(pool: Pool, request: IncomingMessage, response: ServerResponse): void {
+  const { backend, cookie } = choose(pool, request);
+  if (!backend?.host) {
+    refuse(response, 503);
+    return;
+  }
+  const leave = pool.occupy(backend);
+  const upstream = httpRequest({
+    host: backend.host,
+    port: backend.port,
+    method: request.method,
+    path: request.url,
+    headers: forwardedHeaders(pool, request),
+    agent: false,
+    ...(pool.plan.service.proxyprotocol ? { createConnection: () => connectWithHeader(backend, request.socket) } : {}),
+  });
+  upstream.on("response", (answer) => {
+    const cookies = [...(answer.headers["set-cookie"] ?? []), ...(cookie ? [cookie] : [])];
+    const headers = { ...endToEnd(answer.headers), ...(cookies.length > 0 ? { "set-cookie": cookies } : {}) };
+    response.writeHead(answer.statusCode ?? 502, headers);
+    answer.pipe(response);
+  });
+  upstream.on("error", () => refuse(response, 502));
+  response.once("close", () => {
+    leave();
+    if (!response.writableFinished) upstream.destroy();
+  });
+  request.pipe(upstream);
+}
+
+function refuse(response: ServerResponse, status: 502 | 503): void {
+  if (response.headersSent) response.destroy();
+  else response.writeHead(status, { "Content-Type": "text/plain" }).end(`${status}\n`);
+}
+
+function forwardedHeaders(pool: Pool, { headers, socket }: IncomingMessage) {
+  const before = headers["x-forwarded-for"];
+  return {
+    ...endToEnd(headers),
+    "x-forwarded-for": [before, socket.remoteAddress].filter(Boolean).join(", "),
+    "x-forwarded-proto": pool.plan.kind === "https" ? "https" : "http",
+    "x-forwarded-port": String(pool.plan.port),
+  };
+}
+
+/** Headers that concern more than this one connection. */
+function endToEnd({ connection: _c, "keep-alive": _k, ...headers }: IncomingHttpHeaders): IncomingHttpHeaders {
+  return headers;
+}
+
+function connectWithHeader({ host = "", port }: Backend, client: Socket): Socket {
+  const upstream = connect({ host, port });
+  upstream.write(proxyHeader(connectionOf(client)));
+  return upstream;
+}
+
+interface Upgrade {
+  readonly request: IncomingMessage;
+  readonly socket: Socket;
+  readonly head: Buffer;
+}
+
+/** WebSockets and the like: the request is repeated to the backend, then bytes flow both ways. */
+function tunnel(pool: Pool, { request, socket, head }: Upgrade): void {
+  const { backend } = choose(pool, request);
+  if (!backend?.host) {
+    socket.destroy();
+    return;
+  }
+  const leave = pool.occupy(backend);
+  const upstream = connect({ host: backend.host, port: backend.port });
+  if (pool.plan.service.proxyprotocol) upstream.write(proxyHeader(connectionOf(socket)));
+  const lines = { ...forwardedHeaders(pool, request), connection: "Upgrade" };
+  const headers = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+  upstream.write(`${request.method} ${request.url} HTTP/1.1\r\n${headers.join("")}\r\n`);
+  upstream.write(head);
+  joinSockets(socket, upstream, leave);
+}

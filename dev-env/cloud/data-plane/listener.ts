@@ -1,0 +1,22 @@
+import type { Server } from "node:net";
+import type { ListenerPlan } from "./plan.ts";
+
+/** A socket a balancer listens on. */
+export interface Listener {
+  /** Takes a changed plan for the same socket; open connections stay. */
+  update(plan: ListenerPlan): void;
+  close(): Promise<void>;
+}
+
+export async function listen(server: Server, { host, port }: ListenerPlan): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+export async function shut(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+}

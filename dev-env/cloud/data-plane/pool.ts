@@ -1,0 +1,55 @@
+import type { Backend, ListenerPlan } from "./plan.ts";
+
+/** Chooses backends for one listener: round robin or least connections, healthy ones only. */
+export class Pool {
+  #plan: ListenerPlan;
+  readonly #isHealthy: (plan: ListenerPlan, backend: Backend) => boolean;
+  readonly #open = new Map<Backend["target"], number>();
+  #turn = 0;
+
+  constructor(plan: ListenerPlan, isHealthy: (plan: ListenerPlan, backend: Backend) => boolean) {
+    this.#plan = plan;
+    this.#isHealthy = isHealthy;
+  }
+
+  get plan(): ListenerPlan {
+    return this.#plan;
+  }
+
+  update(plan: ListenerPlan): void {
+    this.#plan = plan;
+  }
+
+  /** The next backend, leaving out those that were just tried; undefined when none is healthy. */
+  pick(tried: ReadonlySet<Backend["target"]> = new Set()): Backend | undefined {
+    const candidates = this.#plan.backends.filter(
+      (backend) => backend.host !== undefined && !tried.has(backend.target) && this.#isHealthy(this.#plan, backend),
+    );
+    if (candidates.length === 0) return undefined;
+    const start = this.#turn++ % candidates.length;
+    const inTurn = [...candidates.slice(start), ...candidates.slice(0, start)];
+    if (this.#plan.algorithm === "round_robin") return inTurn[0];
+    return inTurn.reduce((best, backend) => (this.#load(backend) < this.#load(best) ? backend : best));
+  }
+
+  /** The healthy backend of this target, for sticky sessions. */
+  find(matches: (target: Backend["target"]) => boolean): Backend | undefined {
+    return this.#plan.backends.find(
+      (backend) => backend.host !== undefined && matches(backend.target) && this.#isHealthy(this.#plan, backend),
+    );
+  }
+
+  /** Counts a connection until the returned function is called. */
+  occupy({ target }: Backend): () => void {
+    this.#open.set(target, (this.#open.get(target) ?? 0) + 1);
+    let isOpen = true;
+    return () => {
+      if (isOpen) this.#open.set(target, (this.#open.get(target) ?? 1) - 1);
+      isOpen = false;
+    };
+  }
+
+  #load({ target }: Backend): number {
+    return this.#open.get(target) ?? 0;
+  }
+}

@@ -1,0 +1,90 @@
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { connect, type Socket } from "node:net";
+import type { HealthState } from "../state/health.ts";
+import type { HealthCheck } from "../state/records.ts";
+import { localHeader } from "./proxy-protocol.ts";
+
+/** One look at a target. */
+export interface ProbeRequest {
+  readonly host: string;
+  readonly check: HealthCheck;
+  readonly timeoutMs: number;
+  readonly proxyProtocol: boolean;
+}
+
+const CONTENT_MAX = 64 * 1024;
+
+/** Tries the target once and says how it looks; never rejects. */
+export function probe(request: ProbeRequest): Promise<HealthState> {
+  return request.check.protocol === "tcp" ? probeTcp(request) : probeHttp(request);
+}
+
+const unhealthy = (detail: NonNullable<HealthState["detail"]>): HealthState => ({ status: "unhealthy", detail });
+
+function probeTcp({ host, check, timeoutMs }: ProbeRequest): Promise<HealthState> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: check.port, timeout: timeoutMs });
+    const end = (state: HealthState) => {
+      socket.destroy();
+      resolve(state);
+    };
+    socket.once("connect", () => end({ status: "healthy" }));
+    socket.once("timeout", () => end(unhealthy("layer4_timeout")));
+    socket.once("error", () => end(unhealthy("layer4_no_connection")));
+  });
+}
+
+function probeHttp({ host, check, timeoutMs, proxyProtocol }: ProbeRequest): Promise<HealthState> {
+  const { http } = check;
+  const send = http?.tls ? httpsRequest : httpRequest;
+  return new Promise((resolve) => {
+    const request = send({
+      host,
+      port: check.port,
+      path: http?.path ?? "/",
+      headers: { host: http?.domain || host, connection: "close" },
+      rejectUnauthorized: false,
+      agent: false,
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(proxyProtocol && !http?.tls ? { createConnection: () => connectWithHeader(host, check.port) } : {}),
+    });
+    request.once("response", (answer) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      answer.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size <= CONTENT_MAX) chunks.push(chunk);
+      });
+      answer.once("end", () => resolve(judge(check, answer.statusCode ?? 0, Buffer.concat(chunks).toString())));
+      answer.once("error", () => resolve(unhealthy("layer7_timeout")));
+    });
+    request.once("error", (error) =>
+      resolve(
+        unhealthy(
+          error.name === "AbortError" || error.name === "TimeoutError" ? "layer7_timeout" : "layer4_no_connection",
+        ),
+      ),
+    );
+    request.end();
+  });
+}
+
+function connectWithHeader(host: string, port: number): Socket {
+  const socket = connect({ host, port });
+  socket.write(localHeader);
+  return socket;
+}
+
+/** Status codes may hold `?` for one digit and `*` for any; the wanted text must occur in the answer. */
+export function judge({ http }: HealthCheck, status: number, content: string): HealthState {
+  const patterns = http?.status_codes ?? [];
+  const isWanted = patterns.some((pattern) => matchesStatus(pattern, status));
+  if (!isWanted) return { ...unhealthy("unexpected_http_status"), http_status_code: status };
+  if (http?.response && !content.includes(http.response)) return unhealthy("unexpected_http_content");
+  return { status: "healthy" };
+}
+
+function matchesStatus(pattern: string, status: number): boolean {
+  return new RegExp(`^${pattern.replaceAll("?", "\\d").replaceAll("*", "\\d*")}$`).test(String(status));
+}

@@ -1,0 +1,38 @@
+import type { Socket } from "node:net";
+import { parseIp } from "../state/cidr.ts";
+
+const SIGNATURE = Buffer.from([0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a]);
+const VERSION_2_PROXY = 0x21;
+const VERSION_2_LOCAL = 0x20;
+const TCP_OVER_IPV4 = 0x11;
+
+/** Both ends of a client's connection, IPv4. */
+export interface Connection {
+  readonly sourceIp: string;
+  readonly sourcePort: number;
+  readonly destinationIp: string;
+  readonly destinationPort: number;
+}
+
+/** PROXY protocol version 2 header for a forwarded connection, without extensions. */
+export function proxyHeader(connection: Connection): Buffer {
+  const addresses = Buffer.alloc(12);
+  addresses.writeUInt32BE(parseIp(connection.sourceIp) ?? 0, 0);
+  addresses.writeUInt32BE(parseIp(connection.destinationIp) ?? 0, 4);
+  addresses.writeUInt16BE(connection.sourcePort, 8);
+  addresses.writeUInt16BE(connection.destinationPort, 10);
+  return Buffer.concat([SIGNATURE, Buffer.from([VERSION_2_PROXY, TCP_OVER_IPV4, 0, addresses.length]), addresses]);
+}
+
+/** The header of the balancer's own connections, i.e. health checks. */
+export const localHeader: Buffer = Buffer.concat([SIGNATURE, Buffer.from([VERSION_2_LOCAL, 0, 0, 0])]);
+
+/** The two ends of an accepted socket. */
+export function connectionOf(socket: Socket): Connection {
+  return {
+    sourceIp: socket.remoteAddress ?? "",
+    sourcePort: socket.remotePort ?? 0,
+    destinationIp: socket.localAddress ?? "",
+    destinationPort: socket.localPort ?? 0,
+  };
+}

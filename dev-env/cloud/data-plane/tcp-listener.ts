@@ -1,0 +1,64 @@
+import { connect, createServer, type Socket } from "node:net";
+import { type Listener, listen, shut } from "./listener.ts";
+import type { Backend } from "./plan.ts";
+import type { Pool } from "./pool.ts";
+import { connectionOf, proxyHeader } from "./proxy-protocol.ts";
+
+/** Forwards raw connections to the pool's backends. */
+export async function openTcpListener(pool: Pool): Promise<Listener> {
+  const clients = new Set<Socket>();
+  const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (client) => {
+    clients.add(client);
+    client.once("close", () => clients.delete(client));
+    forward(pool, client, new Set());
+  });
+  await listen(server, pool.plan);
+  return {
+    update: (plan) => pool.update(plan),
+    close: async () => {
+      for (const client of clients) client.destroy();
+      await shut(server);
+    },
+  };
+}
+
+/** Connects to the next backend; one that refuses is skipped as long as others are left. */
+function forward(pool: Pool, client: Socket, tried: ReadonlySet<Backend["target"]>): void {
+  const backend = pool.pick(tried);
+  if (!backend?.host) {
+    client.destroy();
+    return;
+  }
+  const leave = pool.occupy(backend);
+  const upstream = connect({ host: backend.host, port: backend.port, allowHalfOpen: true });
+  const abandon = () => {
+    leave();
+    upstream.destroy();
+    if (client.destroyed) return;
+    forward(pool, client, new Set([...tried, backend.target]));
+  };
+  client.once("error", () => upstream.destroy());
+  upstream.once("error", abandon);
+  upstream.once("connect", () => {
+    upstream.off("error", abandon);
+    if (pool.plan.service.proxyprotocol) upstream.write(proxyHeader(connectionOf(client)));
+    joinSockets(client, upstream, leave);
+  });
+}
+
+/** Pipes both ways; when one side breaks, so does the other. */
+export function joinSockets(client: Socket, upstream: Socket, onEnd: () => void): void {
+  const end = () => {
+    onEnd();
+    client.destroy();
+    upstream.destroy();
+  };
+  for (const socket of [client, upstream]) {
+    socket.on("error", end);
+    socket.once("close", (hadError) => hadError && end());
+  }
+  upstream.once("close", onEnd);
+  if (client.destroyed) end();
+  client.pipe(upstream);
+  upstream.pipe(client);
+}
