@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import { eventually } from "./eventually.ts";
+
+it("returns what the probe returns once it stops throwing", async () => {
+  let calls = 0;
+  const probe = () => {
+    if (++calls < 3) throw new Error(`call ${calls}`);
+    return "done";
+  };
+  expect(await eventually(probe, { intervalMs: 1 })).toBe("done");
+  expect(calls).toBe(3);
+});
+
+it("throws the last error when the deadline passes", async () => {
+  let calls = 0;
+  const probe = () => Promise.reject(new Error(`call ${++calls}`));
+  const failure = eventually(probe, { timeoutMs: 20, intervalMs: 1 });
+  await expect(failure).rejects.toThrow(/^call \d+$/);
+  await failure.catch((error: Error) => expect(error.message).toBe(`call ${calls}`));
+  expect(calls).toBeGreaterThan(1);
+});
