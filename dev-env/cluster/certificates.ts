@@ -1,0 +1,106 @@
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import { isIPv4 } from "node:net";
+import { bits, element, explicit, octets, oid, sequence, set, text, time, unsigned, yes } from "./der.ts";
+
+/** A certificate and its private key, both as PEM. */
+export interface Credential {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** Whom a certificate is for. The API server takes the common name for the user and organisations for groups. */
+export interface Subject {
+  readonly commonName: string;
+  readonly organizations?: readonly string[];
+}
+
+/** What a certificate may be used for: to serve these IPv4 addresses and host names, or to log in. */
+export type Usage = { readonly kind: "client" } | { readonly kind: "server"; readonly hosts: readonly string[] };
+
+const validityDays = 30;
+const dayMs = 86_400_000;
+
+const oids = {
+  ecdsaWithSha256: "1.2.840.10045.4.3.2",
+  commonName: "2.5.4.3",
+  organization: "2.5.4.10",
+  keyUsage: "2.5.29.15",
+  subjectAltName: "2.5.29.17",
+  basicConstraints: "2.5.29.19",
+  extendedKeyUsage: "2.5.29.37",
+  server: "1.3.6.1.5.5.7.3.1",
+  client: "1.3.6.1.5.5.7.3.2",
+} as const;
+
+/** A certificate authority that lives as long as its cluster. A certificate takes about a millisecond. */
+export class Authority {
+  readonly #subject: Subject;
+  readonly #key: KeyObject;
+  /** Its own certificate as PEM. */
+  readonly certificate: string;
+
+  constructor(name: string) {
+    const { privateKey, publicKey } = newKeyPair();
+    this.#subject = { commonName: name };
+    this.#key = privateKey;
+    this.certificate = this.#sign(this.#subject, publicKey, [
+      extension(oids.basicConstraints, sequence(yes()), true),
+      // keyCertSign is bit 5, so two bits of the byte are unused.
+      extension(oids.keyUsage, bits(Buffer.from([0b0000_0100]), 2), true),
+    ]);
+  }
+
+  /** Makes a key and a certificate for it. */
+  issue(subject: Subject, usage: Usage): Credential {
+    const { privateKey, publicKey } = newKeyPair();
+    const extensions = [extension(oids.extendedKeyUsage, sequence(oid(oids[usage.kind])))];
+    if (usage.kind === "server") {
+      extensions.push(extension(oids.subjectAltName, sequence(...usage.hosts.map(alternativeName))));
+    }
+    return { certificate: this.#sign(subject, publicKey, extensions), key: toPem(privateKey) };
+  }
+
+  #sign(subject: Subject, publicKey: KeyObject, extensions: readonly Buffer[]): string {
+    const algorithm = sequence(oid(oids.ecdsaWithSha256));
+    const now = Date.now();
+    const body = sequence(
+      explicit(0, unsigned(Buffer.from([2]))), // version 3
+      unsigned(randomBytes(16)),
+      algorithm,
+      renderName(this.#subject),
+      // From yesterday, because clocks of machines that share a folder may differ.
+      sequence(time(new Date(now - dayMs)), time(new Date(now + validityDays * dayMs))),
+      renderName(subject),
+      publicKey.export({ format: "der", type: "spki" }),
+      explicit(3, sequence(...extensions)),
+    );
+    const signature = sign("sha256", body, this.#key);
+    const der = sequence(body, algorithm, bits(signature));
+    const lines = der.toString("base64").match(/.{1,64}/g) ?? [];
+    return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
+  }
+}
+
+/** A private key to sign service account tokens with, in the only PEM form that the API server also reads as public. */
+export function newSigningKey(): string {
+  return newKeyPair().privateKey.export({ format: "pem", type: "sec1" }).toString();
+}
+
+const newKeyPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
+const toPem = (key: KeyObject) => key.export({ format: "pem", type: "pkcs8" }).toString();
+
+function renderName({ commonName, organizations = [] }: Subject): Buffer {
+  const part = (type: string, value: string) => set(sequence(oid(type), text(value)));
+  return sequence(
+    ...organizations.map((organization) => part(oids.organization, organization)),
+    part(oids.commonName, commonName),
+  );
+}
+
+function extension(type: string, value: Buffer, isCritical = false): Buffer {
+  return sequence(oid(type), ...(isCritical ? [yes()] : []), octets(value));
+}
+
+function alternativeName(host: string): Buffer {
+  return isIPv4(host) ? element(0x87, Buffer.from(host.split(".").map(Number))) : element(0x82, Buffer.from(host));
+}

@@ -1,0 +1,118 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ensureToolchain, type Progress } from "../toolchain/toolchain.ts";
+import { type ControlPlane, startControlPlane } from "./control-plane.ts";
+import { type ClusterFiles, layOutFiles } from "./files.ts";
+import { administrator, groupsOf, renderKubeconfig, type User } from "./kubeconfig.ts";
+import { SimNode } from "./node.ts";
+import type { NodeOptions } from "./node-object.ts";
+import type { ServerProcess } from "./server-process.ts";
+
+export { connect } from "./api.ts";
+export type { User } from "./kubeconfig.ts";
+export type { SimNode } from "./node.ts";
+export type { NodeOptions } from "./node-object.ts";
+
+/** Settings of a cluster; the defaults suit most tests. */
+export interface ClusterOptions {
+  /** Range of the cluster IPs of Services: 10.96.0.0/16 by default. */
+  readonly serviceCidr?: string;
+  /** Further flags of kube-apiserver, which win over ours. */
+  readonly apiServerFlags?: readonly string[];
+  /** Told when binaries have to be downloaded or built first, which takes minutes. */
+  readonly report?: (progress: Progress) => void;
+}
+
+/** Starts a control plane of its own on loopback: etcd and kube-apiserver, ready for use. Several run side by side. */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const { paths } = await ensureToolchain(["etcd", "kube-apiserver"], options.report);
+  const files = layOutFiles(await mkdtemp(join(tmpdir(), "lotse-cluster-")));
+  const plane = await startControlPlane({
+    files,
+    etcd: paths.etcd,
+    kubeApiServer: paths["kube-apiserver"],
+    serviceCidr: options.serviceCidr ?? "10.96.0.0/16",
+    apiServerFlags: options.apiServerFlags ?? [],
+  });
+  const cluster = new Cluster(plane, files);
+  await cluster.writeKubeconfig(administrator, files.kubeconfig);
+  return cluster;
+}
+
+/** A running cluster. Whoever starts it stops it; if they die, a watchdog does. */
+export class Cluster {
+  readonly #plane: ControlPlane;
+  readonly #files: ClusterFiles;
+  readonly #nodes = new Set<SimNode>();
+  #kubeconfigCount = 0;
+
+  constructor(plane: ControlPlane, files: ClusterFiles) {
+    this.#plane = plane;
+    this.#files = files;
+  }
+
+  /** Folder of certificates, data, kubeconfigs and logs (`etcd.log`, `kube-apiserver.log`). */
+  get dir(): string {
+    return this.#files.dir;
+  }
+
+  /** Where the API server listens; the same for as long as the cluster lives. */
+  get url(): string {
+    return this.#plane.url;
+  }
+
+  /** Path of a kubeconfig that may do everything. */
+  get kubeconfig(): string {
+    return this.#files.kubeconfig;
+  }
+
+  /** The API server, to be killed, started again, paused and resumed. */
+  get apiServer(): ServerProcess {
+    return this.#plane.apiServer;
+  }
+
+  /** etcd, likewise. */
+  get etcd(): ServerProcess {
+    return this.#plane.etcd;
+  }
+
+  /**
+   * Path of a new kubeconfig for a user, who may do what RBAC grants: nothing much at first. The identity of a service
+   * account is the user `system:serviceaccount:NAMESPACE:NAME`; the object need not exist.
+   */
+  async kubeconfigFor(user: User): Promise<string> {
+    const readableName = user.name.replaceAll(/[^\w.-]+/g, "-");
+    return this.writeKubeconfig(user, join(this.dir, `kubeconfig-${++this.#kubeconfigCount}-${readableName}`));
+  }
+
+  /** Writes a kubeconfig for a user to a file and returns its path. */
+  async writeKubeconfig(user: User, file: string): Promise<string> {
+    const { authority, url } = this.#plane;
+    const subject = { commonName: user.name, organizations: groupsOf(user) };
+    const credential = authority.issue(subject, { kind: "client" });
+    await writeFile(file, renderKubeconfig(url, authority.certificate, user, credential), { mode: 0o600 });
+    return file;
+  }
+
+  /** Lets a machine join: resolves when its Node and Lease exist. It heartbeats until it or the cluster is stopped. */
+  async registerNode(options: NodeOptions): Promise<SimNode> {
+    const user = { name: `system:node:${options.name}`, groups: ["system:nodes"] };
+    const access = { kubeconfig: await this.kubeconfigFor(user), adminKubeconfig: this.kubeconfig };
+    const node = await SimNode.register(options, access);
+    this.#nodes.add(node);
+    return node;
+  }
+
+  /** Crashes the API server and waits until it serves again: same port, same data. */
+  async restartApiServer(): Promise<void> {
+    await this.apiServer.kill();
+    await this.apiServer.start();
+  }
+
+  /** Ends everything: nodes, processes, ports, folder. May be called twice. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#nodes].map((node) => node.stop()));
+    await this.#plane.stop();
+  }
+}

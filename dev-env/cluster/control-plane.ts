@@ -1,0 +1,139 @@
+import { rm, writeFile } from "node:fs/promises";
+import { Authority, newSigningKey } from "./certificates.ts";
+import type { ClusterFiles } from "./files.ts";
+import { apiServerFlags, etcdFlags } from "./flags.ts";
+import { administrator, groupsOf } from "./kubeconfig.ts";
+import { acceptsConnections, answersOk, type ClientTls, findFreePort } from "./loopback.ts";
+import { ServerProcess, ServerStartError } from "./server-process.ts";
+import { Watchdog } from "./watchdog.ts";
+
+/** What a control plane is made from. */
+export interface ControlPlaneOptions {
+  readonly files: ClusterFiles;
+  /** Paths of the two binaries. */
+  readonly etcd: string;
+  readonly kubeApiServer: string;
+  readonly serviceCidr: string;
+  readonly apiServerFlags: readonly string[];
+}
+
+/** The running servers of one cluster. */
+export interface ControlPlane {
+  readonly authority: Authority;
+  readonly etcd: ServerProcess;
+  readonly apiServer: ServerProcess;
+  readonly url: string;
+  /** Ends both and removes the folder. */
+  stop(): Promise<void>;
+}
+
+const etcdTimeoutMs = 30_000;
+const apiServerTimeoutMs = 60_000;
+const answerTimeoutMs = 2_000;
+const portAttempts = 3;
+
+/** `/readyz` alone is not enough: clients rely on the namespaces, which are created a moment later. */
+const readyPaths = [
+  "/readyz",
+  ...["default", "kube-system", "kube-node-lease"].map((ns) => `/api/v1/namespaces/${ns}`),
+];
+
+/** Starts etcd and the API server. When that fails, nothing is left of them, not even the folder. */
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { files } = options;
+  const watchdog = new Watchdog(files.dir);
+  const authority = new Authority("lotse cluster authority");
+  const etcd = prepareEtcd(options, watchdog);
+  const cleanUp = async () => {
+    await etcd.kill();
+    await rm(files.dir, { recursive: true, force: true });
+    await watchdog.stop();
+  };
+  try {
+    await Promise.all([writeCredentials(files, authority), etcd.start()]);
+    const { apiServer, url } = await startApiServer(options, authority, watchdog);
+    const stop = async () => {
+      await apiServer.kill();
+      await cleanUp();
+    };
+    return { authority, etcd, apiServer, url, stop };
+  } catch (error) {
+    await cleanUp();
+    throw error;
+  }
+}
+
+function prepareEtcd({ files, etcd }: ControlPlaneOptions, watchdog: Watchdog): ServerProcess {
+  return new ServerProcess({
+    name: "etcd",
+    command: etcd,
+    args: etcdFlags(files),
+    dir: files.dir,
+    logFile: files.etcdLog,
+    isReady: () => acceptsConnections(files.etcdSocket),
+    readyTimeoutMs: etcdTimeoutMs,
+    watchdog,
+  });
+}
+
+/** Starts the API server on a free port, and on another one if somebody was faster. */
+async function startApiServer(
+  options: ControlPlaneOptions,
+  authority: Authority,
+  watchdog: Watchdog,
+): Promise<{ readonly apiServer: ServerProcess; readonly url: string }> {
+  const subject = { commonName: administrator.name, organizations: groupsOf(administrator) };
+  const { certificate, key } = authority.issue(subject, { kind: "client" });
+  const tls: ClientTls = { ca: authority.certificate, cert: certificate, key };
+  for (let attempt = 1; ; attempt++) {
+    const port = await findFreePort();
+    const url = `https://127.0.0.1:${port}`;
+    const apiServer = prepareApiServer(options, port, () => answersAll(url, tls), watchdog);
+    try {
+      await apiServer.start();
+      return { apiServer, url };
+    } catch (error) {
+      const isPortTaken = error instanceof ServerStartError && error.logTail.includes("address already in use");
+      if (!isPortTaken || attempt === portAttempts) throw error;
+    }
+  }
+}
+
+function prepareApiServer(
+  { files, kubeApiServer, serviceCidr, apiServerFlags: extra }: ControlPlaneOptions,
+  port: number,
+  isReady: () => Promise<boolean>,
+  watchdog: Watchdog,
+): ServerProcess {
+  return new ServerProcess({
+    name: "kube-apiserver",
+    command: kubeApiServer,
+    args: apiServerFlags(files, { port, serviceCidr, extra }),
+    dir: files.dir,
+    logFile: files.apiServerLog,
+    // Collecting garbage less often makes it start a sixth faster, for 100 MB more.
+    env: { GOGC: "400" },
+    isReady,
+    readyTimeoutMs: apiServerTimeoutMs,
+    watchdog,
+  });
+}
+
+async function answersAll(url: string, tls: ClientTls): Promise<boolean> {
+  for (const path of readyPaths) {
+    if (!(await answersOk(`${url}${path}`, tls, answerTimeoutMs))) return false;
+  }
+  return true;
+}
+
+async function writeCredentials(files: ClusterFiles, authority: Authority): Promise<void> {
+  const hosts = ["127.0.0.1", "localhost"];
+  const server = authority.issue({ commonName: "kube-apiserver" }, { kind: "server", hosts });
+  const contents = [
+    [files.authority, authority.certificate],
+    [files.serverCertificate, server.certificate],
+    [files.serverKey, server.key],
+    [files.serviceAccountKey, newSigningKey()],
+  ] as const;
+  await Promise.all(contents.map(([file, text]) => writeFile(file, text, { mode: 0o600 })));
+}

@@ -1,0 +1,130 @@
+import { CoordinationV1Api, CoreV1Api, type V1Node, VersionApi } from "@kubernetes/client-node";
+import { abortable, connect, isStatus, mergePatch } from "./api.ts";
+import { leaseNamespace, type NodeOptions, renderConditions, renderLease, renderNode } from "./node-object.ts";
+import { repeat } from "./repeat.ts";
+
+const defaultLeaseRenewMs = 10_000;
+const defaultStatusReportMs = 5 * 60_000;
+const requestTimeoutMs = 10_000;
+
+/** What a kubelet needs to join. */
+export interface NodeAccess {
+  /** Credentials of the node itself, `system:node:NAME`. */
+  readonly kubeconfig: string;
+  /** Credentials of those who look after nodes: the administrator, kube-controller-manager. */
+  readonly adminKubeconfig: string;
+}
+
+/**
+ * A machine of the cluster, seen through its kubelet: it registers, renews its Lease and reports its conditions with
+ * the rights of a node and no others.
+ */
+export class SimNode {
+  readonly name: string;
+  readonly #core: CoreV1Api;
+  readonly #leases: CoordinationV1Api;
+  readonly #admin: CoreV1Api;
+  readonly #version: VersionApi;
+  readonly #options: NodeOptions;
+  readonly #ending = new AbortController();
+  #loops: Promise<unknown> = Promise.resolve();
+  #isReady: boolean;
+  readonly #started = new Date();
+  #changed = this.#started;
+
+  private constructor(options: NodeOptions, access: NodeAccess) {
+    this.name = options.name;
+    this.#options = options;
+    this.#isReady = options.isReady ?? true;
+    this.#core = connect(access.kubeconfig, CoreV1Api);
+    this.#leases = connect(access.kubeconfig, CoordinationV1Api);
+    this.#version = connect(access.kubeconfig, VersionApi);
+    this.#admin = connect(access.adminKubeconfig, CoreV1Api);
+  }
+
+  /** Resolves when the Node and its Lease exist. A Node of that name that exists already is taken over as it is. */
+  static async register(options: NodeOptions, access: NodeAccess): Promise<SimNode> {
+    const node = new SimNode(options, access);
+    await node.#register();
+    return node;
+  }
+
+  /** Reports the Ready condition, now and from now on. */
+  async setReady(isReady: boolean): Promise<void> {
+    if (isReady !== this.#isReady) this.#changed = new Date();
+    this.#isReady = isReady;
+    await this.#reportStatus();
+  }
+
+  /** Stops the kubelet, as when the machine is switched off: the Node stays, nobody renews its Lease. */
+  async stop(): Promise<void> {
+    this.#ending.abort();
+    await this.#loops;
+  }
+
+  /** Stops the kubelet and deletes Node and Lease, as an administrator would. */
+  async delete(): Promise<void> {
+    await this.stop();
+    const name = this.name;
+    // The garbage collector, which would delete the Lease with its owner, is part of kube-controller-manager.
+    const lease = this.#leases.deleteNamespacedLease({ name, namespace: leaseNamespace });
+    await Promise.all([lease, this.#admin.deleteNode({ name })].map(ignoreMissing));
+  }
+
+  async #register(): Promise<void> {
+    const { podCidrs, leaseRenewMs, statusReportMs } = this.#options;
+    const node = await this.#createNode();
+    if (podCidrs?.[0] !== undefined) {
+      const body = { spec: { podCIDR: podCidrs[0], podCIDRs: podCidrs } };
+      await this.#admin.patchNode({ name: this.name, body }, mergePatch());
+    }
+    await this.#renewLease(node, this.#deadline());
+    const { signal } = this.#ending;
+    this.#loops = Promise.all([
+      repeat(leaseRenewMs ?? defaultLeaseRenewMs, () => this.#renewLease(node, this.#deadline()), signal),
+      repeat(statusReportMs ?? defaultStatusReportMs, () => this.#reportStatus(), signal),
+    ]);
+  }
+
+  async #createNode(): Promise<V1Node> {
+    const { gitVersion } = await this.#version.getCode();
+    try {
+      return await this.#core.createNode({ body: renderNode(this.#options, gitVersion, new Date()) });
+    } catch (error) {
+      if (!isStatus(error, 409)) throw error;
+      await this.#reportStatus();
+      return this.#core.readNode({ name: this.name });
+    }
+  }
+
+  /** Only our conditions: addresses belong to the cloud-controller-manager once it has set them. */
+  async #reportStatus(): Promise<void> {
+    const moments = { now: new Date(), started: this.#started, changed: this.#changed };
+    const body = { status: { conditions: renderConditions(this.#isReady, moments) } };
+    await this.#core.patchNodeStatus({ name: this.name, body }, mergePatch(this.#deadline()));
+  }
+
+  async #renewLease(node: V1Node, signal: AbortSignal): Promise<void> {
+    const target = { name: this.name, namespace: leaseNamespace };
+    const lease = renderLease(node, new Date());
+    try {
+      await this.#leases.patchNamespacedLease({ ...target, body: { spec: lease.spec } }, mergePatch(signal));
+    } catch (error) {
+      if (!isStatus(error, 404)) throw error;
+      await this.#leases.createNamespacedLease({ namespace: leaseNamespace, body: lease }, abortable(signal));
+    }
+  }
+
+  /** Ends a request that takes too long, or that is under way when the kubelet stops. */
+  #deadline(): AbortSignal {
+    return AbortSignal.any([this.#ending.signal, AbortSignal.timeout(requestTimeoutMs)]);
+  }
+}
+
+async function ignoreMissing(request: Promise<unknown>): Promise<void> {
+  try {
+    await request;
+  } catch (error) {
+    if (!isStatus(error, 404)) throw error;
+  }
+}

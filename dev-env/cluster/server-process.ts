@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { close, open } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import type { Watchdog } from "./watchdog.ts";
+
+const pollMs = 25;
+const logTailLines = 12;
+
+/** How to run one server. */
+export interface ServerOptions {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly dir: string;
+  /** Both streams are appended to this file. */
+  readonly logFile: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** True once it serves. Asked again and again after each start. */
+  readonly isReady: () => Promise<boolean>;
+  readonly readyTimeoutMs: number;
+  readonly watchdog: Watchdog;
+}
+
+/** A server that did not start, with the end of its log. */
+export class ServerStartError extends Error {
+  override readonly name = "ServerStartError";
+  readonly logTail: string;
+
+  constructor(server: string, what: string, logTail: string) {
+    super(`${server} ${what}; the end of its log:\n${logTail}`);
+    this.logTail = logTail;
+  }
+}
+
+/** One server process that can be killed, paused and started again. */
+export class ServerProcess {
+  readonly #options: ServerOptions;
+  #child: ChildProcess | undefined;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+  }
+
+  /** Process id while it runs. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Starts it and waits until it is ready. Does nothing if it runs. */
+  async start(): Promise<void> {
+    if (this.#child) return;
+    const { name, readyTimeoutMs, isReady } = this.#options;
+    const child = await this.#spawn();
+    const deadline = performance.now() + readyTimeoutMs;
+    while (!(await isReady())) {
+      if (this.#child !== child) {
+        const how = child.signalCode ?? `code ${child.exitCode}`;
+        throw new ServerStartError(name, `ended with ${how} before it was ready`, await this.#logTail());
+      }
+      if (performance.now() > deadline) {
+        const logTail = await this.#logTail();
+        await this.kill();
+        throw new ServerStartError(name, `was not ready after ${readyTimeoutMs / 1000} s`, logTail);
+      }
+      await delay(pollMs);
+    }
+  }
+
+  /** Ends it the hard way, as a crash would, and waits until it is gone. Its files stay. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (!child) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  /** Stops it from doing anything: connections stay open, but nothing answers. */
+  pause(): void {
+    this.#child?.kill("SIGSTOP");
+  }
+
+  /** Lets it go on after `pause`. */
+  resume(): void {
+    this.#child?.kill("SIGCONT");
+  }
+
+  async #spawn(): Promise<ChildProcess> {
+    const { command, args, dir, env, logFile, watchdog } = this.#options;
+    const log = await promisify(open)(logFile, "a", 0o600);
+    try {
+      // A process group of its own: Ctrl-C in a terminal is for us, and we end servers in order.
+      const child = spawn(command, args, {
+        cwd: dir,
+        env: { ...process.env, ...env },
+        stdio: ["ignore", log, log],
+        detached: true,
+      });
+      await once(child, "spawn");
+      const { pid = 0 } = child;
+      this.#child = child;
+      watchdog.watch(pid);
+      child.once("exit", () => {
+        this.#child = undefined;
+        watchdog.forget(pid);
+      });
+      return child;
+    } finally {
+      await promisify(close)(log);
+    }
+  }
+
+  async #logTail(): Promise<string> {
+    const log = await readFile(this.#options.logFile, "utf8");
+    return log.trimEnd().split("\n").slice(-logTailLines).join("\n");
+  }
+}
