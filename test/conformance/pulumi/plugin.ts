@@ -1,0 +1,177 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+import { ensureToolchain } from "../../../dev-env/toolchain/toolchain.ts";
+
+/** The gRPC packages the SDK itself uses. */
+const fromSdk = createRequire(createRequire(import.meta.url).resolve("@pulumi/pulumi/package.json"));
+const grpc = fromSdk("@grpc/grpc-js");
+const { Struct } = fromSdk("google-protobuf/google/protobuf/struct_pb.js");
+const messages = fromSdk("@pulumi/pulumi/proto/provider_pb.js");
+const { ResourceProviderClient } = fromSdk("@pulumi/pulumi/proto/provider_grpc_pb.js");
+
+export type Properties = Readonly<Record<string, unknown>>;
+
+/** A resource the plugin has created or imported. */
+export interface Deployed {
+  readonly type: string;
+  readonly id: string;
+  readonly inputs: Properties;
+  readonly state: Properties;
+}
+
+/** What the plugin would do about changed inputs. */
+export interface Verdict {
+  readonly action: "none" | "update" | "replace";
+  readonly keys: readonly string[];
+}
+
+/** Provider settings for tests: an action is noticed 10 ms after it ended. */
+export const FAST_POLLS: Properties = { pollInterval: "10ms", pollFunction: "constant" };
+
+export interface PluginAccess {
+  readonly url: string;
+  readonly token: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: generated stubs without usable types
+type Message = any;
+
+/** The real `pulumi-resource-hcloud`, spoken to as the engine does. */
+export class Plugin {
+  readonly #process: ChildProcess;
+  readonly #client: Message;
+  /** What the plugin wrote to stderr; a panic of the provider ends up here. */
+  readonly stderr: string[] = [];
+
+  private constructor(child: ChildProcess, port: string) {
+    this.#process = child;
+    child.stderr?.on("data", (chunk) => this.stderr.push(String(chunk)));
+    this.#client = new ResourceProviderClient(`127.0.0.1:${port}`, grpc.credentials.createInsecure());
+  }
+
+  /** Starts and configures the plugin; token and endpoint reach it by environment, polls are fast so that tests are. */
+  static async start({ url, token }: PluginAccess, settings: Properties = FAST_POLLS): Promise<Plugin> {
+    const { paths } = await ensureToolchain(["pulumi-resource-hcloud"]);
+    const env = { PATH: "", HCLOUD_TOKEN: token, HCLOUD_ENDPOINT: url };
+    // The argument is the engine's address for log messages; nobody listens, and nobody minds.
+    const child = spawn(paths["pulumi-resource-hcloud"], ["127.0.0.1:1"], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const [port] = await once(createInterface({ input: child.stdout }), "line");
+    const plugin = new Plugin(child, port);
+    await plugin.#configure(settings);
+    return plugin;
+  }
+
+  /** False once the process has ended, which only a panic makes it do. */
+  get isAlive(): boolean {
+    return this.#process.exitCode === null && this.#process.signalCode === null;
+  }
+
+  async stop(): Promise<void> {
+    this.#client.close();
+    if (this.isAlive) {
+      const gone = once(this.#process, "exit");
+      this.#process.kill("SIGKILL");
+      await gone;
+    }
+  }
+
+  async create(type: string, inputs: Properties): Promise<Deployed> {
+    const checked = await this.check(type, inputs);
+    const request = new messages.CreateRequest();
+    request.setUrn(urnOf(type));
+    request.setProperties(toStruct(checked));
+    const response = await this.#call("create", request);
+    return { type, id: response.getId(), inputs: checked, state: fromStruct(response.getProperties()) };
+  }
+
+  /** What `pulumi refresh` does; undefined when the resource is gone. */
+  async read(resource: Pick<Deployed, "type" | "id"> & Partial<Deployed>): Promise<Deployed | undefined> {
+    const request = new messages.ReadRequest();
+    request.setId(resource.id);
+    request.setUrn(urnOf(resource.type));
+    request.setProperties(toStruct(resource.state ?? {}));
+    request.setInputs(toStruct(resource.inputs ?? {}));
+    const response = await this.#call("read", request);
+    if (response.getId() === "") return undefined;
+    const state = fromStruct(response.getProperties());
+    return { type: resource.type, id: response.getId(), state, inputs: fromStruct(response.getInputs()) };
+  }
+
+  async diff({ type, id, state, inputs }: Deployed, news: Properties): Promise<Verdict> {
+    const request = new messages.DiffRequest();
+    request.setId(id);
+    request.setUrn(urnOf(type));
+    request.setOlds(toStruct(state));
+    request.setOldInputs(toStruct(inputs));
+    request.setNews(toStruct(await this.check(type, news, inputs)));
+    const response = await this.#call("diff", request);
+    const isChanged = response.getChanges() === messages.DiffResponse.DiffChanges.DIFF_SOME;
+    const replaces = response.getReplacesList();
+    return { action: !isChanged ? "none" : replaces.length > 0 ? "replace" : "update", keys: response.getDiffsList() };
+  }
+
+  async update(resource: Deployed, news: Properties): Promise<Deployed> {
+    const { type, id, state, inputs } = resource;
+    const checked = await this.check(type, news, inputs);
+    const request = new messages.UpdateRequest();
+    request.setId(id);
+    request.setUrn(urnOf(type));
+    request.setOlds(toStruct(state));
+    request.setOldInputs(toStruct(inputs));
+    request.setNews(toStruct(checked));
+    const response = await this.#call("update", request);
+    return { ...resource, inputs: checked, state: fromStruct(response.getProperties()) };
+  }
+
+  async delete({ type, id, state, inputs }: Deployed): Promise<void> {
+    const request = new messages.DeleteRequest();
+    request.setId(id);
+    request.setUrn(urnOf(type));
+    request.setProperties(toStruct(state));
+    request.setOldInputs(toStruct(inputs));
+    await this.#call("delete", request);
+  }
+
+  async check(type: string, inputs: Properties, olds: Properties = {}): Promise<Properties> {
+    const request = new messages.CheckRequest();
+    request.setUrn(urnOf(type));
+    request.setOlds(toStruct(olds));
+    request.setNews(toStruct(inputs));
+    const response = await this.#call("check", request);
+    const failures: Message[] = response.getFailuresList();
+    if (failures.length > 0) throw new Error(failures.map((failure) => failure.getReason()).join("; "));
+    return fromStruct(response.getInputs());
+  }
+
+  async #configure(settings: Properties): Promise<void> {
+    const request = new messages.ConfigureRequest();
+    for (const [name, value] of Object.entries(settings)) {
+      request.getVariablesMap().set(`hcloud:config:${name}`, String(value));
+    }
+    request.setArgs(toStruct(settings));
+    await this.#call("configure", request);
+  }
+
+  #call(method: string, request: Message): Promise<Message> {
+    return new Promise((resolve, reject) => {
+      const deadline = Date.now() + 100_000;
+      this.#client[method](request, new grpc.Metadata(), { deadline }, (error: Error | null, response: Message) =>
+        error ? reject(error) : resolve(response),
+      );
+    });
+  }
+}
+
+function urnOf(type: string): string {
+  return `urn:pulumi:test::conformance::hcloud:index/${type}::resource`;
+}
+
+function toStruct(properties: Properties): Message {
+  return Struct.fromJavaScript(JSON.parse(JSON.stringify(properties)));
+}
+
+function fromStruct(struct: Message): Properties {
+  return struct ? struct.toJavaScript() : {};
+}
