@@ -55,15 +55,20 @@ export function applyProvidedIps(addresses: readonly V1NodeAddress[], annotation
 
 function parseProvidedIps(annotation: string): readonly string[] | undefined {
   const parts = annotation.split(",");
-  if (parts.length > 2 || !parts.every((part) => ipaddr.isValid(part) && !/\s/.test(part))) return undefined;
+  if (parts.length > 2 || !parts.every(isIp)) return undefined;
   if (parts.length === 1) return parts;
   const kinds = new Set(parts.map((part) => ipaddr.process(part).kind()));
   const isUnspecified = (part: string) => ipaddr.process(part).range() === "unspecified";
   return kinds.size === 2 && !parts.some(isUnspecified) ? parts : undefined;
 }
 
+/** As kubelet reads them: short, octal and hexadecimal forms are no addresses, neither are zones and blanks. */
+function isIp(text: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(text) || (ipaddr.IPv6.isValid(text) && /^[0-9a-f:.]+$/i.test(text));
+}
+
 function isSameIp(address: string, ip: string): boolean {
-  if (!ipaddr.isValid(address)) return false;
+  if (!isIp(address)) return false;
   return ipaddr.process(address).toNormalizedString() === ipaddr.process(ip).toNormalizedString();
 }
 

@@ -53,6 +53,8 @@ export function decideNode(node: V1Node, servers: readonly Server[], options: No
   if (id.kind === "foreign") return { kind: "foreign" };
   if (id.kind === "malformed")
     return { kind: "refused", reason: `its providerID "${id.text}" is not hcloud://<server id>` };
+  if (id.kind === "robot")
+    return { kind: "refused", reason: `it is dedicated server ${id.number}, which this version does not support` };
   const server = findServer(node, servers);
   if (!server) return { kind: "refused", reason: missingServer(node) };
 

@@ -19,7 +19,9 @@ export type ProviderId =
 export function parseProviderId(text: string | undefined): ProviderId {
   if (!text) return { kind: "none" };
   const cloud = /^hcloud:\/\/(\d+)$/.exec(text);
-  if (cloud) return { kind: "cloud", id: Number(cloud[1]) };
+  const id = Number(cloud?.[1]);
+  // Digits beyond what a number holds would name another server.
+  if (Number.isSafeInteger(id)) return { kind: "cloud", id };
   const robot = /^(?:hrobot:\/\/|hcloud:\/\/bm-)(\d+)$/.exec(text);
   if (robot) return { kind: "robot", number: Number(robot[1]) };
   return /^(hcloud|hrobot):\/\//.test(text) ? { kind: "malformed", text } : { kind: "foreign", text };

@@ -1,0 +1,231 @@
+/** Small, typed, plain objects for tests: everything has a default, a test names only what it is about. */
+import type {
+  V1LoadBalancerIngress,
+  V1Node,
+  V1NodeAddress,
+  V1NodeCondition,
+  V1Service,
+  V1ServicePort,
+  V1Taint,
+} from "@kubernetes/client-node";
+import type {
+  LoadBalancer,
+  LoadBalancerService,
+  LoadBalancerTarget,
+  Network,
+  Server,
+} from "../../controller/hcloud/api.ts";
+import type { ListenerSpec, LoadBalancerSpec, LoadBalancerState, RouteSpec } from "../../stacks/spec.ts";
+
+/** The network that every builder attaches to when it is asked for a private address. */
+export const NETWORK_ID = 7;
+
+/** The uid of a Service that is given none. */
+export const UID = "0c7e1a52-9d3b-4f60-8a71-5b2e6f4d9c18";
+
+/** `LoadBalancer` Service; a number among the ports is a TCP port with node port 30000 + port. Annotations go without prefix. */
+export function aService(
+  given: {
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly uid?: string;
+    readonly type?: string;
+    readonly loadBalancerClass?: string;
+    readonly ports?: readonly (number | V1ServicePort)[];
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly finalizers?: readonly string[];
+    readonly isDeleted?: boolean;
+    readonly ingress?: readonly V1LoadBalancerIngress[];
+  } = {},
+): V1Service {
+  const { namespace = "default", name = "web", uid = UID, type = "LoadBalancer", ports = [80] } = given;
+  const annotations = Object.entries(given.annotations ?? {}).map(([key, value]) => [
+    `load-balancer.hetzner.cloud/${key}`,
+    value,
+  ]);
+  return {
+    metadata: {
+      namespace,
+      name,
+      uid,
+      annotations: Object.fromEntries(annotations),
+      ...(given.finalizers && { finalizers: [...given.finalizers] }),
+      ...(given.isDeleted && { deletionTimestamp: new Date(0) }),
+    },
+    spec: {
+      type,
+      ports: ports.map((port) =>
+        typeof port === "number" ? { port, nodePort: 30_000 + port, protocol: "TCP" } : port,
+      ),
+      ...(given.loadBalancerClass !== undefined && { loadBalancerClass: given.loadBalancerClass }),
+    },
+    ...(given.ingress && { status: { loadBalancer: { ingress: [...given.ingress] } } }),
+  };
+}
+
+/** An initialised node; `id` is its server's. Without one it has no ProviderID. */
+export function aNode(
+  given: {
+    readonly name?: string;
+    readonly id?: number;
+    readonly providerID?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly taints?: readonly V1Taint[];
+    readonly podCIDRs?: readonly string[];
+    readonly addresses?: readonly V1NodeAddress[];
+    readonly conditions?: readonly V1NodeCondition[];
+    readonly isDeleted?: boolean;
+  } = {},
+): V1Node {
+  const name = given.name ?? (given.id === undefined ? "node" : `node-${given.id}`);
+  const providerID = given.providerID ?? (given.id === undefined ? undefined : `hcloud://${given.id}`);
+  return {
+    metadata: {
+      name,
+      uid: `uid-of-${name}`,
+      resourceVersion: "1",
+      ...(given.labels && { labels: { ...given.labels } }),
+      ...(given.annotations && { annotations: { ...given.annotations } }),
+      ...(given.isDeleted && { deletionTimestamp: new Date(0) }),
+    },
+    spec: {
+      ...(providerID !== undefined && { providerID }),
+      ...(given.taints && { taints: [...given.taints] }),
+      ...(given.podCIDRs && { podCIDRs: [...given.podCIDRs] }),
+    },
+    status: {
+      ...(given.addresses && { addresses: [...given.addresses] }),
+      ...(given.conditions && { conditions: [...given.conditions] }),
+    },
+  };
+}
+
+/** A running server with both public addresses; `privateIp` attaches it to the network. Null means it has no such address. */
+export function aServer(
+  given: {
+    readonly id?: number;
+    readonly name?: string;
+    readonly type?: string;
+    readonly location?: string;
+    readonly ipv4?: string | null;
+    readonly ipv6?: string | null;
+    readonly privateIp?: string;
+    readonly privateNets?: Server["private_net"];
+  } = {},
+): Server {
+  const { id = 1, name = `node-${id}`, type = "cx22", location = "fsn1" } = given;
+  const { ipv4 = `203.0.113.${id}`, ipv6 = `2001:db8:${id}::/64` } = given;
+  const attached = given.privateIp === undefined ? [] : [{ network: NETWORK_ID, ip: given.privateIp }];
+  return {
+    id,
+    name,
+    status: "running",
+    labels: {},
+    server_type: { name: type },
+    location: { name: location, network_zone: "eu-central" },
+    public_net: { ipv4: ipv4 === null ? null : { ip: ipv4 }, ipv6: ipv6 === null ? null : { ip: ipv6 } },
+    private_net: given.privateNets ?? attached,
+  };
+}
+
+export function aNetwork(given: Partial<Network> = {}): Network {
+  return { id: NETWORK_ID, name: "cluster", ip_range: "10.0.0.0/8", routes: [], ...given };
+}
+
+/** A balancer as the API lists it, public, empty and without an owner. */
+export function aBalancer(
+  given: Partial<Omit<LoadBalancer, "public_net">> & {
+    readonly ipv4?: string | null;
+    readonly ipv6?: string | null;
+    readonly isPublic?: boolean;
+  } = {},
+): LoadBalancer {
+  const { ipv4 = "198.51.100.1", ipv6 = "2001:db8:ffff::1", isPublic = true, ...fields } = given;
+  return {
+    id: 42,
+    name: "balancer",
+    labels: {},
+    location: { name: "fsn1", network_zone: "eu-central" },
+    load_balancer_type: { name: "lb11" },
+    algorithm: { type: "round_robin" },
+    protection: { delete: false },
+    private_net: [],
+    services: [],
+    targets: [],
+    ...fields,
+    public_net: { enabled: isPublic, ipv4: { ip: ipv4 }, ipv6: { ip: ipv6 } },
+  };
+}
+
+/** A TCP listener as the API lists it, with the API's defaults. */
+export function aBalancerService(listenPort: number, given: Partial<LoadBalancerService> = {}): LoadBalancerService {
+  const destination = 30_000 + listenPort;
+  return {
+    protocol: "tcp",
+    listen_port: listenPort,
+    destination_port: destination,
+    proxyprotocol: false,
+    health_check: { protocol: "tcp", port: destination, interval: 15, timeout: 10, retries: 3 },
+    ...given,
+  };
+}
+
+export function aServerTarget(id: number, usePrivateIp = false): LoadBalancerTarget {
+  return { type: "server", server: { id }, use_private_ip: usePrivateIp };
+}
+
+/** What a TCP port of a Service is rendered to when nothing is set. */
+export function aListener(listenPort: number, given: Partial<ListenerSpec> = {}): ListenerSpec {
+  const destinationPort = 30_000 + listenPort;
+  return {
+    listenPort,
+    destinationPort,
+    protocol: "tcp",
+    proxyProtocol: false,
+    healthCheck: { protocol: "tcp", port: destinationPort, intervalSeconds: 15, timeoutSeconds: 10, retries: 3 },
+    ...given,
+  };
+}
+
+/** The spec of `aService()`'s balancer, public and empty. */
+export function aBalancerSpec(given: Partial<LoadBalancerSpec> = {}): LoadBalancerSpec {
+  return {
+    kind: "load-balancer",
+    service: { namespace: "default", name: "web", uid: UID },
+    name: "balancer",
+    type: "lb11",
+    place: { location: "fsn1" },
+    algorithm: "round_robin",
+    labels: { "hcloud-ccm/service-uid": UID },
+    deleteProtection: false,
+    listeners: [],
+    targets: [],
+    ...given,
+  };
+}
+
+/** What exists of `aBalancerSpec()`, equal to it in every field. */
+export function aBalancerState(given: Partial<LoadBalancerState> = {}): LoadBalancerState {
+  return {
+    kind: "load-balancer",
+    id: 42,
+    name: "balancer",
+    type: "lb11",
+    location: "fsn1",
+    networkZone: "eu-central",
+    algorithm: "round_robin",
+    labels: { "hcloud-ccm/service-uid": UID },
+    deleteProtection: false,
+    publicInterface: true,
+    ipv4: "198.51.100.1",
+    ipv6: "2001:db8:ffff::1",
+    listeners: [],
+    targets: [],
+    ...given,
+  };
+}
+
+export function aRoute(destination: string, gateway: string): RouteSpec {
+  return { kind: "route", networkId: NETWORK_ID, destination, gateway };
+}
