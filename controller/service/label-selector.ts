@@ -1,39 +1,52 @@
 /** Kubernetes label selectors, equality and set based: `a=b,c!=d,e in (f,g),h,!i`. */
 export type LabelSelector = (labels: Readonly<Record<string, string>>) => boolean;
 
-const KEY = "[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?";
-const VALUE = "(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?";
-const SET = new RegExp(`^(?<key>${KEY})\\s+(?<operator>in|notin)\\s*\\((?<values>[^()]*)\\)$`);
-const EQUALITY = new RegExp(`^(?<key>${KEY})\\s*(?<operator>==|=|!=)\\s*(?<value>${VALUE})$`);
-const EXISTENCE = new RegExp(`^(?<negated>!?)\\s*(?<key>${KEY})$`);
+// A quarter megabyte of anything must be answered at once: no pattern here can backtrack over more than one run of blanks.
+const WORD = "[^\\s=!(),]+";
+const SET = new RegExp(`^(?<key>${WORD})\\s+(?<operator>in|notin)\\s*\\((?<values>[^()]*)\\)$`);
+const EQUALITY = new RegExp(`^(?<key>${WORD})\\s*(?<operator>==|=|!=)\\s*(?<value>(?:${WORD})?)$`);
+const EXISTENCE = new RegExp(`^(?<negated>!?)\\s*(?<key>${WORD})$`);
+const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** A selector from its text; nothing when it cannot be parsed. An empty one matches everything. */
+/**
+ * A selector from its text; nothing when it cannot be parsed, or names keys or values that no label can have: such a
+ * selector would match no node and leave a balancer without targets. An empty one matches everything.
+ */
 export function parseLabelSelector(text: string): LabelSelector | undefined {
   if (text.trim() === "") return () => true;
-  const terms = splitTerms(text).map((term) => parseTerm(term.trim()));
-  if (!terms.every((term) => term !== undefined)) return undefined;
+  const terms: LabelSelector[] = [];
+  for (const part of splitTerms(text)) {
+    const term = parseTerm(part.trim());
+    if (!term) return undefined;
+    terms.push(term);
+  }
   return (labels) => terms.every((term) => term(labels));
 }
 
 /** Splits at commas outside of parentheses. */
 function splitTerms(text: string): readonly string[] {
-  return text.split(/,(?![^()]*\))/);
+  const terms: string[] = [];
+  let start = 0;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === "(") depth++;
+    else if (text[at] === ")") depth--;
+    else if (text[at] === "," && depth <= 0) {
+      terms.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  return [...terms, text.slice(start)];
 }
 
 function parseTerm(term: string): LabelSelector | undefined {
-  const set = SET.exec(term)?.groups;
-  if (set) {
-    const values = (set.values ?? "").split(",").map((value) => value.trim());
-    if (!values.every((value) => new RegExp(`^${VALUE}$`).test(value))) return undefined;
-    return membership(set.key ?? "", values, set.operator === "in");
-  }
-  const equality = EQUALITY.exec(term)?.groups;
-  if (equality) return membership(equality.key ?? "", [equality.value ?? ""], equality.operator !== "!=");
-  const existence = EXISTENCE.exec(term)?.groups;
-  if (!existence) return undefined;
-  const key = existence.key ?? "";
-  const isWanted = existence.negated === "";
-  return (labels) => Object.hasOwn(labels, key) === isWanted;
+  const groups = (SET.exec(term) ?? EQUALITY.exec(term) ?? EXISTENCE.exec(term))?.groups;
+  if (!groups || !isKey(groups.key ?? "")) return undefined;
+  const { key = "", operator, values, value, negated } = groups;
+  if (operator === undefined) return (labels) => Object.hasOwn(labels, key) === (negated === "");
+  const allowed = values === undefined ? [value ?? ""] : values.split(",").map((text) => text.trim());
+  return allowed.every(isValue) ? membership(key, allowed, operator !== "notin" && operator !== "!=") : undefined;
 }
 
 /** A key that is absent is in no set, so it satisfies every negated term. */
@@ -42,4 +55,18 @@ function membership(key: string, values: readonly string[], isIn: boolean): Labe
     const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
     return (value !== undefined && values.includes(value)) === isIn;
   };
+}
+
+/** A name, with a DNS subdomain and a slash in front or without. */
+function isKey(key: string): boolean {
+  const slash = key.indexOf("/");
+  if (slash < 0) return NAME.test(key);
+  const prefix = key.slice(0, slash);
+  return (
+    prefix.length <= 253 && prefix.split(".").every((label) => DNS_LABEL.test(label)) && NAME.test(key.slice(slash + 1))
+  );
+}
+
+function isValue(value: string): boolean {
+  return value === "" || NAME.test(value);
 }

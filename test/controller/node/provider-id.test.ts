@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cloudProviderId, parseProviderId } from "../../../controller/node/provider-id.ts";
+import { hostileText } from "../../support/hostile.ts";
 
 describe("ProviderIDs (HCCM N1, N2)", () => {
   it.each([
@@ -46,7 +47,7 @@ describe("ProviderIDs (HCCM N1, N2)", () => {
 
   it("takes every other text for broken or foreign, and never throws", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (text) => {
+      fc.property(hostileText, (text) => {
         expect(["none", "malformed", "foreign", "cloud", "robot"]).toContain(parseProviderId(text).kind);
         expect(parseProviderId(`hcloud://x${text}`).kind).toBe("malformed");
       }),
