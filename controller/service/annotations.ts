@@ -1,5 +1,17 @@
 /** Every option of a Service: its annotation, its cluster-wide default, its syntax and its meaning, in one table. */
-import { boolean, integer, ipv4, list, oneOf, type Parser, seconds, text } from "./values.ts";
+import {
+  boolean,
+  hostName,
+  integer,
+  ipv4,
+  line,
+  oneOf,
+  type Parser,
+  seconds,
+  statusCodes,
+  text,
+  word,
+} from "./values.ts";
 
 export const PREFIX = "load-balancer.hetzner.cloud/";
 const ENV_PREFIX = "HCLOUD_LOAD_BALANCERS_";
@@ -22,10 +34,15 @@ const option = <T>(annotation: string, parse: Parser<T>, doc: string, env?: stri
 const protocol = oneOf("tcp", "http", "https");
 
 export const OPTIONS = {
-  name: option("name", text, "name of the balancer; default `a` and the Service's uid"),
-  location: option("location", text, "location of a new balancer", "LOCATION"),
-  networkZone: option("network-zone", text, "network zone of a new balancer, when no location is set", "NETWORK_ZONE"),
-  type: option("type", text, "type of the balancer; default lb11", "TYPE"),
+  name: option("name", line(128), "name of the balancer; default `a` and the Service's uid"),
+  location: option("location", word(64), "location of a new balancer", "LOCATION"),
+  networkZone: option(
+    "network-zone",
+    word(64),
+    "network zone of a new balancer, when no location is set",
+    "NETWORK_ZONE",
+  ),
+  type: option("type", word(64), "type of the balancer; default lb11", "TYPE"),
   algorithm: option(
     "algorithm-type",
     oneOf("round_robin", "least_connections"),
@@ -47,11 +64,11 @@ export const OPTIONS = {
     "DISABLE_PRIVATE_INGRESS",
   ),
   ipv6Disabled: option("ipv6-disabled", boolean, "keep the IPv6 address out of the status", "DISABLE_IPV6"),
-  hostname: option("hostname", text, "host name for the status, instead of addresses"),
+  hostname: option("hostname", hostName, "host name for the status, instead of addresses"),
   nodeSelector: option("node-selector", text, "label selector for the nodes that become targets"),
   protocol: option("protocol", protocol, "protocol of all ports; default tcp"),
   proxyProtocol: option("uses-proxyprotocol", boolean, "send the PROXY protocol to nodes", "USES_PROXYPROTOCOL"),
-  cookieName: option("http-cookie-name", text, "cookie of sticky sessions"),
+  cookieName: option("http-cookie-name", word(100), "cookie of sticky sessions"),
   cookieLifetime: option("http-cookie-lifetime", seconds(30, 86_400), "lifetime of that cookie"),
   timeoutIdle: option("http-timeout-idle", seconds(30, 300), "idle timeout of http connections"),
   redirectHttp: option("http-redirect-http", boolean, "redirect http to https"),
@@ -71,10 +88,10 @@ export const OPTIONS = {
     "failures before a target is out",
     "HEALTH_CHECK_RETRIES",
   ),
-  healthCheckDomain: option("health-check-http-domain", text, "Host header of http health checks"),
-  healthCheckPath: option("health-check-http-path", text, "path of http health checks"),
+  healthCheckDomain: option("health-check-http-domain", word(128, "%\\"), "Host header of http health checks"),
+  healthCheckPath: option("health-check-http-path", word(256), "path of http health checks"),
   healthCheckTls: option("health-check-http-validate-certificate", boolean, "check over https"),
-  healthCheckStatusCodes: option("http-status-codes", list, "status codes that mean healthy, such as `2??,301`"),
+  healthCheckStatusCodes: option("http-status-codes", statusCodes, "status codes that mean healthy, such as `2??,301`"),
 } as const;
 
 type OptionName = keyof typeof OPTIONS;
@@ -121,7 +138,11 @@ function parseEach(
   return { options, mistakes };
 }
 
-const KNOWN = new Set(Object.values(OPTIONS).map(({ annotation }) => PREFIX + annotation));
+/** Notes of the official controller that its documentation mentions and nobody reads (HCCM A37). */
+const NOTES = ["id", "ipv4", "ipv6"];
+const KNOWN = new Set(
+  [...Object.values(OPTIONS).map(({ annotation }) => annotation), ...NOTES].map((key) => PREFIX + key),
+);
 
 function unknownAnnotations(annotations: Readonly<Record<string, string>>): readonly string[] {
   return Object.keys(annotations)

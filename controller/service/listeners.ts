@@ -31,7 +31,7 @@ function renderListener(port: V1ServicePort, options: ServiceOptions): ListenerS
 function renderHttp(options: ServiceOptions): HttpOptions {
   return {
     stickySessions: options.stickySessions ?? false,
-    cookieName: options.cookieName ?? "HCLBSTICKY",
+    cookieName: options.cookieName || "HCLBSTICKY",
     cookieLifetimeSeconds: options.cookieLifetime ?? 300,
     timeoutIdleSeconds: options.timeoutIdle ?? 50,
     redirectHttp: options.redirectHttp ?? false,
@@ -57,7 +57,7 @@ function renderHealthCheck(nodePort: number, protocol: ListenerSpec["protocol"],
     ...common,
     http: {
       domain: options.healthCheckDomain ?? "",
-      path: options.healthCheckPath ?? "/",
+      path: options.healthCheckPath || "/",
       response: "",
       tls: options.healthCheckTls ?? asked === "https",
       statusCodes: options.healthCheckStatusCodes ?? ["2??", "3??"],

@@ -38,9 +38,11 @@ export function renderLoadBalancer(service: V1Service, context: BalancerContext)
   const { options, mistakes } = parseAnnotations(service.metadata?.annotations ?? {}, context.defaults);
   const selector = parseLabelSelector(options.nodeSelector ?? "");
   const place = placeOf(options, context.present);
-  const found = [...mistakes, ...conflicts(options, context, place !== undefined)];
+  const found = [...mistakes, ...conflicts(options, context, place !== undefined), ...unreachable(service)];
   if (!selector)
-    found.push(`annotation ${PREFIX}node-selector: ${JSON.stringify(options.nodeSelector)} is not a label selector`);
+    found.push(
+      `annotation ${PREFIX}node-selector: ${JSON.stringify(options.nodeSelector?.slice(0, 80))} is not a label selector`,
+    );
   if (!selector || !place || found.length > 0) return { ok: false, mistakes: found };
 
   const { networkId, present } = context;
@@ -51,8 +53,8 @@ export function renderLoadBalancer(service: V1Service, context: BalancerContext)
   const spec: LoadBalancerSpec = {
     kind: "load-balancer",
     service: service_,
-    name: options.name ?? defaultName(service_.uid),
-    type: options.type ?? present?.type ?? DEFAULT_TYPE,
+    name: options.name || defaultName(service_.uid),
+    type: options.type || (present?.type ?? DEFAULT_TYPE),
     place,
     algorithm: options.algorithm ?? "round_robin",
     labels: { ...present?.labels, [SERVICE_UID_LABEL]: service_.uid },
@@ -110,6 +112,13 @@ function conflicts(options: ServiceOptions, { networkId }: BalancerContext, hasP
     mistakes.push(`annotation ${PREFIX}http-redirect-http: needs protocol https`);
   }
   return mistakes;
+}
+
+/** A balancer reaches a port through its node port; a Service may have been told to allocate none. */
+function unreachable(service: V1Service): readonly string[] {
+  return tcpPorts(service)
+    .filter(({ nodePort }) => !nodePort)
+    .map(({ port }) => `port ${port} has no node port: set allocateLoadBalancerNodePorts, or give it a nodePort`);
 }
 
 /** Wishes that the provider cannot fulfil. The rest of the Service is served. */

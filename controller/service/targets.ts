@@ -25,7 +25,9 @@ export interface Targets {
 
 /** A node that cannot be a target is left out and named; it never keeps the others from being served. */
 export function renderTargets(nodes: readonly V1Node[], servers: readonly Server[], options: TargetOptions): Targets {
-  const targets: TargetSpec[] = [];
+  // By server: a node that was registered again under another name still has its old Node object.
+  const targets = new Map<number, TargetSpec>();
+  const { usePrivateIp } = options;
   const leftOut: { node: string; reason: string }[] = [];
   for (const node of nodes) {
     if (!isEligible(node) || !options.selector(node.metadata?.labels ?? {})) continue;
@@ -33,10 +35,10 @@ export function renderTargets(nodes: readonly V1Node[], servers: readonly Server
     if (id.kind !== "cloud" && id.kind !== "none") continue;
     const server = findServer(node, servers);
     const reason = server ? unusable(server, options) : "its server does not exist";
-    if (server && !reason) targets.push({ kind: "server", serverId: server.id, usePrivateIp: options.usePrivateIp });
+    if (server && !reason) targets.set(server.id, { kind: "server", serverId: server.id, usePrivateIp });
     else leftOut.push({ node: node.metadata?.name ?? "", reason: reason ?? "" });
   }
-  return { targets: targets.toSorted(byServer), leftOut };
+  return { targets: [...targets.values()].toSorted(byServer), leftOut };
 }
 
 /** The framework's node set: neither leaving nor excluded. Readiness is for health checks to find out (S5). */

@@ -1,0 +1,169 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { OPTIONS, PREFIX, parseAnnotations, parseDefaults } from "../../../controller/service/annotations.ts";
+import { hostileText } from "../../support/hostile.ts";
+
+const parse = (annotations: Record<string, string>, defaults = {}) =>
+  parseAnnotations(
+    Object.fromEntries(Object.entries(annotations).map(([key, value]) => [PREFIX + key, value])),
+    defaults,
+  );
+
+describe("parseAnnotations", () => {
+  it("finds nothing in no annotations, and nothing wrong with those of others", () => {
+    expect(parseAnnotations({}, {})).toEqual({ options: {}, mistakes: [] });
+    expect(parseAnnotations({ "example.com/type": "x", protocol: "x" }, {})).toEqual({ options: {}, mistakes: [] });
+  });
+
+  it.each([
+    ["A1", "name", "web front", { name: "web front" }],
+    ["A1", "name", "", { name: "" }],
+    ["A2", "location", "fsn1", { location: "fsn1" }],
+    ["A3", "network-zone", "eu-central", { networkZone: "eu-central" }],
+    ["A4", "type", "lb21", { type: "lb21" }],
+    ["A5", "algorithm-type", "LEAST_connections", { algorithm: "least_connections" }],
+    ["A6", "disable-public-network", "true", { disablePublicNetwork: true }],
+    ["A9", "private-ipv4", "10.0.0.9", { privateIpv4: "10.0.0.9" }],
+    ["A11", "use-private-ip", "t", { usePrivateIp: true }],
+    ["A12", "disable-private-ingress", "1", { disablePrivateIngress: true }],
+    ["A13", "ipv6-disabled", "FALSE", { ipv6Disabled: false }],
+    ["A14", "hostname", "lb.example.com", { hostname: "lb.example.com" }],
+    ["A15", "node-selector", "a in (b)", { nodeSelector: "a in (b)" }],
+    ["A16", "protocol", "HTTP", { protocol: "http" }],
+    ["A17", "uses-proxyprotocol", "True", { proxyProtocol: true }],
+    ["A18", "http-cookie-name", "SESSION", { cookieName: "SESSION" }],
+    ["A19", "http-cookie-lifetime", "1h30m", { cookieLifetime: 5_400 }],
+    ["A20", "http-timeout-idle", "1m", { timeoutIdle: 60 }],
+    ["A21", "http-redirect-http", "true", { redirectHttp: true }],
+    ["A22", "http-sticky-sessions", "true", { stickySessions: true }],
+    ["A28", "health-check-protocol", "https", { healthCheckProtocol: "https" }],
+    ["A29", "health-check-port", "8080", { healthCheckPort: 8080 }],
+    ["A30", "health-check-interval", "30s", { healthCheckInterval: 30 }],
+    ["A31", "health-check-timeout", "5s", { healthCheckTimeout: 5 }],
+    ["A32", "health-check-retries", "5", { healthCheckRetries: 5 }],
+    ["A33", "health-check-http-domain", "example.com", { healthCheckDomain: "example.com" }],
+    ["A34", "health-check-http-path", "/healthz?full=1", { healthCheckPath: "/healthz?full=1" }],
+    ["A35", "health-check-http-validate-certificate", "true", { healthCheckTls: true }],
+    ["A36", "http-status-codes", "2??, 301", { healthCheckStatusCodes: ["2??", "301"] }],
+  ])("HCCM %s: reads %s %j", (_, annotation, text, options) => {
+    expect(parse({ [annotation]: text })).toEqual({ options, mistakes: [] });
+  });
+
+  it.each([
+    ["name", " web", "128 characters"],
+    ["name", "web\nfront", "128 characters"],
+    ["name", "x".repeat(129), "128 characters"],
+    ["location", "fsn 1", "without blanks"],
+    ["algorithm-type", "random", "round_robin, least_connections"],
+    ["disable-public-network", "", "true or false"],
+    ["private-ipv4", "", "an IPv4 address"],
+    ["private-ipv4", "10.0.0.300", "an IPv4 address"],
+    ["use-private-ip", "yes", "true or false"],
+    ["hostname", "10.0.0.1", "DNS name"],
+    ["hostname", "lb_1.example.com", "DNS name"],
+    ["hostname", "lb.example.com.", "DNS name"],
+    ["hostname", "LB.example.com", "DNS name"],
+    ["protocol", "tpc", "tcp, http, https"],
+    ["http-cookie-name", "x".repeat(101), "100 characters"],
+    ["http-cookie-lifetime", "300", "with unit"],
+    ["http-cookie-lifetime", "29s", "from 30s to 86400s"],
+    ["http-timeout-idle", "301s", "from 30s to 300s"],
+    ["health-check-port", "0", "from 1 to 65535"],
+    ["health-check-interval", "2s", "from 3s to 60s"],
+    ["health-check-timeout", "61s", "from 1s to 60s"],
+    ["health-check-retries", "6", "from 1 to 5"],
+    ["health-check-http-domain", "a%20b", "%"],
+    ["health-check-http-path", "/a b", "without blanks"],
+    ["http-status-codes", "", "such as 2??,301"],
+    ["http-status-codes", "ok", "such as 2??,301"],
+    ["http-status-codes", "200,".repeat(20).concat("200"), "up to 20"],
+  ])("refuses %s %j and says what is allowed", (annotation, text, allowed) => {
+    const { options, mistakes } = parse({ [annotation]: text });
+    expect(options).toEqual({});
+    expect(mistakes).toHaveLength(1);
+    expect(mistakes[0]).toContain(`annotation ${PREFIX}${annotation}: `);
+    expect(mistakes[0]).toContain(allowed);
+  });
+
+  it("reports every mistake, and keeps what is right", () => {
+    const { options, mistakes } = parse({ protocol: "x", "health-check-retries": "9", type: "lb21" });
+    expect(options).toEqual({ type: "lb21" });
+    expect(mistakes).toHaveLength(2);
+  });
+
+  it("puts annotations over defaults; an empty one counts as set (HCCM A2, A4)", () => {
+    const defaults = { location: "nbg1", type: "lb31", usePrivateIp: true };
+    expect(parse({ location: "", type: "lb21" }, defaults).options).toEqual({
+      location: "",
+      type: "lb21",
+      usePrivateIp: true,
+    });
+  });
+
+  it("names annotations of ours that it does not know", () => {
+    expect(parse({ "health-check-retry": "3" }).mistakes).toEqual([
+      `annotation ${PREFIX}health-check-retry: not supported by this version`,
+    ]);
+  });
+
+  it.each(["id", "ipv4", "ipv6"])("HCCM A37: passes over the official controller's own note %s", (note) => {
+    expect(parse({ [note]: "anything" })).toEqual({ options: {}, mistakes: [] });
+  });
+
+  it("stays plain and bounded on hostile values: one line per mistake, naming its annotation", () => {
+    const names = Object.values(OPTIONS).map(({ annotation }) => annotation);
+    fc.assert(
+      fc.property(fc.constantFrom(...names), hostileText, (annotation, text) => {
+        const { options, mistakes } = parse({ [annotation]: text });
+        expect(Object.keys(options).length + mistakes.length).toBe(1);
+        for (const mistake of mistakes) {
+          expect(mistake).toMatch(/^annotation load-balancer\.hetzner\.cloud\/[a-z0-9-]+: "[^\n]*" is not [^\n]+$/);
+          expect(mistake.length).toBeLessThan(700);
+        }
+      }),
+    );
+  });
+});
+
+describe("parseDefaults", () => {
+  it.each([
+    ["E14", "LOCATION", "fsn1", { location: "fsn1" }],
+    ["E15", "NETWORK_ZONE", "eu-central", { networkZone: "eu-central" }],
+    ["E16", "TYPE", "lb21", { type: "lb21" }],
+    ["E17", "ALGORITHM_TYPE", " Least_Connections ", { algorithm: "least_connections" }],
+    ["E18", "USE_PRIVATE_IP", "true", { usePrivateIp: true }],
+    ["E19", "DISABLE_PRIVATE_INGRESS", "true", { disablePrivateIngress: true }],
+    ["E20", "DISABLE_PUBLIC_NETWORK", "false", { disablePublicNetwork: false }],
+    ["E21", "DISABLE_IPV6", "1", { ipv6Disabled: true }],
+    ["E23", "USES_PROXYPROTOCOL", "true", { proxyProtocol: true }],
+    ["E24", "HEALTH_CHECK_INTERVAL", "30s", { healthCheckInterval: 30 }],
+    ["E24", "HEALTH_CHECK_TIMEOUT", "5s", { healthCheckTimeout: 5 }],
+    ["E25", "HEALTH_CHECK_RETRIES", "2", { healthCheckRetries: 2 }],
+  ])("HCCM %s: reads HCLOUD_LOAD_BALANCERS_%s", (_, variable, text, options) => {
+    expect(parseDefaults({ [`HCLOUD_LOAD_BALANCERS_${variable}`]: text })).toEqual({ options, mistakes: [] });
+  });
+
+  it("takes an empty variable for one that is not set", () => {
+    expect(parseDefaults({ HCLOUD_LOAD_BALANCERS_TYPE: "", HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: " " })).toEqual({
+      options: {},
+      mistakes: [],
+    });
+  });
+
+  it("names the variable that is wrong", () => {
+    expect(parseDefaults({ HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: "maybe" }).mistakes).toEqual([
+      'HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: "maybe" is not true or false',
+    ]);
+  });
+
+  it("does not take annotations without a variable from the environment", () => {
+    expect(parseDefaults({ HCLOUD_LOAD_BALANCERS_: "x", HCLOUD_LOAD_BALANCERS_NAME: "x" }).options).toEqual({});
+  });
+});
+
+it("describes every option for the reference", () => {
+  for (const { annotation, doc } of Object.values(OPTIONS)) {
+    expect(annotation).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+    expect(doc).not.toBe("");
+  }
+});

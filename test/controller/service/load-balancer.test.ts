@@ -1,0 +1,196 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { OPTIONS } from "../../../controller/service/annotations.ts";
+import { type BalancerContext, defaultName, renderLoadBalancer } from "../../../controller/service/load-balancer.ts";
+import type { LoadBalancerSpec } from "../../../stacks/spec.ts";
+import { aBalancerState, aListener, aNode, aServer, aService, NETWORK_ID, UID } from "../../support/builders.ts";
+import { hostileText } from "../../support/hostile.ts";
+
+const DEFAULT_NAME = "a0c7e1a529d3b4f608a715b2e6f4d9c1";
+const CONTEXT: BalancerContext = { nodes: [], servers: [], defaults: { location: "fsn1" } };
+const IN_NETWORK: BalancerContext = { ...CONTEXT, networkId: NETWORK_ID };
+
+function specOf(annotations: Record<string, string>, context = CONTEXT): LoadBalancerSpec {
+  const rendered = renderLoadBalancer(aService({ annotations }), context);
+  if (!rendered.ok) throw new Error(rendered.mistakes.join("; "));
+  return rendered.spec;
+}
+
+function mistakesOf(annotations: Record<string, string>, context = CONTEXT): readonly string[] {
+  const rendered = renderLoadBalancer(aService({ annotations }), context);
+  return rendered.ok ? [] : rendered.mistakes;
+}
+
+describe("renderLoadBalancer", () => {
+  it("renders a balancer from a Service without annotations", () => {
+    const context = { ...CONTEXT, nodes: [aNode({ id: 1 })], servers: [aServer({ id: 1 })] };
+    expect(renderLoadBalancer(aService({ ports: [80] }), context)).toEqual({
+      ok: true,
+      spec: {
+        kind: "load-balancer",
+        service: { namespace: "default", name: "web", uid: UID },
+        name: DEFAULT_NAME,
+        type: "lb11",
+        place: { location: "fsn1" },
+        algorithm: "round_robin",
+        labels: { "hcloud-ccm/service-uid": UID },
+        deleteProtection: false,
+        listeners: [aListener(80)],
+        targets: [{ kind: "server", serverId: 1, usePrivateIp: false }],
+      },
+      options: { location: "fsn1" },
+      notes: [],
+      leftOut: [],
+    });
+  });
+
+  it("HCCM A1: names it after the uid, cut to 32 characters", () => {
+    expect(defaultName(UID)).toBe(DEFAULT_NAME);
+    expect(defaultName("short")).toBe("ashort");
+  });
+
+  it.each([
+    ["A1: its own name", { name: "edge" }, { name: "edge" }],
+    ["A1: an empty name is the default one", { name: "" }, { name: DEFAULT_NAME }],
+    ["A4: its type", { type: "lb31" }, { type: "lb31" }],
+    ["A4: an empty type counts as not set", { type: "" }, { type: "lb11" }],
+    ["A5: its algorithm", { "algorithm-type": "least_connections" }, { algorithm: "least_connections" }],
+    ["A2: its location", { location: "hel1" }, { place: { location: "hel1" } }],
+    [
+      "A3: a zone, once the location is cancelled",
+      { location: "", "network-zone": "eu-central" },
+      { place: { networkZone: "eu-central" } },
+    ],
+    ["A2: location before zone", { location: "hel1", "network-zone": "eu-central" }, { place: { location: "hel1" } }],
+  ])("HCCM %s", (_, annotations, expected) => {
+    expect(specOf(annotations)).toMatchObject(expected);
+  });
+
+  it.each([
+    ["attached to the network whenever there is one (S13g)", {}, { networkId: NETWORK_ID, publicInterface: true }],
+    [
+      "A6: without public interface",
+      { "disable-public-network": "true" },
+      { networkId: NETWORK_ID, publicInterface: false },
+    ],
+    [
+      "A9: with its address",
+      { "private-ipv4": "10.0.0.9" },
+      { networkId: NETWORK_ID, publicInterface: true, ip: "10.0.0.9" },
+    ],
+  ])("HCCM %s", (_, annotations, network) => {
+    expect(specOf(annotations, IN_NETWORK).network).toEqual(network);
+  });
+
+  it("is attached to nothing without a network", () => {
+    expect(specOf({})).not.toHaveProperty("network");
+  });
+
+  describe("over an existing balancer", () => {
+    const present = aBalancerState({
+      location: "nbg1",
+      type: "lb21",
+      deleteProtection: true,
+      labels: { team: "a", "hcloud-ccm/service-uid": "stale" },
+    });
+    const context = { ...CONTEXT, present };
+
+    it("HCCM A2: stays where it is, and needs no place", () => {
+      expect(specOf({ location: "hel1" }, context).place).toEqual({ location: "nbg1" });
+      expect(specOf({}, { ...context, defaults: {} }).place).toEqual({ location: "nbg1" });
+    });
+
+    it("HCCM A4: keeps its type unless one is set", () => {
+      expect(specOf({}, context).type).toBe("lb21");
+      expect(specOf({ type: "lb31" }, context).type).toBe("lb31");
+    });
+
+    it("HCCM S13a: keeps foreign labels and replaces a stale owner", () => {
+      expect(specOf({}, context).labels).toEqual({ team: "a", "hcloud-ccm/service-uid": UID });
+    });
+
+    it("keeps its delete protection", () => {
+      expect(specOf({}, context).deleteProtection).toBe(true);
+    });
+  });
+
+  it.each([
+    ["no place", {}, { ...CONTEXT, defaults: {} }, ["location", "network-zone", "HCLOUD_LOAD_BALANCERS_LOCATION"]],
+    [
+      "A11: private targets without a network",
+      { "use-private-ip": "true" },
+      CONTEXT,
+      ["use-private-ip", "HCLOUD_NETWORK"],
+    ],
+    [
+      "A6: no public interface without a network",
+      { "disable-public-network": "true" },
+      CONTEXT,
+      ["disable-public-network", "HCLOUD_NETWORK"],
+    ],
+    [
+      "A9: a private address without a network",
+      { "private-ipv4": "10.0.0.1" },
+      CONTEXT,
+      ["private-ipv4", "HCLOUD_NETWORK"],
+    ],
+    ["A15: a selector that cannot be read", { "node-selector": "a=b=c" }, CONTEXT, ["node-selector", '"a=b=c"']],
+    ["A16: https without certificates", { protocol: "https" }, CONTEXT, ["protocol", "certificates"]],
+    ["A21: a redirect without https", { "http-redirect-http": "true" }, CONTEXT, ["http-redirect-http", "https"]],
+  ])("refuses %s", (_, annotations, context, words) => {
+    const mistakes = mistakesOf(annotations, context);
+    expect(mistakes).toHaveLength(1);
+    for (const word of words) expect(mistakes[0]).toContain(word);
+  });
+
+  it("refuses a port without node port, which the API would refuse in the middle of a run", () => {
+    const rendered = renderLoadBalancer(aService({ ports: [{ port: 80, protocol: "TCP" }] }), CONTEXT);
+    expect(rendered).toEqual({
+      ok: false,
+      mistakes: ["port 80 has no node port: set allocateLoadBalancerNodePorts, or give it a nodePort"],
+    });
+  });
+
+  it("reports all mistakes at once", () => {
+    expect(mistakesOf({ protocol: "x", "node-selector": "(", "private-ipv4": "x" })).toHaveLength(3);
+  });
+
+  it("HCCM V1: serves the rest of a Service with UDP ports and says so", () => {
+    const udp = { port: 53, nodePort: 30_053, protocol: "UDP" };
+    const rendered = renderLoadBalancer(aService({ ports: [80, udp] }), CONTEXT);
+    expect(rendered).toMatchObject({ ok: true, spec: { listeners: [{ listenPort: 80 }] } });
+    expect(rendered.ok && rendered.notes).toEqual(["port 53/UDP is left out: Hetzner balancers forward TCP only"]);
+  });
+
+  it("renders what the API takes, or a mistake that names its annotation, from any values at all", () => {
+    const value = fc.oneof(
+      hostileText,
+      fc.constantFrom("true", "http", "10.0.0.1", "30s", "2??,"),
+      fc.nat(100_000).map(String),
+    );
+    const names = Object.values(OPTIONS).map(({ annotation }) => annotation);
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 4 }), (annotations) => {
+        const rendered = renderLoadBalancer(aService({ annotations }), IN_NETWORK);
+        if (rendered.ok) expectAcceptable(rendered.spec);
+        else
+          for (const mistake of rendered.mistakes) expect(mistake).toContain("annotation load-balancer.hetzner.cloud/");
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** The bounds of the API's own description. */
+function expectAcceptable({ name, type, place, listeners }: LoadBalancerSpec): void {
+  expect(name).toMatch(/^\S(.*\S)?$/);
+  expect(name.length).toBeLessThanOrEqual(128);
+  expect(type).toMatch(/^\S+$/);
+  expect(Object.values(place).join()).toMatch(/^\S+$/);
+  for (const { http, healthCheck } of listeners) {
+    expect(http?.cookieName ?? "x").toMatch(/^\S{1,100}$/);
+    expect(healthCheck.http?.path ?? "/").toMatch(/^\S{1,256}$/);
+    expect(healthCheck.http?.domain ?? "").toMatch(/^[^\s%\\]{0,128}$/);
+    expect(healthCheck.http?.statusCodes ?? ["2??"]).not.toContain("");
+  }
+}

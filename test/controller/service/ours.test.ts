@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { FINALIZER, serviceRef, wishOf } from "../../../controller/service/ours.ts";
+import { aService, UID } from "../../support/builders.ts";
+
+const OURS = [FINALIZER];
+
+describe("wishOf", () => {
+  it.each([
+    ["framework S01: a ClusterIP Service", { type: "ClusterIP" }, "none"],
+    ["framework S02: a LoadBalancer Service", {}, "balance"],
+    ["framework S34: one that has the finalizer", { finalizers: OURS }, "balance"],
+    ["framework S03: one of a class", { loadBalancerClass: "x" }, "none"],
+    [
+      "framework S04, S33: no LoadBalancer any more, with the finalizer",
+      { type: "ClusterIP", finalizers: OURS },
+      "release",
+    ],
+    ["framework S05, S35: being deleted, with the finalizer", { isDeleted: true, finalizers: OURS }, "release"],
+    ["framework S32: being deleted, without the finalizer", { isDeleted: true }, "none"],
+    ["framework S61: being deleted, with another finalizer", { isDeleted: true, finalizers: ["foo"] }, "none"],
+    [
+      "framework S61: being deleted, with both finalizers",
+      { isDeleted: true, finalizers: ["foo", FINALIZER] },
+      "release",
+    ],
+    [
+      "unlike framework S69: of a class, being deleted, with the finalizer",
+      { loadBalancerClass: "x", isDeleted: true, finalizers: OURS },
+      "none",
+    ],
+  ])("%s: %s", (_, service, wish) => {
+    expect(wishOf(aService(service))).toBe(wish);
+  });
+
+  it("shares its finalizer with the official controller (HCCM K10)", () => {
+    expect(FINALIZER).toBe("service.kubernetes.io/load-balancer-cleanup");
+  });
+});
+
+it("refers to a Service by namespace, name and uid", () => {
+  expect(serviceRef(aService())).toEqual({ namespace: "default", name: "web", uid: UID });
+});
