@@ -52,7 +52,23 @@ export function parseCheckpoint(text: string | undefined): Checkpoint {
       `the state has format ${file.version}, newer than ${FORMAT}: run the version of lotse that wrote it, or delete the state, which is rebuilt from the cloud`,
     );
   }
-  return file?.checkpoint?.latest?.resources ?? [];
+  return (file?.checkpoint?.latest?.resources ?? []).map(withoutNotes);
+}
+
+/**
+ * Without what the engine notes for itself: paths of the machine that ran it, and the bridge's record of how a resource
+ * looked in Terraform, the only encrypted thing in a state. It does well without, and the state stays small and readable.
+ */
+function withoutNotes(record: ResourceRecord & EngineNotes): ResourceRecord {
+  const { sourcePosition: _position, stackTrace: _trace, ...kept } = record;
+  if (!kept.outputs || !("__pulumi_raw_state_delta" in kept.outputs)) return kept;
+  const { __pulumi_raw_state_delta: _delta, ...outputs } = kept.outputs;
+  return { ...kept, outputs };
+}
+
+interface EngineNotes {
+  readonly sourcePosition?: unknown;
+  readonly stackTrace?: unknown;
 }
 
 /** The state file's text. */

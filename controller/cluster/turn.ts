@@ -5,7 +5,7 @@ import type { RunReport, RunRequest, Step } from "../../stacks/run.ts";
 import type { NodeRecord } from "../../stacks/spec.ts";
 import { CcmError } from "../errors.ts";
 import type { Gateway } from "../hcloud/gateway.ts";
-import type { CloudState, CloudView } from "../hcloud/view.ts";
+import type { Ages, CloudState, CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
 import { Backoff } from "../work/backoff.ts";
 import { type Desired, type RenderOptions, renderCluster } from "./desired.ts";
@@ -24,8 +24,11 @@ export interface TurnParts {
   readonly log: Logger;
 }
 
-/** Servers change rarely and are read by other loops too; the rest must be what the last write left behind. */
-const AGES = { serversMs: 3_000, restMs: 0 };
+/**
+ * Balancers are always asked for: what the last write left behind must be seen. Servers and routes change by our doing
+ * or rarely; they are old enough for a first look, and asked for when that look finds something to do about them.
+ */
+const FIRST_LOOK: Ages = { servers: 45_000, loadBalancers: 0, network: 45_000 };
 
 /** The cloud contradicts what the cluster shows; acting on it could take everything down. */
 class ImplausibleCloud extends CcmError {
@@ -46,7 +49,7 @@ export class ClusterTurn {
   /** One turn. Returns when the next one is wanted at the latest, if some unit waits to be tried again. */
   async run(): Promise<number | undefined> {
     const { publish, observed } = this.#parts;
-    const before = await this.#observe();
+    const before = await this.#observeFresh();
     const { plan, stopped } = guard(planRun(before), Object.keys(before.present).length);
     if (stopped) this.#parts.log.error({ stopped }, "removals held back by the guard");
     await publish(writesBefore(before));
@@ -55,13 +58,22 @@ export class ClusterTurn {
     const outcomes = await this.#apply(due, before);
     this.#learn(due, plan, outcomes);
 
-    const after = due.length === 0 ? before : await this.#observe();
+    const after = due.length === 0 ? before : await this.#observe(agesAfter(due));
     await publish(writesAfter(after, outcomes, observed().nodes));
     return this.#backoff.nextMs;
   }
 
-  async #observe(): Promise<Desired> {
-    const cloud = await this.#parts.view.state(AGES);
+  /** What is wanted, from a first look, and from a fresh one at whatever that look would change. */
+  async #observeFresh(): Promise<Desired> {
+    const first = await this.#observe(FIRST_LOOK);
+    const missesServer = first.services.some((wish) => wish.kind === "balance" && wish.leftOut.length > 0);
+    const changesRoutes = planRun(first).some(({ unit }) => unit.startsWith("route/"));
+    if (!missesServer && !changesRoutes && !first.routes?.refused.length) return first;
+    return this.#observe({ servers: 3_000, loadBalancers: 1_000, network: changesRoutes ? 0 : FIRST_LOOK.network });
+  }
+
+  async #observe(ages: Ages): Promise<Desired> {
+    const cloud = await this.#parts.view.state(ages);
     const { services, nodes } = this.#parts.observed();
     requirePlausible(cloud, nodes);
     return renderCluster({ services, nodes, cloud }, this.#parts.options);
@@ -92,6 +104,16 @@ export class ClusterTurn {
     }
     this.#backoff.retain(new Set(plan.map(({ unit }) => unit)));
   }
+}
+
+/** After a run, what it touched is asked for again. */
+function agesAfter(due: Plan): Ages {
+  const touches = (kind: string) => due.some(({ unit }) => unit.startsWith(kind));
+  return {
+    servers: FIRST_LOOK.servers,
+    loadBalancers: touches("load-balancer/") ? 0 : 10_000,
+    network: touches("route/") ? 0 : FIRST_LOOK.network,
+  };
 }
 
 /** A cloud without servers under a cluster with nodes is an outage or the wrong project, not a wish to remove all targets. */

@@ -10,16 +10,22 @@ export interface Action {
 
 /** Action ids in one request; the API pages beyond. */
 const BATCH = 25;
+/** How long an action is expected to take before anything is known. */
+const FIRST_GUESS_MS = 300;
+const LOOK_MS = { least: 100, between: 250, most: 2_000 };
+/** Actions that end this close together are looked at together, as long as nobody waits longer than the second figure. */
+const TOGETHER_MS = { gap: 100, most: 500 };
 
 interface Watched {
   readonly startedAt: number;
   readonly command: string;
   readonly done: PromiseWithResolvers<Action>;
+  looks: number;
 }
 
 /**
- * Tells when actions end. How long actions of a kind take is learnt, so that the first look comes when it is likely to
- * be worth the request.
+ * Tells when actions end. How long actions of a kind take is learnt, so that a look comes when it is likely to be worth
+ * its request: calls are what the project's other clients lose.
  */
 export class ActionWatch {
   readonly #fetch: (ids: readonly number[]) => Promise<readonly Action[]>;
@@ -38,17 +44,18 @@ export class ActionWatch {
     const limit = new AbortController();
     try {
       const late = setTimeout(limitMs, action, { signal: limit.signal, ref: false });
+      late.catch(() => {}); // aborted below, when the action came first
       return await Promise.race([watched.done.promise, late]);
     } finally {
       limit.abort();
     }
   }
 
-  #watch(action: Action): Watched {
-    let watched = this.#watched.get(action.id);
+  #watch({ id, command }: Action): Watched {
+    let watched = this.#watched.get(id);
     if (!watched) {
-      watched = { startedAt: performance.now(), command: action.command, done: Promise.withResolvers<Action>() };
-      this.#watched.set(action.id, watched);
+      watched = { startedAt: performance.now(), command, done: Promise.withResolvers<Action>(), looks: 0 };
+      this.#watched.set(id, watched);
     }
     if (!this.#polling) {
       this.#polling = true;
@@ -59,12 +66,26 @@ export class ActionWatch {
 
   async #poll(): Promise<void> {
     while (this.#watched.size > 0) {
-      await setTimeout(this.#nextLookMs());
-      const due = [...this.#watched.keys()].slice(0, BATCH);
-      const actions = await this.#fetch(due).catch(() => []); // the next look asks again
-      for (const action of actions) if (action.status !== "running") this.#end(action);
+      const waitMs = nextLook(
+        [...this.#watched.values()].map((watched) => this.#expectedEnd(watched)),
+        performance.now(),
+      );
+      // New actions may want an earlier look than the ones known now: no sleep is longer than the least useful one.
+      await setTimeout(Math.min(waitMs, LOOK_MS.between));
+      if (waitMs > LOOK_MS.between) continue;
+      await this.#look();
     }
     this.#polling = false;
+  }
+
+  async #look(): Promise<void> {
+    const due = [...this.#watched.keys()].slice(0, BATCH);
+    for (const id of due) {
+      const watched = this.#watched.get(id);
+      if (watched) watched.looks += 1;
+    }
+    const actions = await this.#fetch(due).catch(() => []); // the next look asks again
+    for (const action of actions) if (action.status !== "running") this.#end(action);
   }
 
   #end(action: Action): void {
@@ -72,18 +93,30 @@ export class ActionWatch {
     if (!watched) return;
     this.#watched.delete(action.id);
     const tookMs = performance.now() - watched.startedAt;
-    const usual = this.#usualMs.get(watched.command) ?? tookMs;
-    this.#usualMs.set(watched.command, Math.min(tookMs, usual * 0.7 + tookMs * 0.3));
+    const before = this.#usualMs.get(watched.command) ?? tookMs;
+    this.#usualMs.set(watched.command, Math.min(tookMs, before * 0.7 + tookMs * 0.3));
     watched.done.resolve(action);
   }
 
-  /** Until the next action is likely to have ended, within bounds that suit a quick cloud and a slow one. */
-  #nextLookMs(): number {
-    const now = performance.now();
-    const waits = [...this.#watched.values()].map(({ startedAt, command }) => {
-      const usual = this.#usualMs.get(command) ?? 250;
-      return startedAt + usual * 0.95 - now;
-    });
-    return Math.min(Math.max(Math.min(...waits), 100), 1_000);
+  /** When a look is likely to find an action ended; each vain one moves it on. */
+  #expectedEnd({ startedAt, command, looks }: Watched): number {
+    const usual = this.#usualMs.get(command) ?? average(this.#usualMs.values()) ?? FIRST_GUESS_MS;
+    return startedAt + usual + looks * LOOK_MS.between;
   }
+}
+
+/** Milliseconds until the next look: at the first expected end, or a little later when others follow close behind. */
+export function nextLook(expectedEnds: readonly number[], now: number): number {
+  const [first = now, ...rest] = expectedEnds.toSorted((a, b) => a - b);
+  let at = first;
+  for (const end of rest) {
+    if (end - at > TOGETHER_MS.gap || end - first > TOGETHER_MS.most) break;
+    at = end;
+  }
+  return Math.min(Math.max(at - now, LOOK_MS.least), LOOK_MS.most);
+}
+
+function average(values: Iterable<number>): number | undefined {
+  const all = [...values];
+  return all.length > 0 ? all.reduce((sum, value) => sum + value, 0) / all.length : undefined;
 }

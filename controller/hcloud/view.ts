@@ -10,9 +10,11 @@ export interface CloudState {
   readonly network?: Network;
 }
 
-export interface ViewAges {
-  readonly serversMs: number;
-  readonly restMs: number;
+/** How old each list may be, in milliseconds; 0 asks the API now. */
+export interface Ages {
+  readonly servers: number;
+  readonly loadBalancers: number;
+  readonly network: number;
 }
 
 export class CloudView {
@@ -30,11 +32,11 @@ export class CloudView {
     return this.#servers.get(maxAgeMs);
   }
 
-  async state({ serversMs, restMs }: ViewAges): Promise<CloudState> {
+  async state(ages: Ages): Promise<CloudState> {
     const [servers, loadBalancers, network] = await Promise.all([
-      this.#servers.get(serversMs),
-      this.#loadBalancers.get(restMs),
-      this.#network.get(restMs),
+      this.#servers.get(ages.servers),
+      this.#loadBalancers.get(ages.loadBalancers),
+      this.#network.get(ages.network),
     ]);
     return { servers, loadBalancers, ...(network && { network }) };
   }
