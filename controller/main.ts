@@ -151,7 +151,7 @@ function commandLine(): Command {
     .version(packageJson.version);
   const run = program.command("run").description("run the controller");
   for (const { name, value, doc } of FLAGS) {
-    run.option(`${name.length === 1 ? `-${name}, --verbosity` : `--${name}`}${value ? ` ${value}` : ""}`, doc);
+    run.option(`${name.length === 1 ? `-${name}, ` : ""}--${name}${value ? ` ${value}` : ""}`, doc);
   }
   run.action(() => start(flagValues(run)));
   return program;
@@ -159,9 +159,11 @@ function commandLine(): Command {
 
 /** Values by flag name, as they are written on the command line. */
 function flagValues(command: Command): FlagValues {
-  const entries = command.options.map((option) => {
-    const name = option.short === "-v" ? "v" : (option.long ?? "").slice(2);
-    return [name, command.getOptionValue(option.attributeName())] as const;
+  const entries = FLAGS.map(({ name }) => {
+    const attribute = command.options.find(({ long }) => long === `--${name}`)?.attributeName() ?? name;
+    const value: string | boolean | undefined = command.getOptionValue(attribute);
+    // Manifests written for Go programs say -v=2.
+    return [name, typeof value === "string" ? value.replace(/^=/, "") : value] as const;
   });
   return Object.fromEntries(entries);
 }

@@ -1,0 +1,60 @@
+/** The real controller as a process of its own, with its log. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const MAIN = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
+
+export interface ControllerOptions {
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** One record of its log. */
+export interface LogRecord {
+  readonly msg: string;
+  readonly level: number;
+  readonly [field: string]: unknown;
+}
+
+export class ControllerProcess {
+  readonly #child: ChildProcess;
+  readonly #lines: string[] = [];
+  readonly ended: Promise<number | null>;
+
+  constructor({ flags, env }: ControllerOptions) {
+    const { PATH = "", HOME = "", XDG_CACHE_HOME } = process.env;
+    this.#child = spawn(process.execPath, [MAIN, "run", "--logging-format=json", ...flags], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { PATH, HOME, ...(XDG_CACHE_HOME && { XDG_CACHE_HOME }), ...env },
+    });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (stream) createInterface({ input: stream }).on("line", (line) => this.#lines.push(line));
+    }
+    this.ended = once(this.#child, "close").then(([code]) => code as number | null);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Everything it wrote so far. */
+  get output(): string {
+    return this.#lines.join("\n");
+  }
+
+  records(message?: string): readonly LogRecord[] {
+    const records = this.#lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as LogRecord);
+    return message === undefined ? records : records.filter(({ msg }) => msg === message);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill("SIGTERM");
+    await this.ended;
+  }
+}

@@ -1,0 +1,120 @@
+/** A cloud, a cluster with its nodes, and the controller between them: everything an integration test needs. */
+import { readFile } from "node:fs/promises";
+import { CoreV1Api, KubeConfig, KubernetesObjectApi, loadAllYaml, type V1Service } from "@kubernetes/client-node";
+import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
+import { type Cluster, connect, startCluster } from "../../dev-env/cluster/cluster.ts";
+import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
+import { ControllerProcess } from "./controller-process.ts";
+
+export interface WorldOptions {
+  readonly nodes?: number;
+  readonly cloud?: CloudOptions;
+}
+
+const RBAC = new URL("../../controller/deploy/rbac.yaml", import.meta.url);
+/** The identity the controller has in a cluster. */
+const IDENTITY = { name: "system:serviceaccount:kube-system:lotse" };
+
+export class World implements AsyncDisposable {
+  readonly cloud: Cloud;
+  readonly cluster: Cluster;
+  readonly core: CoreV1Api;
+  readonly networkId: number;
+  readonly #kubeconfig: string;
+  readonly #controllers = new Set<ControllerProcess>();
+
+  constructor(cloud: Cloud, cluster: Cluster, networkId: number, kubeconfig: string) {
+    this.cloud = cloud;
+    this.cluster = cluster;
+    this.networkId = networkId;
+    this.core = connect(cluster.kubeconfig, CoreV1Api);
+    this.#kubeconfig = kubeconfig;
+  }
+
+  /** Starts the controller with the rights it has in a cluster. It finds drift within a second or two. */
+  startController(flags: readonly string[] = [], env: Readonly<Record<string, string>> = {}): ControllerProcess {
+    const controller = new ControllerProcess({
+      flags: [
+        "--kubeconfig",
+        this.#kubeconfig,
+        "--cluster-cidr=10.244.0.0/16",
+        "--leader-elect=false",
+        "--resync=2",
+        ...flags,
+      ],
+      env: {
+        HCLOUD_TOKEN: this.cloud.token,
+        HCLOUD_ENDPOINT: this.cloud.url,
+        HCLOUD_NETWORK: String(this.networkId),
+        ...env,
+      },
+    });
+    this.#controllers.add(controller);
+    return controller;
+  }
+
+  /** Adds a server to the cloud and lets it join as a node, with pods in 10.244.`index`.0/24. */
+  async addNode(index: number): Promise<string> {
+    const server = this.cloud.addServer({ name: `node-${index}`, network: this.networkId });
+    const nodeIp = server.private_net[0]?.ip;
+    await this.cluster.registerNode({
+      name: server.name,
+      podCidrs: [`10.244.${index}.0/24`],
+      ...(nodeIp && { nodeIp }),
+    });
+    return server.name;
+  }
+
+  /** Creates a Service of type LoadBalancer; annotations go without prefix. */
+  createService(
+    name: string,
+    annotations: Readonly<Record<string, string>> = {},
+    ports: readonly number[] = [80],
+  ): Promise<V1Service> {
+    const prefixed = Object.entries({ location: "fsn1", ...annotations }).map(([key, value]) => [
+      `load-balancer.hetzner.cloud/${key}`,
+      value,
+    ]);
+    return this.core.createNamespacedService({
+      namespace: "default",
+      body: {
+        metadata: { name, annotations: Object.fromEntries(prefixed) },
+        spec: { type: "LoadBalancer", ports: ports.map((port) => ({ name: `p${port}`, port })) },
+      },
+    });
+  }
+
+  /** Reasons and messages of the Events about one object. */
+  async eventsAbout(name: string): Promise<readonly string[]> {
+    const { items } = await this.core.listNamespacedEvent({ namespace: "default" });
+    return items
+      .filter((event) => event.involvedObject.name === name)
+      .map(({ reason, message }) => `${reason}: ${message}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#controllers].map((controller) => controller.stop()));
+    await Promise.all([this.cluster.stop(), this.cloud.stop()]);
+  }
+}
+
+/** Starts everything but the controller. */
+export async function startWorld({ nodes = 3, cloud: options = {} }: WorldOptions = {}): Promise<World> {
+  await ensureToolchain(["pulumi", "pulumi-resource-hcloud"]);
+  await using started = new AsyncDisposableStack();
+  const cloud = started.adopt(await startCloud(options), (it) => it.stop());
+  const cluster = started.adopt(await startCluster(), (it) => it.stop());
+  const network = cloud.addNetwork({ name: "cluster" });
+  await grantRights(cluster);
+  const world = new World(cloud, cluster, network.id, await cluster.kubeconfigFor(IDENTITY));
+  await Promise.all(Array.from({ length: nodes }, (_, index) => world.addNode(index + 1)));
+  started.move();
+  return world;
+}
+
+async function grantRights(cluster: Cluster): Promise<void> {
+  const config = new KubeConfig();
+  config.loadFromFile(cluster.kubeconfig);
+  const objects = KubernetesObjectApi.makeApiClient(config);
+  for (const object of loadAllYaml(await readFile(RBAC, "utf8"))) await objects.create(object);
+}
