@@ -18,7 +18,8 @@ export interface RenderedRoutes {
 
 /** The routes that nodes want. IPv6 ranges need none: the provider routes IPv4 only. */
 export function renderRoutes(nodes: readonly V1Node[], servers: readonly Server[], network: Network): RenderedRoutes {
-  const wanted: WantedRoute[] = [];
+  // By destination: the network has one route to each, and a node may list a range twice.
+  const wanted = new Map<string, WantedRoute>();
   const refused: { node: string; reason: string }[] = [];
   for (const node of nodes) {
     const name = node.metadata?.name ?? "";
@@ -36,10 +37,14 @@ export function renderRoutes(nodes: readonly V1Node[], servers: readonly Server[
       continue;
     }
     for (const destination of ranges) {
-      wanted.push({ node: name, spec: { kind: "route", networkId: network.id, destination, gateway } });
+      const holder = wanted.get(destination)?.node;
+      if (holder === undefined)
+        wanted.set(destination, { node: name, spec: { kind: "route", networkId: network.id, destination, gateway } });
+      else if (holder !== name)
+        refused.push({ node: name, reason: `${destination} is also the pod range of node ${holder}` });
     }
   }
-  return { wanted, refused };
+  return { wanted: [...wanted.values()], refused };
 }
 
 /**
