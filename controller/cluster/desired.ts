@@ -54,10 +54,11 @@ export interface Desired {
 
 export function renderCluster(snapshot: Snapshot, options: RenderOptions): Desired {
   const present: Partial<Record<UnitId, UnitState>> = {};
-  const services = snapshot.services.flatMap((service) => {
+  const wishes = snapshot.services.flatMap((service) => {
     const wish = wishFor(service, snapshot, options, present);
     return wish ? [wish] : [];
   });
+  const services = settleRivals(wishes, present);
   const routes = renderClusterRoutes(snapshot, options, present);
   return { services, ...(routes && { routes }), present, nodes: recordNodes(snapshot, options) };
 }
@@ -99,6 +100,26 @@ function wishFor(
   if (!rendered.ok) return { service, unit, kind: "refused", mistakes: rendered.mistakes };
   const { ok: _, ...parts } = rendered;
   return { service, unit, kind: "balance", ...parts, ...(found.kind === "adoptable" && { adopts: found.balancer.id }) };
+}
+
+/** Services that ask for the same new or ownerless balancer by name: the first gets it, so that none takes it from another. */
+function settleRivals(
+  wishes: readonly ServiceWish[],
+  present: Partial<Record<UnitId, UnitState>>,
+): readonly ServiceWish[] {
+  const claims = new Map<string, string>();
+  return wishes.map((wish) => {
+    if (wish.kind !== "balance" || (present[wish.unit] && wish.adopts === undefined)) return wish;
+    const { service, unit, spec } = wish;
+    const holder = claims.get(spec.name);
+    if (holder === undefined) {
+      claims.set(spec.name, `${spec.service.namespace}/${spec.service.name}`);
+      return wish;
+    }
+    delete present[unit];
+    const mistake = `balancer "${spec.name}" is asked for by Service ${holder} too: choose another name`;
+    return { service, unit, kind: "refused", mistakes: [mistake] };
+  });
 }
 
 function renderClusterRoutes(

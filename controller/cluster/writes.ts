@@ -80,11 +80,12 @@ function ingressWrites(service: V1Service, balancer: LoadBalancerState, options:
   return [{ kind: "ingress", service, ingress }, tell(service, "EnsuredLoadBalancer", "Ensured load balancer")];
 }
 
+/** One Event per reason, however many ports or nodes it is about: each would push the others out of what was last said. */
 function noteWrites({ service, notes, leftOut }: ServiceWish & { readonly kind: "balance" }): readonly Write[] {
   const left = leftOut.map(({ node, reason }) => `node ${node} is no target: ${reason}`);
   return [
-    ...notes.map((note) => warn(service, "UnsupportedProtocolConfigured", note)),
-    ...left.map((note) => warn(service, "TargetLeftOut", note)),
+    ...(notes.length > 0 ? [warn(service, "UnsupportedProtocolConfigured", notes.join("; "))] : []),
+    ...(left.length > 0 ? [warn(service, "TargetLeftOut", left.join("; "))] : []),
   ];
 }
 

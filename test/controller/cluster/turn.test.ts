@@ -1,0 +1,237 @@
+import { describe, expect, it, vi } from "vitest";
+import type { RenderOptions } from "../../../controller/cluster/desired.ts";
+import { ClusterTurn } from "../../../controller/cluster/turn.ts";
+import type { Write } from "../../../controller/cluster/writes.ts";
+import { CloudError } from "../../../controller/errors.ts";
+import { FINALIZER } from "../../../controller/service/ours.ts";
+import { loadBalancerUnit, unitOf } from "../../../stacks/names.ts";
+import type { RunRequest, UnitOutcome } from "../../../stacks/run.ts";
+import {
+  aBalancer,
+  aBalancerService,
+  aNetwork,
+  aNode,
+  aServer,
+  aServerTarget,
+  aService,
+  NETWORK_ID,
+  UID,
+} from "../../support/builders.ts";
+import { aCloud } from "../../support/fake-cloud.ts";
+import { aLog } from "../../support/log.ts";
+
+const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
+const OPTIONS: RenderOptions = {
+  addressFamily: "ipv4",
+  zoneLabel: true,
+  defaults: { location: "fsn1" },
+  clusterCidrs: ["10.120.0.0/16"],
+};
+const AS_WANTED = aBalancer({
+  name: "a0c7e1a529d3b4f608a715b2e6f4d9c1",
+  labels: { "hcloud-ccm/service-uid": UID },
+  services: [aBalancerService(80)],
+  targets: [aServerTarget(1)],
+});
+const FAILED: UnitOutcome = {
+  status: "failed",
+  changes: [],
+  failure: { code: "conflict", message: "busy", retry: "soon" },
+};
+
+/** A turn with an engine that does what `act` says, one outcome for all units; everything it is asked for is kept. */
+function aTurn(given: { services?: ReturnType<typeof aService>[]; nodes?: ReturnType<typeof aNode>[] } = {}) {
+  const cloud = aCloud({ servers: [aServer({ id: 1 })] });
+  const objects = { services: given.services ?? [aService()], nodes: given.nodes ?? [aNode({ id: 1 })] };
+  const requests: RunRequest[] = [];
+  const writes: Write[] = [];
+  const sessions: string[] = [];
+  const { log, lines } = aLog();
+  const world = {
+    cloud,
+    objects,
+    requests,
+    writes,
+    sessions,
+    lines,
+    act: (_: RunRequest): UnitOutcome => ({ status: "applied", changes: [] }),
+    kinds: () => writes.map((write) => (write.kind === "event" ? write.event.reason : write.kind)),
+  };
+  const run = async (request: RunRequest) => {
+    requests.push(request);
+    const outcome = world.act(request);
+    const units = [...request.units.map(unitOf), ...request.removals];
+    return { outcomes: Object.fromEntries(units.map((unit) => [unit, outcome])), durationMs: 1 };
+  };
+  const open = (name: string) => {
+    sessions.push(`open ${name}`);
+    return { endpoint: "http://gateway", token: "credential", close: () => void sessions.push(`close ${name}`) };
+  };
+  const turn = new ClusterTurn({
+    observed: () => objects,
+    view: cloud.view,
+    engine: { run },
+    gateway: { open },
+    publish: async (more) => void writes.push(...more),
+    options: OPTIONS,
+    log,
+  });
+  return { ...world, world, turn };
+}
+
+describe("a turn", () => {
+  it("claims, makes, looks again and publishes", async () => {
+    const { turn, world, cloud, requests, kinds, sessions } = aTurn();
+    world.act = () => {
+      cloud.balancers = [AS_WANTED];
+      return { status: "applied", changes: [] };
+    };
+    await expect(turn.run()).resolves.toBeUndefined();
+    expect(requests).toHaveLength(1);
+    expect(requests[0]).toMatchObject({
+      mode: "apply",
+      units: [{ kind: "load-balancer", targets: [{ serverId: 1 }] }],
+      removals: [],
+      nodes: { "node-1": { providerId: "hcloud://1" } },
+      access: { endpoint: "http://gateway", token: "credential" },
+    });
+    expect(kinds()).toEqual(["claim", "ingress", "EnsuredLoadBalancer"]);
+    expect(sessions.map((text) => text.split(" ")[0])).toEqual(["open", "close"]);
+  });
+
+  it("starts no engine for a cluster at rest, once the nodes are recorded", async () => {
+    const { turn, cloud, requests } = aTurn({
+      services: [aService({ finalizers: [FINALIZER], ingress: [{ ip: "198.51.100.1" }, { ip: "2001:db8:ffff::1" }] })],
+    });
+    cloud.balancers = [AS_WANTED];
+    await turn.run();
+    expect(requests).toMatchObject([{ units: [], removals: [], nodes: { "node-1": {} } }]);
+    await turn.run();
+    expect(requests).toHaveLength(1);
+  });
+
+  it("repairs what was changed by hand, naming that unit alone", async () => {
+    const other = aService({ name: "other", uid: "1" });
+    const { turn, cloud, requests } = aTurn({ services: [aService(), other] });
+    cloud.balancers = [
+      { ...AS_WANTED, algorithm: { type: "least_connections" } },
+      { ...AS_WANTED, id: 43, name: "a1", labels: { "hcloud-ccm/service-uid": "1" } },
+    ];
+    await turn.run();
+    expect(requests.map(({ units }) => units.map(unitOf))).toEqual([[UNIT]]);
+    expect(requests[0]?.present[UNIT]).toMatchObject({ id: 42, algorithm: "least_connections" });
+  });
+
+  it("removes the balancer of a Service that goes, and lets it go on proof only", async () => {
+    const { turn, world, cloud, requests, kinds } = aTurn({
+      services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
+    });
+    cloud.balancers = [AS_WANTED];
+    await turn.run();
+    expect(requests).toMatchObject([{ units: [], removals: [UNIT] }]);
+    expect(kinds()).toEqual([]);
+    world.act = () => {
+      cloud.balancers = [];
+      return { status: "applied", changes: [] };
+    };
+    await turn.run();
+    expect(kinds()).toEqual(["release", "DeletedLoadBalancer"]);
+  });
+
+  it("tells of a failure, waits, and does not try the same again at once", async () => {
+    const { turn, world, requests, kinds } = aTurn();
+    world.act = () => FAILED;
+    const againMs = await turn.run();
+    expect(kinds()).toEqual(["claim", "SyncLoadBalancerFailed"]);
+    expect(againMs).toBeGreaterThan(0);
+    expect(againMs).toBeLessThanOrEqual(1_000);
+    await turn.run();
+    expect(requests.filter(({ units }) => units.length > 0)).toHaveLength(1);
+  });
+
+  it("tries at once when what failed has changed", async () => {
+    const { turn, world, objects, requests } = aTurn();
+    world.act = () => FAILED;
+    await turn.run();
+    objects.services = [aService({ annotations: { type: "lb21" } })];
+    await turn.run();
+    expect(requests.map(({ units }) => units.length)).toEqual([1, 1]);
+  });
+
+  it("closes the way to the API when the engine throws", async () => {
+    const { turn, world, sessions } = aTurn();
+    world.act = () => {
+      throw new Error("the engine runs one request at a time");
+    };
+    await expect(turn.run()).rejects.toThrow("one request at a time");
+    expect(sessions).toHaveLength(2);
+  });
+
+  it("serves the others when one Service is refused", async () => {
+    const wrong = aService({ name: "wrong", uid: "1", annotations: { protocol: "x" } });
+    const { turn, requests, kinds } = aTurn({ services: [wrong, aService()] });
+    await turn.run();
+    expect(requests.map(({ units }) => units.map(unitOf))).toEqual([[UNIT]]);
+    expect(kinds()).toEqual(["SyncLoadBalancerFailed", "claim"]);
+  });
+
+  it("does nothing at all when the cloud cannot be read (framework R34)", async () => {
+    const { turn, cloud, requests, writes } = aTurn();
+    cloud.failure = new CloudError("GET /servers", 503, "unavailable", "down");
+    await expect(turn.run()).rejects.toThrow("down");
+    expect([requests, writes]).toEqual([[], []]);
+  });
+
+  it("refuses to believe in a cloud without servers under a cluster with nodes", async () => {
+    const { turn, cloud, requests, writes } = aTurn();
+    cloud.servers = [];
+    cloud.balancers = [AS_WANTED];
+    await expect(turn.run()).rejects.toThrow("HCLOUD_TOKEN");
+    expect([requests, writes]).toEqual([[], []]);
+  });
+
+  it("looks again before it leaves out a node whose server is not in an older list", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      const { turn, cloud, objects, requests } = aTurn();
+      await turn.run();
+      cloud.servers = [aServer({ id: 1 }), aServer({ id: 2 })];
+      objects.nodes = [aNode({ id: 1 }), aNode({ id: 2 })];
+      vi.advanceTimersByTime(10_000);
+      await turn.run();
+      expect(requests.at(-1)?.units).toMatchObject([{ targets: [{ serverId: 1 }, { serverId: 2 }] }]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe("the guard in a turn", () => {
+  it("holds back the removal of most routes, and says so as an error", async () => {
+    const cloud = aCloud({
+      servers: [aServer({ id: 1, privateIp: "10.0.0.1" })],
+      network: aNetwork({
+        routes: Array.from({ length: 9 }, (_, index) => ({ destination: `10.120.${index}.0/24`, gateway: "10.0.0.1" })),
+      }),
+    });
+    const requests: RunRequest[] = [];
+    const { log, lines } = aLog();
+    const turn = new ClusterTurn({
+      observed: () => ({ services: [], nodes: [] }),
+      view: cloud.view,
+      engine: {
+        run: async (request) => {
+          requests.push(request);
+          return { outcomes: {}, durationMs: 1 };
+        },
+      },
+      gateway: { open: () => ({ endpoint: "", token: "", close: () => {} }) },
+      publish: async () => {},
+      options: { ...OPTIONS, networkId: NETWORK_ID },
+      log,
+    });
+    await turn.run();
+    expect(requests.flatMap(({ removals }) => removals)).toEqual([]);
+    expect(lines).toContainEqual(expect.objectContaining({ level: "error", msg: "removals held back by the guard" }));
+  });
+});

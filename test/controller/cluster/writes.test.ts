@@ -1,0 +1,196 @@
+import { describe, expect, it } from "vitest";
+import type { Desired, ServiceWish } from "../../../controller/cluster/desired.ts";
+import { type Write, writesAfter, writesBefore } from "../../../controller/cluster/writes.ts";
+import { FINALIZER } from "../../../controller/service/ours.ts";
+import { routeUnit, unitOf } from "../../../stacks/names.ts";
+import type { UnitOutcome } from "../../../stacks/run.ts";
+import { aBalancerSpec, aBalancerState, aNode, aRoute, aService } from "../../support/builders.ts";
+
+const SPEC = aBalancerSpec();
+const UNIT = unitOf(SPEC);
+const INGRESS = [
+  { ip: "198.51.100.1", ipMode: "VIP" },
+  { ip: "2001:db8:ffff::1", ipMode: "VIP" },
+];
+const FAILED: UnitOutcome = {
+  status: "failed",
+  changes: [],
+  failure: { code: "invalid_input", message: "it is too long", retry: "never" },
+};
+
+function balance(service = aService(), more: Partial<Extract<ServiceWish, { kind: "balance" }>> = {}): ServiceWish {
+  return { kind: "balance", service, unit: UNIT, spec: SPEC, options: {}, notes: [], leftOut: [], ...more };
+}
+const release: ServiceWish = { kind: "release", service: aService({ isDeleted: true }), unit: UNIT };
+const refused: ServiceWish = { kind: "refused", service: aService(), unit: UNIT, mistakes: ["this", "and that"] };
+const desired = (more: Partial<Desired>): Desired => ({ services: [], present: {}, nodes: {}, ...more });
+
+/** What a list of writes says, in few words. */
+const words = (writes: readonly Write[]) =>
+  writes.map((write) => (write.kind === "event" ? `${write.event.type} ${write.event.reason}` : write.kind));
+const messages = (writes: readonly Write[]) =>
+  writes.flatMap((write) => (write.kind === "event" ? [write.event.message] : []));
+
+describe("writesBefore", () => {
+  it("framework S46: claims a Service before the cloud is touched, once", () => {
+    const claimed = aService({ finalizers: ["other", FINALIZER] });
+    expect(words(writesBefore(desired({ services: [balance(), balance(claimed)] })))).toEqual(["claim"]);
+  });
+
+  it("does not claim what is refused, and says everything that is wrong in one Event", () => {
+    const writes = writesBefore(desired({ services: [refused] }));
+    expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed"]);
+    expect(messages(writes)).toEqual(["Error syncing load balancer: this; and that"]);
+  });
+
+  it("does not claim what is released", () => {
+    expect(writesBefore(desired({ services: [release] }))).toEqual([]);
+  });
+});
+
+describe("writesAfter a balancer is wanted", () => {
+  const published = (wish: ServiceWish, present: Desired["present"], outcome?: UnitOutcome) =>
+    writesAfter(desired({ services: [wish], present }), outcome ? { [UNIT]: outcome } : {}, []);
+
+  it("framework S48: publishes its addresses once it is as wanted", () => {
+    const writes = published(balance(), { [UNIT]: aBalancerState() });
+    expect(writes[0]).toEqual({ kind: "ingress", service: aService(), ingress: INGRESS });
+    expect(words(writes)).toEqual(["ingress", "Normal EnsuredLoadBalancer"]);
+  });
+
+  it("framework S48: writes nothing when the status says so already", () => {
+    const service = aService({ ingress: [{ ip: "198.51.100.1" }, { ip: "2001:db8:ffff::1" }] });
+    expect(published(balance(service), { [UNIT]: aBalancerState() })).toEqual([]);
+  });
+
+  it("publishes nothing of a balancer that is not there, or not yet as wanted", () => {
+    expect(published(balance(), {})).toEqual([]);
+    expect(published(balance(), { [UNIT]: aBalancerState({ type: "lb31" }) })).toEqual([]);
+  });
+
+  it("framework S65: tells why it could not be made", () => {
+    const writes = published(balance(), {}, FAILED);
+    expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed"]);
+    expect(messages(writes)).toEqual(["Error syncing load balancer: failed to ensure load balancer: it is too long"]);
+  });
+
+  it("believes the cloud, not the run: one that failed and is as wanted is published", () => {
+    expect(words(published(balance(), { [UNIT]: aBalancerState() }, FAILED))).toEqual([
+      "ingress",
+      "Normal EnsuredLoadBalancer",
+    ]);
+  });
+
+  it("says once what cannot be served, for all ports and nodes together", () => {
+    const wish = balance(aService({ ingress: INGRESS }), {
+      notes: ["port 53/UDP is left out", "port 54/UDP is left out"],
+      leftOut: [
+        { node: "a", reason: "x" },
+        { node: "b", reason: "y" },
+      ],
+    });
+    const writes = published(wish, { [UNIT]: aBalancerState() });
+    expect(words(writes)).toEqual(["Warning UnsupportedProtocolConfigured", "Warning TargetLeftOut"]);
+    expect(messages(writes)).toEqual([
+      "port 53/UDP is left out; port 54/UDP is left out",
+      "node a is no target: x; node b is no target: y",
+    ]);
+  });
+
+  it("has nothing to add for a refused Service", () => {
+    expect(published(refused, { [UNIT]: aBalancerState() })).toEqual([]);
+  });
+});
+
+describe("writesAfter a balancer is released", () => {
+  const published = (present: Desired["present"], outcome?: UnitOutcome) =>
+    writesAfter(desired({ services: [release], present }), outcome ? { [UNIT]: outcome } : {}, []);
+
+  it("framework S64: lets the Service go when the cloud no longer lists it", () => {
+    expect(words(published({}))).toEqual(["release", "Normal DeletedLoadBalancer"]);
+  });
+
+  it("framework S66: holds the Service while the balancer is there, whatever the run says", () => {
+    expect(published({ [UNIT]: aBalancerState() })).toEqual([]);
+    expect(published({ [UNIT]: aBalancerState() }, { status: "applied", changes: [] })).toEqual([]);
+  });
+
+  it("tells why it could not be deleted", () => {
+    const writes = published({ [UNIT]: aBalancerState() }, FAILED);
+    expect(messages(writes)).toEqual(["Error syncing load balancer: failed to delete load balancer: it is too long"]);
+  });
+
+  it("HCCM S21: lets the Service go without a protected balancer, and says that it stays", () => {
+    const writes = published({ [UNIT]: aBalancerState({ name: "edge", deleteProtection: true }) });
+    expect(words(writes)).toEqual(["release", "Warning LoadBalancerKept"]);
+    expect(messages(writes)[0]).toContain("edge");
+  });
+});
+
+describe("writesAfter routes", () => {
+  const ROUTE = aRoute("10.120.0.0/24", "10.0.0.1");
+  const RUNIT = routeUnit(ROUTE);
+  const condition = (status: string, reason: string) => [{ type: "NetworkUnavailable", status, reason }];
+  const published = (node: Parameters<typeof aNode>[0], present: Desired["present"], outcome?: UnitOutcome) =>
+    writesAfter(
+      desired({ routes: { wanted: [{ node: "node-1", spec: ROUTE }], refused: [], stale: [] }, present }),
+      outcome ? { [RUNIT]: outcome } : {},
+      [aNode({ id: 1, ...node })],
+    );
+
+  it.each([
+    ["R26: no condition", [], true],
+    ["R28: as it should be", condition("False", "RouteCreated"), false],
+    ["R29: another's reason", condition("False", "CalicoIsUp"), true],
+    ["an old failure", condition("True", "NoRouteCreated"), true],
+  ])("framework %s, route listed: written %s", (_, conditions, isWritten) => {
+    const writes = published({ conditions }, { [RUNIT]: ROUTE });
+    expect(writes.map((write) => write.kind === "network-condition" && write.isAvailable)).toEqual(
+      isWritten ? [true] : [],
+    );
+  });
+
+  it.each([
+    ["R27: no condition", [], true],
+    ["R30: another's reason", condition("True", "Other"), true],
+    ["R31: it was there", condition("False", "RouteCreated"), true],
+    ["R32: as it should be", condition("True", "NoRouteCreated"), false],
+  ])("framework %s, route failed: written %s, with an Event (R33)", (_, conditions, isWritten) => {
+    const writes = published({ conditions }, {}, FAILED);
+    expect(words(writes)).toEqual([...(isWritten ? ["network-condition"] : []), "Warning FailedToCreateRoute"]);
+    expect(messages(writes)).toEqual(["Could not create route for node node-1: 10.120.0.0/24: it is too long"]);
+  });
+
+  it("says nothing while a route is on its way", () => {
+    expect(published({}, {})).toEqual([]);
+    expect(published({}, { [RUNIT]: aRoute("10.120.0.0/24", "10.0.0.99") })).toEqual([]);
+  });
+
+  it("marks a node that can get no route, with the reason", () => {
+    const routes = { wanted: [], refused: [{ node: "node-1", reason: "it has no server" }], stale: [] };
+    const writes = writesAfter(desired({ routes }), {}, [aNode({ id: 1 })]);
+    expect(words(writes)).toEqual(["network-condition", "Warning FailedToCreateRoute"]);
+    expect(messages(writes)[0]).toContain("it has no server");
+  });
+
+  it("framework R12: leaves a node without pod ranges alone", () => {
+    expect(writesAfter(desired({ routes: { wanted: [], refused: [], stale: [] } }), {}, [aNode({ id: 1 })])).toEqual(
+      [],
+    );
+  });
+
+  it("waits for all routes of a node", () => {
+    const second = aRoute("10.120.1.0/24", "10.0.0.1");
+    const wanted = [ROUTE, second].map((spec) => ({ node: "node-1", spec }));
+    const writes = writesAfter(
+      desired({ routes: { wanted, refused: [], stale: [] }, present: { [RUNIT]: ROUTE } }),
+      {},
+      [aNode({ id: 1 })],
+    );
+    expect(writes).toEqual([]);
+  });
+
+  it("touches no condition when routes are not ours to make", () => {
+    expect(writesAfter(desired({}), {}, [aNode({ id: 1 })])).toEqual([]);
+  });
+});

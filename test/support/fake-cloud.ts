@@ -1,0 +1,36 @@
+import { CloudError } from "../../controller/errors.ts";
+import type { LoadBalancer, Network, Server } from "../../controller/hcloud/api.ts";
+import { CloudReader } from "../../controller/hcloud/reader.ts";
+import { CloudView } from "../../controller/hcloud/view.ts";
+
+/** A cloud made of plain lists that a test changes as it likes; `reads` has the path of every read. */
+export interface FakeCloud {
+  servers: readonly Server[];
+  balancers: readonly LoadBalancer[];
+  network: Network | undefined;
+  /** When set, every read fails with it. */
+  failure: CloudError | undefined;
+  readonly reads: string[];
+  readonly view: CloudView;
+}
+
+export function aCloud(given: Partial<Pick<FakeCloud, "servers" | "balancers" | "network">> = {}): FakeCloud {
+  const reads: string[] = [];
+  const read = async <T>(path: string): Promise<T> => {
+    reads.push(path);
+    if (cloud.failure) throw cloud.failure;
+    if (path.startsWith("/servers?")) return { servers: cloud.servers } as T;
+    if (path.startsWith("/load_balancers?")) return { load_balancers: cloud.balancers } as T;
+    if (cloud.network && path === `/networks/${cloud.network.id}`) return { network: cloud.network } as T;
+    throw new CloudError(`GET ${path}`, 404, "not_found", "not found");
+  };
+  const cloud: FakeCloud = {
+    servers: given.servers ?? [],
+    balancers: given.balancers ?? [],
+    network: given.network,
+    failure: undefined,
+    reads,
+    view: new CloudView(new CloudReader({ read }), given.network?.id),
+  };
+  return cloud;
+}

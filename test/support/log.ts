@@ -1,0 +1,12 @@
+import { type Logger, pino } from "pino";
+
+/** A logger that keeps its lines, each with its level's name, for tests that say what is logged. */
+export function aLog(): { readonly log: Logger; readonly lines: readonly Record<string, unknown>[] } {
+  const lines: Record<string, unknown>[] = [];
+  const formatters = { level: (level: string) => ({ level }) };
+  const log = pino(
+    { level: "trace", base: null, timestamp: false, formatters },
+    { write: (line) => lines.push(JSON.parse(line)) },
+  );
+  return { log, lines };
+}
