@@ -35,10 +35,10 @@ export class ProgressDisplay {
   readonly report = (progress: Progress): void => {
     const { tool, phase } = progress;
     if (phase === "ready") {
-      const isWork = progress.source === "build" || progress.source === "download";
+      const { source, elapsedMs } = progress;
+      const isWork = source === "build" || source === "download";
       this.#stopTimer();
-      if (isWork || !this.#isQuiet)
-        this.#line(`${label(tool)} ${outcomes[progress.source]}${took(progress.elapsedMs)}`);
+      if (isWork || !this.#isQuiet) this.#line(`${label(tool)} ${outcomes[source]}${isWork ? took(elapsedMs) : ""}`);
       return;
     }
     if (phase === "building") this.#announceBuild();
