@@ -17,6 +17,7 @@ import type { Row } from "./state/table.ts";
 /** One kind of resource as a read-only map by id; values are rendered when asked for. */
 export interface View<V> {
   readonly size: number;
+  ids(): readonly number[];
   get(id: number): V | undefined;
   find(name: string): V | undefined;
   values(): readonly V[];
@@ -66,6 +67,7 @@ function viewOf<R extends Row & { readonly name: string }, V>(project: Project, 
     get size() {
       return all().length;
     },
+    ids: () => all().map(({ id }) => id),
     get: (id) => {
       const row = rows().get(id);
       return row && kind.view(project, row);

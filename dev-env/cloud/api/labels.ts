@@ -52,6 +52,30 @@ export function parseSelector(text: string): Selector | undefined {
   return (labelMap) => terms.every((term) => term(labelMap));
 }
 
+/** The secondary key under which rows with this label are found. */
+export function labelKey(key: string, value: string): string {
+  return `label/${key}=${value}`;
+}
+
+/** The key of one label every selected resource must have, if the selector demands one: it narrows the search. */
+export function requiredLabelKey(text: string): string | undefined {
+  for (const part of splitTerms(text)) {
+    const [, key, operator, value] = EQUALITY_TERM.exec(part.trim()) ?? [];
+    if (key !== undefined && value !== undefined && operator !== "!=") return labelKey(key, value);
+  }
+  return undefined;
+}
+
+/** The secondary key of a row that holds a selector: by the label it demands, if any. */
+export function selectorKey(text: string): string {
+  return `selector/${requiredLabelKey(text) ?? "*"}`;
+}
+
+/** The keys under which every row is found whose selector could select these labels. */
+export function selectorKeysFor(labelMap: Labels): readonly string[] {
+  return ["selector/*", ...Object.entries(labelMap).map(([key, value]) => `selector/${labelKey(key, value)}`)];
+}
+
 /** Splits at commas outside parentheses. */
 function splitTerms(text: string): readonly string[] {
   return text.split(/,(?![^()]*\))/);

@@ -1,6 +1,7 @@
-import { compileSelector } from "../api/labels.ts";
+import { compileSelector, selectorKeysFor } from "../api/labels.ts";
 import type { Project } from "../state/project.ts";
-import type { PrimaryIpRecord, ServerRecord } from "../state/records.ts";
+import type { FirewallScope, PrimaryIpRecord, ServerRecord, TargetRecord } from "../state/records.ts";
+import type { Row, Table } from "../state/table.ts";
 import { locationNamed, serverTypeNamed } from "./catalogue.ts";
 import { viewPlacementGroup } from "./placement-groups.ts";
 
@@ -54,32 +55,27 @@ function viewIpv6(ip: PrimaryIpRecord | undefined) {
 
 /** Firewalls that reach the server directly or by label. */
 export function firewallsOf(project: Project, server: ServerRecord): readonly number[] {
-  const byLabel = project.firewalls
-    .rowsWith("label_selector")
-    .filter((firewall) =>
-      firewall.applied_to.some(
-        (scope) => scope.type === "label_selector" && selects(scope.label_selector.selector, server),
-      ),
-    );
-  return merged(project.firewalls.idsWith(`server/${server.id}`), byLabel);
+  return idsMeaning(project.firewalls, server, ({ applied_to }) => applied_to);
 }
 
 /** Balancers that target the server directly or by label. */
 function balancersOf(project: Project, server: ServerRecord): readonly number[] {
-  const byLabel = project.loadBalancers
-    .rowsWith("label_selector")
-    .filter((balancer) =>
-      balancer.targets.some(
-        (target) => target.type === "label_selector" && selects(target.label_selector.selector, server),
-      ),
-    );
-  return merged(project.loadBalancers.idsWith(`server/${server.id}`), byLabel);
+  return idsMeaning(project.loadBalancers, server, ({ targets }) => targets);
+}
+
+/** Ids of the rows that name the server, or hold a selector that matches it, in order. */
+function idsMeaning<R extends Row>(
+  table: Table<R>,
+  server: ServerRecord,
+  scopesOf: (row: R) => readonly (TargetRecord | FirewallScope)[],
+): readonly number[] {
+  const isSelected = (row: R) =>
+    scopesOf(row).some((scope) => scope.type === "label_selector" && selects(scope.label_selector.selector, server));
+  const byLabel = selectorKeysFor(server.labels).flatMap((key) => table.rowsWith(key).filter(isSelected));
+  const ids = new Set([...table.idsWith(`server/${server.id}`), ...byLabel.map(({ id }) => id)]);
+  return [...ids].sort((a, b) => a - b);
 }
 
 function selects(selector: string, server: ServerRecord): boolean {
   return compileSelector(selector)?.(server.labels) ?? false;
-}
-
-function merged(direct: ReadonlySet<number>, byLabel: readonly { readonly id: number }[]): readonly number[] {
-  return [...new Set([...direct, ...byLabel.map(({ id }) => id)])].sort((a, b) => a - b);
 }

@@ -1,4 +1,4 @@
-import { compileSelector, type Labels } from "../api/labels.ts";
+import { compileSelector, type Labels, labelKey, requiredLabelKey, selectorKey } from "../api/labels.ts";
 import type { Behaviour } from "../options.ts";
 
 import { type Catalogue, catalogue } from "../resources/catalogue.ts";
@@ -9,12 +9,14 @@ import { HealthBook } from "./health.ts";
 import type {
   CertificateRecord,
   FirewallRecord,
+  FirewallScope,
   LoadBalancerRecord,
   NetworkRecord,
   PlacementGroupRecord,
   PrimaryIpRecord,
   ServerRecord,
   SshKeyRecord,
+  TargetRecord,
 } from "./records.ts";
 import { type Row, Table } from "./table.ts";
 
@@ -82,7 +84,9 @@ export class Project {
     const known = this.#selections.get(selector);
     if (known?.revision === revision) return known.servers;
     const matches = compileSelector(selector) ?? (() => false);
-    const servers = [...this.servers.values()].filter((server) => matches(server.labels));
+    const key = requiredLabelKey(selector);
+    const candidates = key === undefined ? [...this.servers.values()] : this.servers.rowsWith(key);
+    const servers = candidates.filter((server) => matches(server.labels));
     if (this.#selections.size > 1000) this.#selections.clear();
     this.#selections.set(selector, { revision, servers });
     return servers;
@@ -142,6 +146,7 @@ function nameKey(row: { readonly name: string }): readonly string[] {
 function serverKeys(server: ServerRecord): readonly string[] {
   return [
     `name/${server.name}`,
+    ...Object.entries(server.labels).map(([key, value]) => labelKey(key, value)),
     ...(server.placement_group === null ? [] : [`placement_group/${server.placement_group}`]),
     ...server.private_net.flatMap(({ network, ip, alias_ips }) => [
       `network/${network}`,
@@ -156,16 +161,25 @@ function loadBalancerKeys(balancer: LoadBalancerRecord): readonly string[] {
     `public/${balancer.public_net.ipv4.ip}`,
     `public/${balancer.public_net.ipv6.ip}`,
     ...balancer.private_net.flatMap(({ network, ip }) => [`network/${network}`, `ip/${network}/${ip}`]),
-    ...balancer.targets.map((target) => (target.type === "server" ? `server/${target.server.id}` : target.type)),
+    ...balancer.targets.flatMap(targetKeys),
     ...balancer.services.flatMap(({ http }) => (http?.certificates ?? []).map((id) => `certificate/${id}`)),
   ];
 }
 
+/** Server ids and selectors, by which a server finds the balancers and firewalls that mean it. */
+function targetKeys(target: TargetRecord | FirewallScope): readonly string[] {
+  switch (target.type) {
+    case "server":
+      return [`server/${target.server.id}`];
+    case "label_selector":
+      return [selectorKey(target.label_selector.selector)];
+    case "ip":
+      return [];
+  }
+}
+
 function firewallKeys(firewall: FirewallRecord): readonly string[] {
-  const scopes = firewall.applied_to.map((scope) =>
-    scope.type === "server" ? `server/${scope.server.id}` : "label_selector",
-  );
-  return [`name/${firewall.name}`, ...scopes];
+  return [`name/${firewall.name}`, ...firewall.applied_to.flatMap(targetKeys)];
 }
 
 function primaryIpKeys(ip: PrimaryIpRecord): readonly string[] {

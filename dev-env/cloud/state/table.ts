@@ -12,6 +12,7 @@ type Undo<T> = readonly [id: number, before: T | undefined];
 export class Table<T extends Row> {
   readonly #keysOf: (row: T) => readonly string[];
   readonly #keys = new Map<string, Set<number>>();
+  readonly #selections = new Map<string, readonly T[]>();
   #rows = new Map<number, T>();
   #undo: Undo<T>[] | undefined;
   #revision = 0;
@@ -42,10 +43,14 @@ export class Table<T extends Row> {
     return this.#keys.get(key) ?? NONE;
   }
 
-  /** Rows that carry the secondary key, in id order. */
+  /** Rows that carry the secondary key, in id order; remembered until the table changes. */
   rowsWith(key: string): readonly T[] {
+    const known = this.#selections.get(key);
+    if (known) return known;
     const rows = [...this.idsWith(key)].map((id) => this.#rows.get(id)).filter((row) => row !== undefined);
-    return rows.sort((a, b) => a.id - b.id);
+    rows.sort((a, b) => a.id - b.id);
+    this.#selections.set(key, rows);
+    return rows;
   }
 
   put(row: T): T {
@@ -83,6 +88,7 @@ export class Table<T extends Row> {
     const before = this.#rows.get(id);
     this.#undo?.push([id, before]);
     this.#revision += 1;
+    this.#selections.clear();
     if (before) this.#unlink(before);
     if (after) {
       this.#rows.set(id, after);
