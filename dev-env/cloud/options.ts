@@ -21,6 +21,8 @@ export interface Behaviour {
   readonly lingeringDeletes: boolean;
   /** Private targets are refused for this long after a balancer was attached to a network. */
   readonly attachLagMs: number;
+  /** Selector targets follow changed labels of a server this much later. */
+  readonly labelLagMs: number;
   /** `per_page` above 50. */
   readonly perPageAboveMax: "clamp" | "reject";
   /** `GET /datacenters`. */
@@ -57,6 +59,7 @@ export const DEFAULT_BEHAVIOUR: Behaviour = {
   conflictWhileActionRuns: false,
   lingeringDeletes: false,
   attachLagMs: 0,
+  labelLagMs: 0,
   perPageAboveMax: "clamp",
   datacenters: "gone",
   readOnlyCode: "forbidden",

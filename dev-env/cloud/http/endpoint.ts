@@ -43,6 +43,8 @@ interface Exchange {
   readonly match: Match | undefined;
   readonly caller: string;
   readonly quota: RateLimitState | undefined;
+  /** Resolves when the answer may leave; every answer takes the same time, refusals included. */
+  readonly latency: Promise<void>;
 }
 
 /** The HTTP side of the cloud: transport rules in Hetzner's order, then the handler in a transaction. */
@@ -77,12 +79,13 @@ export class Endpoint {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = parseUrl(request.url ?? "/");
+    const url = parseUrl(request);
     const door = this.#options.sideDoors.find(({ prefix }) => url.pathname.startsWith(prefix));
     if (door) return send(response, await guarded(() => door.handle(request, url)), {});
     const startedAt = performance.now();
     const exchange = this.#open(request, url);
     const answer = await guarded(() => this.#answer(exchange));
+    await exchange.latency;
     this.#record(exchange, answer, performance.now() - startedAt);
     this.#correlation += 1;
     const correlationId = this.#correlation.toString(16).padStart(16, "0");
@@ -100,6 +103,7 @@ export class Endpoint {
       match: path === undefined ? undefined : this.#options.router.match(path),
       caller: request.headers["user-agent"] ?? "",
       quota: this.#rateLimit?.take(),
+      latency: sleep(this.#options.latencyMs),
     };
   }
 
@@ -129,9 +133,8 @@ export class Endpoint {
 
   async #perform(exchange: Exchange, route: Route, effects: readonly FaultEffect[]): Promise<Answer | Dropped> {
     const body = exchange.method === "GET" ? undefined : await readJson(exchange.request);
-    const extraMs = effects.reduce((sum, effect) => sum + (effect.kind === "latency" ? effect.ms : 0), 0);
-    const delayMs = this.#options.latencyMs + extraMs;
-    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    await exchange.latency;
+    for (const effect of effects) if (effect.kind === "latency") await sleep(effect.ms);
     const early = injected(effects, false);
     if (early) return early;
     const answer = this.#run(exchange, route, { body, effects });
@@ -175,9 +178,12 @@ export class Endpoint {
   }
 }
 
-function parseUrl(text: string): URL {
-  const url = URL.parse(text, "http://127.0.0.1");
-  return url ?? new URL("http://127.0.0.1/");
+function parseUrl({ url = "/", headers }: IncomingMessage): URL {
+  return URL.parse(url, `http://${headers.host}`) ?? new URL("http://127.0.0.1/");
+}
+
+async function sleep(ms: number): Promise<void> {
+  if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Turns refusals into their envelope, and bugs into Hetzner's 500 instead of a crash. */

@@ -133,6 +133,7 @@ function addMachine(project: Project, body: CreateServer, { type, image, locatio
     backup_window: null,
     protection: { delete: false, rebuild: false },
     primary_disk_size: type.disk,
+    oldLabels: null,
     user_data: body.user_data ?? "",
     backend: ipv4?.ip ?? project.addresses.nextServerIpv4(),
   });

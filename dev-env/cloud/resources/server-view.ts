@@ -11,7 +11,7 @@ export type Server = ReturnType<typeof viewServer>;
 const TRAFFIC_INCLUDED = 20 * 1024 ** 4;
 
 export function viewServer(project: Project, server: ServerRecord) {
-  const { ipv4, ipv6, user_data, backend, placement_group, image, iso, ...rest } = server;
+  const { ipv4, ipv6, user_data, backend, oldLabels, placement_group, image, iso, ...rest } = server;
   const group = placement_group === null ? undefined : project.placementGroups.get(placement_group);
   return {
     ...rest,
