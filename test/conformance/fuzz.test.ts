@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../../dev-env/cloud/api/routes.ts";
 import { type Cloud, startCloud } from "../../dev-env/cloud/cloud.ts";
-import { violationOf } from "../cloud/openapi.ts";
 import { brokenInvariants } from "./invariants.ts";
+import { violationOf } from "./openapi.ts";
 
 const REQUESTS = 10_000;
 /** Another seed asks other questions: `FUZZ_SEED=1 npx vitest run …`. */

@@ -1,12 +1,25 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { routes } from "../../dev-env/cloud/api/routes.ts";
 import { issueCertificate } from "../../dev-env/cloud/resources/self-signed.ts";
-import { aCloud, call, type Json } from "./client.ts";
+import { aCloud, call, inspectAnswers, type Json } from "../cloud/client.ts";
+import { hasOpenApi, violationOf } from "./openapi.ts";
 
 const KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ7dEwV6AcEkk9GJvFUGlBzJWiHkZuJLn9VnqvVwpuVJ me@example";
 
-/** One walk through the whole API; `call` checks every answer against the official description. */
-test("every route of the table answers as the official description says", async () => {
+inspectAnswers((method, path, status, body) => {
+  const violation = violationOf(method, path, status, body);
+  if (violation) throw new Error(`not what the official description says: ${violation}`);
+});
+
+/** The tests of the simulator once more, now with every answer held against the official description. */
+describe.runIf(hasOpenApi)("answers follow the official description", async () => {
+  for (const part of ["traps", "transport", "listing", "actions", "faults", "snapshot"]) {
+    await import(`../cloud/${part}.test.ts`);
+  }
+});
+
+/** One walk through the whole API. */
+test("every route of the table answers, as the official description says", async () => {
   const cloud = await aCloud({ datacenters: "served" });
   const ok = async (line: string, body?: unknown): Promise<Json> => {
     const reply = await call(cloud, line, body);

@@ -33,11 +33,8 @@ const ajv = new Ajv2020({
 for (const format of ["int32", "int64", "double"]) ajv.addFormat(format, true);
 
 function loadSchemas(): Map<string, object> {
-  // Since August 2026 a free primary IP is `unassigned`; since October it may belong to a balancer.
   const text = readFileSync(DOCUMENT, "utf8");
-  const document: OpenApi = JSON.parse(text, (key, value) =>
-    key === "assignee_type" ? { type: "string", enum: ["server", "load_balancer", "unassigned"] } : value,
-  );
+  const document: OpenApi = JSON.parse(text, newerField);
   const found = new Map<string, object>();
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(operations)) {
@@ -48,6 +45,11 @@ function loadSchemas(): Map<string, object> {
     }
   }
   return found;
+}
+
+/** Since August 2026 a free primary IP is `unassigned`; since October it may belong to a balancer. */
+function newerField(key: string, value: unknown): unknown {
+  return key === "assignee_type" ? { type: "string", enum: ["server", "load_balancer", "unassigned"] } : value;
 }
 
 /** The route of a path: numbers become `{}`. */
