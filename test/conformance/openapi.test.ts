@@ -33,7 +33,7 @@ test("every route of the table answers, as the official description says", async
     );
     await ok(`GET /${kind}/${list[kind][0].id}`);
   }
-  await ok("GET /pricing");
+  for (const path of ["/pricing", "/volumes", "/floating_ips"]) await ok(`GET ${path}`);
 
   const { network } = await ok("POST /networks", {
     name: "net",

@@ -130,6 +130,12 @@ function listDatacenters(call: Call): Answer {
 
 const pricing = ({ catalogue }: Project): Catalogue["pricing"] => catalogue.pricing;
 
+/** Things nobody here has, so that clients which list everything find nothing instead of an error. */
+function emptyList(plural: string): Route {
+  const none: ListRules<never> = { sort: {}, filters: {} };
+  return { method: "GET", path: `/${plural}`, handle: (call) => pageAnswer(call, plural, [], none, (row) => row) };
+}
+
 export const readOnlyRoutes: readonly Route[] = [
   ...section("locations", "location", "locations"),
   ...section("serverTypes", "server_type", "server_types"),
@@ -139,6 +145,8 @@ export const readOnlyRoutes: readonly Route[] = [
   { method: "GET", path: "/datacenters", handle: listDatacenters },
   ...readRoutes(imageKind).filter(({ path }) => path !== "/images"),
   { method: "GET", path: "/images", handle: listImages },
+  emptyList("volumes"),
+  emptyList("floating_ips"),
   { method: "GET", path: "/actions", handle: listActions },
   { method: "GET", path: "/actions/{}", handle: getAction },
   { method: "GET", path: "/pricing", handle: ({ project }) => ({ status: 200, body: { pricing: pricing(project) } }) },
