@@ -1,6 +1,7 @@
 /** Flags and environment → a frozen Config. Every mistake is reported at once. */
 import { readFileSync } from "node:fs";
 import ipaddr from "ipaddr.js";
+import { GUARD_LIMITS, type GuardLimits } from "./cluster/guard.ts";
 import { ConfigError, messageOf } from "./errors.ts";
 import type { AddressFamily } from "./node/addresses.ts";
 import { parseDefaults, type ServiceOptions } from "./service/annotations.ts";
@@ -23,6 +24,7 @@ export interface Config {
   readonly serviceDefaults: ServiceOptions;
   /** Where the engine keeps its state; a temporary folder when absent. */
   readonly stateDir?: string;
+  readonly guard: GuardLimits;
   /** How often the cloud is compared with what is wanted when nothing happens. */
   readonly resyncMs: number;
   readonly logFormat: "json" | "text";
@@ -52,6 +54,11 @@ export const FLAGS: readonly Flag[] = [
     doc: "where the engine keeps its state (default: a temporary folder, the cloud is the truth)",
   },
   { name: "resync", value: "<seconds>", doc: "compare the cloud with what is wanted this often (default: 60)" },
+  {
+    name: "guard-removals",
+    value: "<count>",
+    doc: "hold back removals that no object asks for when there are more than this many and more than a third of all (default: 5)",
+  },
   { name: "logging-format", value: "<format>", doc: "json or text (default: text on a terminal, else json)" },
   { name: "v", value: "<level>", doc: "verbosity; 2 and more logs every step" },
   { name: "cloud-provider", value: "<name>", doc: "must be hcloud when given" },
@@ -97,6 +104,7 @@ export function loadConfig(flags: FlagValues, env: Environment): Config {
     zoneLabel: read.env("HCLOUD_INSTANCES_ZONE_LABEL_ENABLED", boolean, true),
     loadBalancers: read.env("HCLOUD_LOAD_BALANCERS_ENABLED", boolean, true),
     serviceDefaults: defaults.options,
+    guard: { removals: read.flag("guard-removals", natural, GUARD_LIMITS.removals), share: GUARD_LIMITS.share },
     resyncMs: read.flag("resync", positive, 60) * 1000,
     logFormat: read.flag("logging-format", oneOf("json", "text"), process.stderr.isTTY ? "text" : "json"),
     verbosity: read.flag("v", natural, 0),

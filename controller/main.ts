@@ -87,7 +87,16 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
     options,
     log,
   });
-  const clusterTurn = new ClusterTurn({ observed, view, engine, gateway, publish, options, log });
+  const clusterTurn = new ClusterTurn({
+    observed,
+    view,
+    engine,
+    gateway,
+    publish,
+    options,
+    guardLimits: config.guard,
+    log,
+  });
   const nodeLoop = new Loop({ name: "nodes", work: () => nodeTurn.run(), ...GATHER, everyMs, log });
   const clusterLoop = new Loop({ name: "cluster", work: () => clusterTurn.run(), ...GATHER, everyMs, log });
 
@@ -132,7 +141,8 @@ async function startEngine(config: Config, started: AsyncDisposableStack): Promi
     started.defer(() => rm(scratch, { recursive: true, force: true }));
     directory = scratch;
   }
-  const home = { ...findEngine(process.env), directory, stack: config.clusterName };
+  const isScratch = config.stateDir === undefined;
+  const home = { ...findEngine(process.env), directory, isScratch, stack: config.clusterName };
   const engine = new Engine({ home, ...DEADLINE, maxHeapBytes: MAX_WORKER_HEAP });
   await engine.start();
   return engine;

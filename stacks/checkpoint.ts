@@ -10,6 +10,7 @@ import {
   listenerPart,
   PROJECT,
   partName,
+  rootUrn,
   targetPart,
   unitOf,
   unitOfUrn,
@@ -202,8 +203,7 @@ interface PartOf {
 }
 
 function rootRecord(stack: string): ResourceRecord {
-  const type = "pulumi:pulumi:Stack";
-  return { urn: `urn:pulumi:${stack}::${PROJECT}::${type}::${PROJECT}-${stack}`, type, custom: false, outputs: {} };
+  return { urn: rootUrn(stack), type: "pulumi:pulumi:Stack", custom: false, outputs: {} };
 }
 
 function providerUrn({ stack, provider }: StateContext): string {

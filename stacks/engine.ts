@@ -1,7 +1,13 @@
 /** The engine as the controller sees it: one run at a time, in a worker process that may die at any moment. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import pluginPackage from "@pulumi/hcloud/package.json" with { type: "json" };
+import sdkPackage from "@pulumi/pulumi/package.json" with { type: "json" };
+import { endLeftovers, noteWorker } from "./leftovers.ts";
 import { unitOf } from "./names.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
@@ -17,6 +23,8 @@ export interface EngineOptions {
   readonly maxHeapBytes: number;
 }
 
+const SDK_VERSION = sdkPackage.version;
+const PLUGIN_VERSION = pluginPackage.version;
 const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));
 
 /** Runs programs against the cluster's stack. `run` never throws: whatever happens, each unit gets an outcome. */
@@ -29,9 +37,12 @@ export class Engine {
     this.#options = options;
   }
 
-  /** Prepares the folders and a warm worker. Throws when the command line or the plugin does not fit. */
+  /** Ends what an earlier engine left, prepares the folders and a warm worker. Throws when a binary does not fit. */
   async start(): Promise<void> {
-    await prepareFolders(this.#options.home);
+    const { home } = this.#options;
+    await requirePlugin(home);
+    await endLeftovers(home.directory);
+    await prepareFolders(home);
     await this.#ready();
   }
 
@@ -79,7 +90,7 @@ export class Engine {
       }
     };
     const onExit = () => {
-      this.#worker = undefined;
+      this.#replace(worker); // its command line and plugins may still be there
       done.reject(new EngineFailure("worker-died", "the engine's process ended during the run"));
     };
     worker.on("message", onMessage).on("exit", onExit);
@@ -135,9 +146,24 @@ async function startWorker(home: EngineHome): Promise<ChildProcess> {
   const exited = once(worker, "exit").then(() => {
     throw new Error(`the engine's worker did not start: ${output.trim() || "no output"}`);
   });
-  await Promise.race([once(worker, "message"), exited]);
+  const [ready] = (await Promise.race([once(worker, "message"), exited])) as [FromWorker];
   exited.catch(() => {}); // the run in progress notices an exit itself
+  if (worker.pid !== undefined) await noteWorker(home.directory, worker.pid);
+  if (ready.kind === "ready" && ready.cliVersion !== SDK_VERSION) {
+    await endGroup(worker);
+    throw new Error(
+      `pulumi is ${ready.cliVersion}, and the SDK ${SDK_VERSION}: both must be the same. Run "npm run setup"`,
+    );
+  }
   return worker;
+}
+
+/** Fails early and clearly where the engine would try to download a plugin, or take one from PATH by luck. */
+async function requirePlugin({ plugins }: EngineHome): Promise<void> {
+  const plugin = join(plugins, `resource-hcloud-v${PLUGIN_VERSION}`, "pulumi-resource-hcloud");
+  await access(plugin, constants.X_OK).catch((cause: unknown) => {
+    throw new Error(`the hcloud plugin ${PLUGIN_VERSION} is not at ${plugin}: run "npm run setup"`, { cause });
+  });
 }
 
 async function endGroup(worker: ChildProcess): Promise<void> {

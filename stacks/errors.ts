@@ -16,6 +16,15 @@ const NEVER = new Set([
 /** Errors that are gone in a moment. */
 const SOON = new Set(["conflict", "locked", "rate_limit_exceeded", "bad_gateway", "timeout", "unavailable"]);
 
+/** What engine, bridge and provider put around a message, in the order in which it comes off. */
+const WRAPPINGS = [
+  /^[\s*-]+/,
+  /^error: /,
+  /^sdk-v2\/[\w.]+:\d+: sdk\.helper_schema: /,
+  /: provider=hcloud@[\d.]+$/,
+  /^.*urn:pulumi:\S+: /,
+];
+
 /**
  * The cause in a diagnostic of the engine. The provider's errors end in `message (code)` or `message (code, correlation)`,
  * wrapped in the engine's own words, one wrapping per line; only the innermost message is for the user.
@@ -23,15 +32,10 @@ const SOON = new Set(["conflict", "locked", "rate_limit_exceeded", "bad_gateway"
 export function parseFailure(diagnostic: string): Failure {
   const lines = stripMarkup(diagnostic)
     .split("\n")
-    .map((line) =>
-      line
-        .replace(/^[\s*-]+/, "")
-        .replace(/^error: /, "")
-        .trim(),
-    )
+    .map((line) => WRAPPINGS.reduce((text, wrapping) => text.replace(wrapping, ""), line).trim())
     .filter((line) => line !== "" && !/^\d+ errors? occurred:?$/.test(line));
   for (const line of lines.toReversed()) {
-    const match = /^(?:.*urn:pulumi:\S+: )?(?<message>.+) \((?<code>[a-z][a-z0-9_]+)(?:, [^()]*)?\)$/.exec(line);
+    const match = /^(?<message>.+) \((?<code>[a-z][a-z0-9_]+)(?:, [^()]*)?\)$/.exec(line);
     if (match?.groups) return failureOf(match.groups.code ?? "", match.groups.message ?? "");
   }
   return { code: "engine", message: lines.at(-1) ?? "the engine gave no reason", retry: "backoff" };

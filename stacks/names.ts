@@ -50,6 +50,11 @@ export function unitOfUrn(urn: string): UnitId | undefined {
 /** Pulumi type tokens of the units' components. */
 export const COMPONENT_TYPE = { "load-balancer": "lotse:index:LoadBalancer", route: "lotse:index:Route" } as const;
 
+/** URN of the stack itself. */
+export function rootUrn(stack: string): string {
+  return `urn:pulumi:${stack}::${PROJECT}::pulumi:pulumi:Stack::${PROJECT}-${stack}`;
+}
+
 /** URN of a unit's component. */
 export function componentUrn(stack: string, unit: UnitId): string {
   const kind = unit.startsWith("route/") ? "route" : "load-balancer";

@@ -2,7 +2,7 @@
 import type { EngineEvent, StepEventMetadata } from "@pulumi/pulumi/automation/index.js";
 import { parseFailure, stripMarkup } from "./errors.ts";
 import { unitOfUrn } from "./names.ts";
-import type { Change, Failure, RunRequest, Step, UnitOutcome } from "./run.ts";
+import type { Change, Failure, Step, UnitOutcome } from "./run.ts";
 import type { UnitId } from "./spec.ts";
 
 /** Gathers what a run did. */
@@ -33,18 +33,21 @@ export function advance(progress: Progress, event: EngineEvent): Step | undefine
 }
 
 /** The outcome of every unit that was asked for. A unit without an error of its own fails only with the whole run. */
-export function outcomesOf(progress: Progress, request: RunRequest, units: readonly UnitId[], ended: Ending) {
-  const general: Failure | undefined =
-    ended.ok || progress.failures.size > 0
-      ? undefined
-      : (ended.failure ?? parseFailure(progress.general.join("\n") || ended.output));
-  const outcomes: Record<string, UnitOutcome> = {};
-  for (const unit of [...units, ...request.removals]) {
+export function outcomesOf(
+  progress: Progress,
+  units: readonly UnitId[],
+  ended: Ending,
+): Readonly<Record<string, UnitOutcome>> {
+  const isExplained = ended.ok || units.some((unit) => progress.failures.has(unit));
+  const general = isExplained
+    ? undefined
+    : (ended.failure ?? parseFailure(progress.general.join("\n") || ended.output));
+  const outcomeOf = (unit: UnitId): UnitOutcome => {
     const changes = progress.changes.get(unit) ?? [];
     const failure = progress.failures.get(unit) ?? general;
-    outcomes[unit] = failure ? { status: "failed", changes, failure } : { status: "applied", changes };
-  }
-  return outcomes;
+    return failure ? { status: "failed", changes, failure } : { status: "applied", changes };
+  };
+  return Object.fromEntries(units.map((unit) => [unit, outcomeOf(unit)]));
 }
 
 /** How the command line ended; `failure` is set when we ended it ourselves. */

@@ -2,6 +2,7 @@
  * The engine's worker process: hosts the automation API and the inline program, runs one request at a time.
  * It ends, and takes the command line and its plugins along, as soon as the channel to its parent closes.
  */
+import { rmSync } from "node:fs";
 import hcloudPackage from "@pulumi/hcloud/package.json" with { type: "json" };
 import { LocalWorkspace, PulumiCommand, Stack } from "@pulumi/pulumi/automation/index.js";
 import { parseCheckpoint, reconcile, renderCheckpoint } from "./checkpoint.ts";
@@ -11,6 +12,7 @@ import { programOf } from "./program.ts";
 import { advance, type Ending, newProgress, outcomesOf } from "./progress.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { RunReport, RunRequest } from "./run.ts";
+import type { UnitId } from "./spec.ts";
 import { cliEnvironment, type EngineHome, folders, pruneHistory, readState, writeState } from "./workspace.ts";
 
 /** How many resources the engine works on at once; the order that the API needs is kept in the gateway. */
@@ -20,6 +22,9 @@ const PARALLEL = 64;
 const PROVIDER_CONFIG = { pollInterval: "50ms", pollFunction: "constant" };
 
 const PROVIDER_VERSION = hcloudPackage.version;
+
+/** Matches no resource. A pattern, because the engine refuses a plain name that it does not find. */
+const NOTHING = `urn:pulumi:none::${PROJECT}::lotse:index:Nothing::*`;
 
 const home = JSON.parse(process.argv[2] ?? "") as EngineHome;
 let access: RunRequest["access"] | undefined;
@@ -55,14 +60,11 @@ function stackConfig(): Record<string, string> {
 async function run(request: RunRequest): Promise<RunReport> {
   const started = performance.now();
   const progress = newProgress();
-  const declared = request.units.map(unitOf);
+  const units = [...request.units.map(unitOf), ...request.removals];
   access = request.access;
   const options = {
     program: programOf(request),
-    target: [...declared, ...request.removals].flatMap((unit) => [
-      componentUrn(home.stack, unit),
-      partsPattern(home.stack, unit),
-    ]),
+    target: targetsOf(units),
     parallel: PARALLEL,
     continueOnError: true,
     suppressProgress: true,
@@ -78,12 +80,21 @@ async function run(request: RunRequest): Promise<RunReport> {
     });
     await writeState(home, renderCheckpoint(state, home.stack));
     await (request.mode === "apply" ? stack.up(options) : stack.preview(options));
-    await pruneHistory(home);
   });
+  await pruneHistory(home);
   return {
-    outcomes: outcomesOf(progress, request, declared, ended),
+    outcomes: outcomesOf(progress, units, ended),
     durationMs: Math.round(performance.now() - started),
   };
+}
+
+/**
+ * The URNs that a run may touch. There is always one, even if nothing has its name: a run without targets would delete
+ * whatever it does not declare. The stack itself must not be among them: that would mean everything in it.
+ */
+function targetsOf(units: readonly UnitId[]): string[] {
+  const { stack: name } = home;
+  return [NOTHING, ...units.flatMap((unit) => [componentUrn(name, unit), partsPattern(name, unit)])];
 }
 
 async function ending(work: () => Promise<void>): Promise<Ending> {
@@ -101,7 +112,8 @@ function send(message: FromWorker): void {
   process.send?.(message);
 }
 
-/** Ends the process group this worker leads: itself, the command line and the plugins. */
+/** Ends the process group this worker leads: itself, the command line and the plugins. Nobody else would clean up scratch. */
 function endGroup(): void {
+  if (home.isScratch) rmSync(home.directory, { recursive: true, force: true });
   process.kill(-process.pid, "SIGKILL");
 }

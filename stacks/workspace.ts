@@ -12,6 +12,8 @@ export interface EngineHome {
   readonly plugins: string;
   /** Folder that belongs to this engine alone: state, settings, scratch. Made when absent. */
   readonly directory: string;
+  /** True when the folder is worth nothing once the engine has ended. */
+  readonly isScratch: boolean;
   /** The stack's name: the cluster's. */
   readonly stack: string;
 }
@@ -64,11 +66,11 @@ export async function writeState(home: EngineHome, text: string): Promise<void> 
   await rename(`${file}.new`, file);
 }
 
-/** Removes what the backend keeps of every run: the audit log has it in a better form, and it would grow for ever. */
+/** Removes what engine and backend keep of every run: the audit log has it in a better form, and it would grow for ever. */
 export async function pruneHistory(home: EngineHome): Promise<void> {
-  for (const kept of ["history", "backups"]) {
-    await rm(join(folders(home).backend, ".pulumi", kept), { recursive: true, force: true });
-  }
+  const { backend, home: pulumiHome } = folders(home);
+  const kept = [join(backend, ".pulumi", "history"), join(backend, ".pulumi", "backups"), join(pulumiHome, "logs")];
+  for (const folder of kept) await rm(folder, { recursive: true, force: true });
 }
 
 /**

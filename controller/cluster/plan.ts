@@ -15,16 +15,18 @@ export type Plan = readonly PlannedUnit[];
 
 /** The units that differ. Empty for a cluster at rest. */
 export function planRun(desired: Desired): Plan {
-  return [...wantedSpecs(desired).flatMap((spec) => planMake(spec, desired)), ...planRemovals(desired)];
+  const makes = [...wantedSpecs(desired)].flatMap(([unit, spec]) => planMake(unit, spec, desired));
+  return [...makes, ...planRemovals(desired)];
 }
 
-function wantedSpecs(desired: Desired): readonly UnitSpec[] {
-  const balancers = desired.services.flatMap((wish) => (wish.kind === "balance" ? [wish.spec] : []));
-  return [...balancers, ...(desired.routes?.wanted ?? []).map(({ spec }) => spec)];
+/** Everything wanted, by unit. */
+export function wantedSpecs({ services, routes }: Desired): ReadonlyMap<UnitId, UnitSpec> {
+  const balancers = services.flatMap((wish) => (wish.kind === "balance" ? [wish.spec] : []));
+  const all: readonly UnitSpec[] = [...balancers, ...(routes?.wanted ?? []).map(({ spec }) => spec)];
+  return new Map(all.map((spec) => [unitOf(spec), spec]));
 }
 
-function planMake(spec: UnitSpec, { present }: Desired): Plan {
-  const unit = unitOf(spec);
+function planMake(unit: UnitId, spec: UnitSpec, { present }: Desired): Plan {
   const found = differences(spec, present[unit]);
   return found.length > 0 ? [{ kind: "make", unit, spec, differences: found }] : [];
 }

@@ -1,16 +1,18 @@
 /** One turn of the loop: observe → render → guard → apply → publish. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import type { Engine } from "../../stacks/engine.ts";
-import type { RunReport, RunRequest, Step } from "../../stacks/run.ts";
+import type { RunReport, RunRequest, Step, UnitOutcome } from "../../stacks/run.ts";
 import type { NodeRecord } from "../../stacks/spec.ts";
 import { CcmError } from "../errors.ts";
 import type { Gateway } from "../hcloud/gateway.ts";
 import type { Ages, CloudState, CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
 import { Backoff } from "../work/backoff.ts";
+import { attributionOf } from "./attribution.ts";
 import { type Desired, type RenderOptions, renderCluster } from "./desired.ts";
-import { guard } from "./guard.ts";
-import { type Plan, type PlannedUnit, planRun } from "./plan.ts";
+import { DriftWatch } from "./drift.ts";
+import { type GuardLimits, guard } from "./guard.ts";
+import { type Plan, type PlannedUnit, planRun, wantedSpecs } from "./plan.ts";
 import { type Write, writesAfter, writesBefore } from "./writes.ts";
 
 export interface TurnParts {
@@ -21,6 +23,7 @@ export interface TurnParts {
   readonly gateway: Pick<Gateway, "open">;
   readonly publish: (writes: readonly Write[]) => Promise<void>;
   readonly options: RenderOptions;
+  readonly guardLimits: GuardLimits;
   readonly log: Logger;
 }
 
@@ -39,6 +42,8 @@ class ImplausibleCloud extends CcmError {
 export class ClusterTurn {
   readonly #parts: TurnParts;
   readonly #backoff = new Backoff();
+  readonly #drift = new DriftWatch();
+  #stopped: string | undefined;
   #recorded = "";
   #runs = 0;
 
@@ -50,17 +55,24 @@ export class ClusterTurn {
   async run(): Promise<number | undefined> {
     const { publish, observed } = this.#parts;
     const before = await this.#observeFresh();
-    const { plan, stopped } = guard(planRun(before), Object.keys(before.present).length);
-    if (stopped) this.#parts.log.error({ stopped }, "removals held back by the guard");
-    await publish(writesBefore(before));
-
+    const plan = this.#guard(before);
+    const drifted = this.#drift.observe(wantedSpecs(before), plan);
     const due = plan.filter((step) => this.#backoff.isDue(step.unit, fingerprint(step)));
-    const outcomes = await this.#apply(due, before);
-    this.#learn(due, plan, outcomes);
+    await publish(writesBefore(before, due, drifted));
 
+    const claimed = await this.#apply(due, before);
     const after = due.length === 0 ? before : await this.#observe(agesAfter(due));
+    const outcomes = due.length === 0 ? claimed : proven(claimed, planRun(after));
+    this.#learn(due, plan, outcomes);
     await publish(writesAfter(after, outcomes, observed().nodes));
     return this.#backoff.nextMs;
+  }
+
+  #guard(desired: Desired): Plan {
+    const { plan, stopped } = guard(planRun(desired), Object.keys(desired.present).length, this.#parts.guardLimits);
+    if (stopped && stopped !== this.#stopped) this.#parts.log.error({ stopped }, "removals held back by the guard");
+    this.#stopped = stopped;
+    return plan;
   }
 
   /** What is wanted, from a first look, and from a fresh one at whatever that look would change. */
@@ -85,7 +97,7 @@ export class ClusterTurn {
     if (due.length === 0 && recorded === this.#recorded) return {};
     const { engine, gateway, log } = this.#parts;
     const run = `${Date.now().toString(36)}-${++this.#runs}`;
-    const access = gateway.open(run, "apply");
+    const access = gateway.open({ run, mode: "apply", attribute: attributionOf(due, desired.present) });
     try {
       const report = await engine.run(requestOf(due, desired, access), (step) => logStep(log, run, step));
       if (allApplied(report)) this.#recorded = recorded;
@@ -104,6 +116,18 @@ export class ClusterTurn {
     }
     this.#backoff.retain(new Set(plan.map(({ unit }) => unit)));
   }
+}
+
+/** Outcomes on the proof of a fresh plan: what still differs was not applied, whatever the engine says. */
+function proven(outcomes: RunReport["outcomes"], stillPlanned: Plan): RunReport["outcomes"] {
+  const still = new Map(stillPlanned.map((step) => [step.unit as string, step.differences]));
+  const check = ([unit, outcome]: [string, UnitOutcome]): [string, UnitOutcome] => {
+    const left = still.get(unit);
+    if (!left || outcome.status === "failed") return [unit, outcome];
+    const message = `the change was made, but the cloud does not show it: ${left.map(({ field }) => field).join(", ")}`;
+    return [unit, { ...outcome, status: "failed", failure: { code: "not-converged", message, retry: "soon" } }];
+  };
+  return Object.fromEntries(Object.entries(outcomes).map(check));
 }
 
 /** After a run, what it touched is asked for again. */

@@ -8,6 +8,8 @@ import type { ServiceOptions } from "../service/annotations.ts";
 import { FINALIZER } from "../service/ours.ts";
 import { renderIngress, sameIngress } from "../service/status.ts";
 import type { Desired, ServiceWish } from "./desired.ts";
+import { type Drift, describeDrift } from "./drift.ts";
+import type { Plan } from "./plan.ts";
 
 export type Write =
   | { readonly kind: "claim"; readonly service: V1Service }
@@ -27,16 +29,42 @@ export interface Notice {
 }
 
 type Outcomes = RunReport["outcomes"];
+type BalanceWish = ServiceWish & { readonly kind: "balance" };
 
-/** Before the cloud is touched: the finalizer of every Service that wants a balancer, and what is wrong with those refused. */
-export function writesBefore(desired: Desired): readonly Write[] {
+/**
+ * Before the cloud is touched: the finalizer of every Service that wants a balancer, what is wrong with those refused, and
+ * what is about to happen to whom.
+ */
+export function writesBefore(desired: Desired, due: Plan, drifted: readonly Drift[]): readonly Write[] {
+  const isDue = new Set(due.map(({ unit }) => unit));
+  const drifts = new Map(drifted.map(({ unit, differences: found }) => [unit, found]));
   return desired.services.flatMap((wish): Write[] => {
+    const { service, unit } = wish;
     if (wish.kind === "refused") {
-      return [warn(wish.service, "SyncLoadBalancerFailed", `Error syncing load balancer: ${wish.mistakes.join("; ")}`)];
+      return [warn(service, "SyncLoadBalancerFailed", `Error syncing load balancer: ${wish.mistakes.join("; ")}`)];
     }
-    const isClaimed = wish.service.metadata?.finalizers?.includes(FINALIZER) ?? false;
-    return wish.kind === "balance" && !isClaimed ? [{ kind: "claim", service: wish.service }] : [];
+    if (wish.kind === "release") {
+      return isDue.has(unit) ? [tell(service, "DeletingLoadBalancer", "Deleting load balancer")] : [];
+    }
+    const isClaimed = service.metadata?.finalizers?.includes(FINALIZER) ?? false;
+    const claim: Write[] = isClaimed ? [] : [{ kind: "claim", service }];
+    return isDue.has(unit) ? [...claim, announcement(wish, drifts.get(unit))] : claim;
   });
+}
+
+function announcement({ service, spec, adopts }: BalanceWish, drift: Drift["differences"] | undefined): Write {
+  if (drift) {
+    const message = `Load balancer was changed outside of the cluster and is being repaired: ${describeDrift(drift)}`;
+    return warn(service, "LoadBalancerDrifted", message);
+  }
+  if (adopts !== undefined) {
+    return tell(
+      service,
+      "AdoptingLoadBalancer",
+      `Taking over load balancer ${spec.name} (id ${adopts}), which had no owner`,
+    );
+  }
+  return tell(service, "EnsuringLoadBalancer", "Ensuring load balancer");
 }
 
 /** After it: status, finalizers and conditions, each on the proof of what the cloud now lists. */
@@ -59,7 +87,8 @@ function serviceWrites(wish: ServiceWish, { present }: Desired, outcomes: Outcom
   if (wish.kind === "refused") return [];
   if (wish.kind === "release") return [...failed, ...releaseWrites(service, balancer)];
   if (!balancer || differences(wish.spec, balancer).length > 0) return failed;
-  return [...noteWrites(wish), ...ingressWrites(service, balancer, wish.options)];
+  const ensured = outcome ? [tell(service, "EnsuredLoadBalancer", "Ensured load balancer")] : [];
+  return [...noteWrites(wish), ...ingressWrites(service, balancer, wish.options), ...ensured];
 }
 
 function failureText(wish: ServiceWish, message: string): string {
@@ -77,11 +106,11 @@ function releaseWrites(service: V1Service, balancer: LoadBalancerState | undefin
 function ingressWrites(service: V1Service, balancer: LoadBalancerState, options: ServiceOptions): readonly Write[] {
   const ingress = renderIngress(balancer, options);
   if (sameIngress(ingress, service.status?.loadBalancer?.ingress ?? [])) return [];
-  return [{ kind: "ingress", service, ingress }, tell(service, "EnsuredLoadBalancer", "Ensured load balancer")];
+  return [{ kind: "ingress", service, ingress }];
 }
 
 /** One Event per reason, however many ports or nodes it is about: each would push the others out of what was last said. */
-function noteWrites({ service, notes, leftOut }: ServiceWish & { readonly kind: "balance" }): readonly Write[] {
+function noteWrites({ service, notes, leftOut }: BalanceWish): readonly Write[] {
   const left = leftOut.map(({ node, reason }) => `node ${node} is no target: ${reason}`);
   return [
     ...(notes.length > 0 ? [warn(service, "UnsupportedProtocolConfigured", notes.join("; "))] : []),

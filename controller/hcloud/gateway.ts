@@ -20,6 +20,8 @@ import type { Upstream } from "./upstream.ts";
 export interface Exchange {
   /** The run that asked, or `reader` for our own reads. */
   readonly run: string;
+  /** What the request was for, if its run says. */
+  readonly unit?: string;
   readonly method: string;
   readonly path: string;
   /** The path without ids. */
@@ -37,11 +39,21 @@ export interface RunAccess {
   close(): void;
 }
 
-interface Session {
+/** A run as the gateway knows it. */
+export interface RunInfo {
   readonly run: string;
+  /** In a preview only reads pass. */
   readonly mode: "apply" | "preview";
+  /** Says which unit a request is for, from the request and, when there is one, the answer. */
+  readonly attribute?: (request: ApiRequest, answer?: string) => string | undefined;
+}
+
+interface Session extends RunInfo {
   readonly token: string;
 }
+
+/** Our own reads. */
+const READER: RunInfo = { run: "reader", mode: "preview" };
 
 /** How long an answer to a read may serve the plugin: about as long as a run. Writes drop it at once. */
 const READ_MAX_AGE_MS = 10_000;
@@ -81,11 +93,11 @@ export class Gateway {
     this.#upstream.close();
   }
 
-  /** Lets a run through until it is closed. In a preview only reads pass. */
-  open(run: string, mode: Session["mode"]): RunAccess {
+  /** Lets a run through until it is closed. */
+  open(info: RunInfo): RunAccess {
     const key = randomBytes(8).toString("hex");
     const token = randomBytes(32).toString("hex");
-    this.#sessions.set(key, { run, mode, token });
+    this.#sessions.set(key, { ...info, token });
     this.#cache.sweep();
     const { port } = this.#server.address() as AddressInfo;
     const close = () => void this.#sessions.delete(key);
@@ -96,7 +108,7 @@ export class Gateway {
   async read<T>(path: string, priority: Priority = "normal"): Promise<T> {
     const resource = resourceOf(path);
     if (resource) await this.#lanes.idle(resource);
-    const response = await this.#send("reader", { method: "GET", path }, priority);
+    const response = await this.#send(READER, { method: "GET", path }, priority);
     if (response.status !== 200) throw toError(`GET ${path}`, response);
     const body = JSON.parse(response.body) as T;
     this.#prime(path, body, response);
@@ -128,7 +140,7 @@ export class Gateway {
     if (request.path.startsWith("/actions?")) return this.#passPoll(request);
     const resource = resourceOf(request.path);
     if (resource) await this.#lanes.idle(resource);
-    return this.#cache.get(request.path, resource, READ_MAX_AGE_MS, () => this.#send(session.run, request, "normal"));
+    return this.#cache.get(request.path, resource, READ_MAX_AGE_MS, () => this.#send(session, request, "normal"));
   }
 
   async #passPoll({ path }: ApiRequest): Promise<ApiResponse> {
@@ -141,7 +153,7 @@ export class Gateway {
   async #passWrite(session: Session, request: ApiRequest): Promise<ApiResponse> {
     const resource = resourceOf(request.path);
     const priority = request.method === "DELETE" ? "urgent" : "normal";
-    const send = () => this.#send(session.run, request, priority);
+    const send = () => this.#send(session, request, priority);
     if (!resource) return this.#holdForActions(await send());
     const response = await this.#lanes.run(resource, () => {
       this.#cache.forget(resource);
@@ -173,15 +185,15 @@ export class Gateway {
 
   async #fetchActions(ids: readonly number[]): Promise<readonly Action[]> {
     const path = `/actions?${ids.map((id) => `id=${id}`).join("&")}`;
-    const response = await this.#send("reader", { method: "GET", path }, "urgent");
+    const response = await this.#send(READER, { method: "GET", path }, "urgent");
     if (response.status !== 200) throw toError(`GET ${path}`, response);
     return (JSON.parse(response.body) as { actions: Action[] }).actions;
   }
 
   /** Sends within the budget. Refusals for the rate are waited out; only reads are sent again after other failures. */
-  async #send(run: string, request: ApiRequest, priority: Priority): Promise<ApiResponse> {
+  async #send(info: RunInfo, request: ApiRequest, priority: Priority): Promise<ApiResponse> {
     for (let attempt = 1; ; attempt++) {
-      const response = await this.#sendOnce(run, request, priority).catch((error: unknown) => {
+      const response = await this.#sendOnce(info, request, priority).catch((error: unknown) => {
         if (!isRead(request) || attempt >= READ_TRIES) throw error;
         return undefined;
       });
@@ -191,22 +203,24 @@ export class Gateway {
     }
   }
 
-  async #sendOnce(run: string, request: ApiRequest, priority: Priority): Promise<ApiResponse> {
+  async #sendOnce(info: RunInfo, request: ApiRequest, priority: Priority): Promise<ApiResponse> {
     const waitMs = this.budget.spend(priority);
     if (waitMs > 0) await setTimeout(waitMs);
     const started = performance.now();
-    const note = (status: number, headers: ApiResponse["headers"]) => {
+    const note = ({ status, headers, body }: ApiResponse) => {
       this.budget.learn(status, headers);
       const { method, path } = request;
+      const unit = info.attribute?.(request, body);
       const durationMs = Math.round(performance.now() - started);
-      this.#report({ run, method, path, endpoint: endpointOf(path), status, durationMs });
+      const endpoint = endpointOf(path);
+      this.#report({ run: info.run, ...(unit !== undefined && { unit }), method, path, endpoint, status, durationMs });
     };
     try {
-      const response = await this.#upstream.send(request);
-      note(response.status, response.headers);
+      const response = await this.#upstream.send(request, info.run);
+      note(response);
       return response;
     } catch (error) {
-      note(0, {});
+      note({ status: 0, headers: {}, body: "" });
       throw error;
     }
   }

@@ -29,12 +29,13 @@ export class Upstream {
     this.#send = secure ? https.request : http.request;
   }
 
-  /** The answer, whatever its status. Throws a CloudError `unreachable` when there is none. */
-  async send({ method, path, body }: ApiRequest): Promise<ApiResponse> {
+  /** The answer, whatever its status; `run` says in a header what the request belongs to. Throws a CloudError `unreachable` when there is none. */
+  async send({ method, path, body }: ApiRequest, run: string): Promise<ApiResponse> {
     const headers = {
       authorization: `Bearer ${this.#options.token()}`,
       "user-agent": this.#options.userAgent,
       accept: "application/json",
+      "x-lotse-run": run,
       ...(body !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
     };
     const signal = AbortSignal.timeout(this.#options.timeoutMs);

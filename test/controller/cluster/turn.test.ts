@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import type { RenderOptions } from "../../../controller/cluster/desired.ts";
+import { GUARD_LIMITS } from "../../../controller/cluster/guard.ts";
 import { ClusterTurn } from "../../../controller/cluster/turn.ts";
 import type { Write } from "../../../controller/cluster/writes.ts";
 import { CloudError } from "../../../controller/errors.ts";
@@ -63,7 +64,7 @@ function aTurn(given: { services?: ReturnType<typeof aService>[]; nodes?: Return
     const units = [...request.units.map(unitOf), ...request.removals];
     return { outcomes: Object.fromEntries(units.map((unit) => [unit, outcome])), durationMs: 1 };
   };
-  const open = (name: string) => {
+  const open = ({ run: name }: { readonly run: string }) => {
     sessions.push(`open ${name}`);
     return { endpoint: "http://gateway", token: "credential", close: () => void sessions.push(`close ${name}`) };
   };
@@ -74,6 +75,7 @@ function aTurn(given: { services?: ReturnType<typeof aService>[]; nodes?: Return
     gateway: { open },
     publish: async (more) => void writes.push(...more),
     options: OPTIONS,
+    guardLimits: GUARD_LIMITS,
     log,
   });
   return { ...world, world, turn };
@@ -95,7 +97,7 @@ describe("a turn", () => {
       nodes: { "node-1": { providerId: "hcloud://1" } },
       access: { endpoint: "http://gateway", token: "credential" },
     });
-    expect(kinds()).toEqual(["claim", "ingress", "EnsuredLoadBalancer"]);
+    expect(kinds()).toEqual(["claim", "EnsuringLoadBalancer", "ingress", "EnsuredLoadBalancer"]);
     expect(sessions.map((text) => text.split(" ")[0])).toEqual(["open", "close"]);
   });
 
@@ -123,26 +125,59 @@ describe("a turn", () => {
   });
 
   it("removes the balancer of a Service that goes, and lets it go on proof only", async () => {
-    const { turn, world, cloud, requests, kinds } = aTurn({
+    const { turn, cloud, requests, writes, kinds } = aTurn({
       services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
     });
     cloud.balancers = [AS_WANTED];
     await turn.run();
     expect(requests).toMatchObject([{ units: [], removals: [UNIT] }]);
-    expect(kinds()).toEqual([]);
-    world.act = () => {
-      cloud.balancers = [];
-      return { status: "applied", changes: [] };
-    };
+    expect(kinds()).toEqual(["DeletingLoadBalancer", "SyncLoadBalancerFailed"]);
+    writes.length = 0;
+    cloud.balancers = [];
     await turn.run();
     expect(kinds()).toEqual(["release", "DeletedLoadBalancer"]);
+  });
+
+  it("does not believe an engine that says done when the cloud does not show it", async () => {
+    const { turn, writes } = aTurn();
+    await expect(turn.run()).resolves.toBeLessThanOrEqual(1_000);
+    const messages = writes.flatMap((write) => (write.kind === "event" ? [write.event.message] : []));
+    expect(messages.at(-1)).toMatch(
+      "the change was made, but the cloud does not show it: algorithm, delete protection,",
+    );
+  });
+
+  it("says what was changed outside when a unit drifts, and nothing of drift when the wish changed", async () => {
+    const { turn, world, cloud, objects, writes } = aTurn();
+    const repair = (balancer: typeof AS_WANTED) => {
+      world.act = () => {
+        cloud.balancers = [balancer];
+        return { status: "applied", changes: [] };
+      };
+    };
+    repair(AS_WANTED);
+    await turn.run();
+    await turn.run();
+    writes.length = 0;
+    cloud.balancers = [{ ...AS_WANTED, algorithm: { type: "least_connections" }, targets: [] }];
+    await turn.run();
+    expect(writes.map((write) => (write.kind === "event" ? write.event.message : write.kind))).toContain(
+      "Load balancer was changed outside of the cluster and is being repaired: algorithm was changed to least_connections, target server-1 was removed",
+    );
+    writes.length = 0;
+    await turn.run();
+    objects.services = [aService({ annotations: { "algorithm-type": "least_connections" } })];
+    repair({ ...AS_WANTED, algorithm: { type: "least_connections" } });
+    await turn.run();
+    const reasons = writes.flatMap((write) => (write.kind === "event" ? [write.event.reason] : []));
+    expect(reasons).toEqual(["EnsuringLoadBalancer", "EnsuredLoadBalancer"]);
   });
 
   it("tells of a failure, waits, and does not try the same again at once", async () => {
     const { turn, world, requests, kinds } = aTurn();
     world.act = () => FAILED;
     const againMs = await turn.run();
-    expect(kinds()).toEqual(["claim", "SyncLoadBalancerFailed"]);
+    expect(kinds()).toEqual(["claim", "EnsuringLoadBalancer", "SyncLoadBalancerFailed"]);
     expect(againMs).toBeGreaterThan(0);
     expect(againMs).toBeLessThanOrEqual(1_000);
     await turn.run();
@@ -169,10 +204,20 @@ describe("a turn", () => {
 
   it("serves the others when one Service is refused", async () => {
     const wrong = aService({ name: "wrong", uid: "1", annotations: { protocol: "x" } });
-    const { turn, requests, kinds } = aTurn({ services: [wrong, aService()] });
+    const { turn, world, requests, kinds } = aTurn({ services: [wrong, aService()] });
+    world.act = () => {
+      world.cloud.balancers = [AS_WANTED];
+      return { status: "applied", changes: [] };
+    };
     await turn.run();
     expect(requests.map(({ units }) => units.map(unitOf))).toEqual([[UNIT]]);
-    expect(kinds()).toEqual(["SyncLoadBalancerFailed", "claim"]);
+    expect(kinds()).toEqual([
+      "SyncLoadBalancerFailed",
+      "claim",
+      "EnsuringLoadBalancer",
+      "ingress",
+      "EnsuredLoadBalancer",
+    ]);
   });
 
   it("does nothing at all when the cloud cannot be read (framework R34)", async () => {
@@ -228,6 +273,7 @@ describe("the guard in a turn", () => {
       gateway: { open: () => ({ endpoint: "", token: "", close: () => {} }) },
       publish: async () => {},
       options: { ...OPTIONS, networkId: NETWORK_ID },
+      guardLimits: GUARD_LIMITS,
       log,
     });
     await turn.run();

@@ -34,17 +34,17 @@ const messages = (writes: readonly Write[]) =>
 describe("writesBefore", () => {
   it("framework S46: claims a Service before the cloud is touched, once", () => {
     const claimed = aService({ finalizers: ["other", FINALIZER] });
-    expect(words(writesBefore(desired({ services: [balance(), balance(claimed)] })))).toEqual(["claim"]);
+    expect(words(writesBefore(desired({ services: [balance(), balance(claimed)] }), [], []))).toEqual(["claim"]);
   });
 
   it("does not claim what is refused, and says everything that is wrong in one Event", () => {
-    const writes = writesBefore(desired({ services: [refused] }));
+    const writes = writesBefore(desired({ services: [refused] }), [], []);
     expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed"]);
     expect(messages(writes)).toEqual(["Error syncing load balancer: this; and that"]);
   });
 
   it("does not claim what is released", () => {
-    expect(writesBefore(desired({ services: [release] }))).toEqual([]);
+    expect(writesBefore(desired({ services: [release] }), [], [])).toEqual([]);
   });
 });
 
@@ -53,7 +53,7 @@ describe("writesAfter a balancer is wanted", () => {
     writesAfter(desired({ services: [wish], present }), outcome ? { [UNIT]: outcome } : {}, []);
 
   it("framework S48: publishes its addresses once it is as wanted", () => {
-    const writes = published(balance(), { [UNIT]: aBalancerState() });
+    const writes = published(balance(), { [UNIT]: aBalancerState() }, { status: "applied", changes: [] });
     expect(writes[0]).toEqual({ kind: "ingress", service: aService(), ingress: INGRESS });
     expect(words(writes)).toEqual(["ingress", "Normal EnsuredLoadBalancer"]);
   });

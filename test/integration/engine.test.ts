@@ -1,0 +1,301 @@
+import { readFileSync } from "node:fs";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { parseCheckpoint, reconcile } from "../../stacks/checkpoint.ts";
+import { loadBalancerUnit, routeUnit, unitOf } from "../../stacks/names.ts";
+import type { RunReport } from "../../stacks/run.ts";
+import type { LoadBalancerSpec, RouteSpec, UnitId } from "../../stacks/spec.ts";
+import { stateFile } from "../../stacks/workspace.ts";
+import { aBalancerSpec, aListener } from "../support/builders.ts";
+import { type EngineWorld, startEngineWorld } from "../support/engine.ts";
+
+let world: EngineWorld;
+let empty: ReturnType<EngineWorld["cloud"]["snapshot"]>;
+let servers: readonly number[];
+
+beforeAll(async () => {
+  world = await startEngineWorld();
+  servers = [1, 2].map((index) => world.cloud.addServer({ name: `node-${index}`, network: world.networkId }).id);
+  empty = world.cloud.snapshot();
+});
+beforeEach(() => {
+  world.cloud.restore(empty);
+  world.cloud.journal.clear();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** A balancer with everything on it that the provider treats in its own way. */
+function balancer(given: Partial<LoadBalancerSpec> = {}): LoadBalancerSpec {
+  return aBalancerSpec({
+    network: { networkId: world.networkId, publicInterface: true },
+    listeners: [aListener(80), httpListener(8080)],
+    targets: servers.map((serverId) => ({ kind: "server", serverId, usePrivateIp: true })),
+    ...given,
+  });
+}
+
+function httpListener(port: number) {
+  const http = {
+    stickySessions: true,
+    cookieName: "HCLBSTICKY",
+    cookieLifetimeSeconds: 300,
+    timeoutIdleSeconds: 50,
+    redirectHttp: false,
+    certificateIds: [],
+  };
+  const check = { domain: "", path: "/healthz", response: "", tls: false, statusCodes: ["2??", "3??"] };
+  const { healthCheck } = aListener(port);
+  return aListener(port, { protocol: "http", http, healthCheck: { ...healthCheck, protocol: "http", http: check } });
+}
+
+const route = (): RouteSpec => ({
+  kind: "route",
+  networkId: world.networkId,
+  destination: "10.244.1.0/24",
+  gateway: "10.0.1.1",
+});
+
+function statusOf({ outcomes }: RunReport): Record<string, string> {
+  return Object.fromEntries(Object.entries(outcomes).map(([unit, outcome]) => [unit, outcome.status]));
+}
+
+const writes = () => world.cloud.journal.writes.map(({ route: path }) => path.split("/").at(-1));
+
+describe("a run", () => {
+  it("makes a balancer and a route; the same again changes nothing", async () => {
+    const spec = balancer();
+    const units = [spec, route()];
+    const made = await world.run({ units });
+    expect(statusOf(made)).toEqual({ [unitOf(spec)]: "applied", "route/10.244.1.0/24": "applied" });
+    const present = { ...world.stateOf(unitOf(spec), spec.name), ...world.stateOf(routeUnit(route())) };
+    world.cloud.journal.clear();
+    await world.run({ units }, present);
+    expect(writes()).toEqual([]);
+  });
+
+  it("changes nothing that the cloud already has, however the state was lost", async () => {
+    const spec = balancer();
+    await world.run({ units: [spec, route()] });
+    const present = { ...world.stateOf(unitOf(spec), spec.name), ...world.stateOf(routeUnit(route())) };
+    for (const text of ["", '{"version":3,"checkpoint":{"lat', "not json", JSON.stringify({ version: 3 })]) {
+      await writeFile(stateFile(world.home), text);
+      world.cloud.journal.clear();
+      const report = await world.run({ units: [spec, route()] }, present);
+      expect(statusOf(report)).toEqual({ [unitOf(spec)]: "applied", "route/10.244.1.0/24": "applied" });
+      expect(world.cloud.journal.entries, `state: ${text}`).toEqual([]);
+    }
+  });
+
+  it("refuses a state of a newer format instead of overwriting it", async () => {
+    await writeFile(stateFile(world.home), JSON.stringify({ version: 99 }));
+    const report = await world.run({ units: [route()] });
+    expect(report.outcomes["route/10.244.1.0/24"]).toMatchObject({
+      status: "failed",
+      failure: { message: expect.stringContaining("format 99, newer than 3") },
+    });
+    expect(writes()).toEqual([]);
+    await writeFile(stateFile(world.home), "");
+  });
+
+  it("touches nothing it does not name, not even with a program that declares nothing", async () => {
+    const spec = balancer();
+    await world.run({ units: [spec, route()] });
+    const before = world.cloud.snapshot();
+    await world.run({
+      nodes: { "node-1": { providerId: "hcloud://1", instanceType: "cx23", region: "fsn1", addresses: [] } },
+    });
+    expect(world.cloud.snapshot()).toEqual(before);
+    const state = JSON.parse(await readFile(stateFile(world.home), "utf8"));
+    expect(state.checkpoint.latest.resources[0].outputs.nodes["node-1"].providerId).toBe("hcloud://1");
+  });
+
+  it("makes what the cloud lost, takes away what is too much, and corrects what is wrong, in one go", async () => {
+    const spec = balancer();
+    await world.run({ units: [spec] });
+    const id = world.cloud.state.loadBalancers.find(spec.name)?.id;
+    await act(id, "remove_target", { type: "server", server: { id: servers[0] } });
+    await act(id, "update_service", { listen_port: 80, destination_port: 1 });
+    await act(id, "add_service", { listen_port: 99, destination_port: 99, protocol: "tcp" });
+    world.cloud.journal.clear();
+    await world.run({ units: [spec] }, world.stateOf(unitOf(spec), spec.name));
+    expect(writes().toSorted()).toEqual(["add_target", "delete_service", "update_service"]);
+  });
+
+  it("changes in place what can be, and never makes a new balancer for it", async () => {
+    const spec = balancer();
+    await world.run({ units: [spec] });
+    const before = world.cloud.state.loadBalancers.find(spec.name);
+    const changed = balancer({
+      name: "renamed",
+      type: "lb21",
+      algorithm: "least_connections",
+      place: { location: "nbg1" },
+      labels: { ...spec.labels, team: "web" },
+      network: { networkId: world.networkId, publicInterface: false },
+      listeners: [httpListener(80)],
+    });
+    const report = await world.run({ units: [changed] }, world.stateOf(unitOf(spec), spec.name));
+    expect(statusOf(report)).toEqual({ [unitOf(spec)]: "applied" });
+    expect(world.cloud.state.loadBalancers.values()).toEqual([
+      expect.objectContaining({
+        id: before?.id,
+        name: "renamed",
+        algorithm: { type: "least_connections" },
+        labels: changed.labels,
+      }),
+    ]);
+    expect(world.cloud.state.loadBalancers.values()[0]).toMatchObject({
+      location: { name: "fsn1" },
+      load_balancer_type: { name: "lb21" },
+    });
+  });
+
+  it("moves a route to another gateway, old one first", async () => {
+    await world.run({ units: [route()] });
+    world.cloud.journal.clear();
+    const moved = { ...route(), gateway: "10.0.1.2" };
+    await world.run({ units: [moved] }, world.stateOf(routeUnit(moved)));
+    expect(writes()).toEqual(["delete_route", "add_route"]);
+  });
+
+  it("removes one unit while others stay", async () => {
+    const spec = balancer();
+    const other = balancer({ service: { namespace: "default", name: "other", uid: "other-0000" }, name: "other" });
+    await world.run({ units: [spec, other, route()] });
+    const before = world.cloud.state.loadBalancers.find("other");
+    const report = await world.run({ removals: [unitOf(spec)] }, world.stateOf(unitOf(spec), spec.name));
+    expect(statusOf(report)).toEqual({ [unitOf(spec)]: "applied" });
+    expect(world.cloud.state.loadBalancers.values()).toEqual([before]);
+    expect(world.cloud.state.networks.get(world.networkId)?.routes).toHaveLength(1);
+  });
+
+  it("deletes a balancer with two calls, however much is on it", async () => {
+    const spec = balancer();
+    await world.run({ units: [spec] });
+    world.cloud.journal.clear();
+    await world.run({ removals: [unitOf(spec)] }, world.stateOf(unitOf(spec), spec.name));
+    expect(world.cloud.state.loadBalancers.values()).toEqual([]);
+    expect(world.cloud.journal.entries.length).toBeLessThanOrEqual(2);
+  });
+
+  it("fails the unit that fails, with the API's own words, and none of the others", async () => {
+    const bad = balancer({
+      service: { namespace: "default", name: "bad", uid: "bad-0000" },
+      name: "bad",
+      type: "lb99",
+    });
+    const good = balancer();
+    const { outcomes } = await world.run({ units: [bad, good, route()] });
+    expect(outcomes[unitOf(good)]?.status).toBe("applied");
+    expect(outcomes["route/10.244.1.0/24"]?.status).toBe("applied");
+    const failed = outcomes[unitOf(bad)];
+    expect(failed).toMatchObject({
+      status: "failed",
+      failure: { code: expect.stringMatching(/^(not_found|invalid_input)$/) },
+    });
+    expect(failed?.status === "failed" && failed.failure.message).not.toMatch(/urn:pulumi|error occurred/);
+  });
+
+  it("previews what an apply would do, and does nothing", async () => {
+    const spec = balancer();
+    const { outcomes } = await world.run({ mode: "preview", units: [spec] });
+    expect(outcomes[unitOf(spec)]?.changes.map(({ part, operation }) => `${operation} ${part}`).toSorted()).toEqual(
+      ["balancer", "listener-80", "listener-8080", "network", ...servers.map((id) => `server-${id}`)]
+        .map((part) => `create ${part}`)
+        .toSorted(),
+    );
+    expect(writes()).toEqual([]);
+  });
+
+  it("leaves no history, backups or logs behind, and no credential in the state", async () => {
+    await world.run({ units: [balancer()] });
+    const files = await readdir(world.home.directory, { recursive: true });
+    expect(files.filter((file) => /history|backups|logs/.test(file))).toEqual([]);
+    for (const file of files.filter((name) => name.endsWith(".json") || name.endsWith(".yaml"))) {
+      expect(await readFile(join(world.home.directory, file), "utf8"), file).not.toContain(world.cloud.token);
+    }
+  });
+});
+
+describe("the state written from the cloud", () => {
+  it("says of every resource what the engine itself writes of it", async () => {
+    const spec = balancer();
+    const units = [spec, route()];
+    await world.run({ units });
+    const byEngine = parseCheckpoint(await readFile(stateFile(world.home), "utf8"));
+    const present = { ...world.stateOf(unitOf(spec), spec.name), ...world.stateOf(routeUnit(route())) };
+    const provider = byEngine.find(({ type }) => type === "pulumi:providers:hcloud");
+    const access = { endpoint: "", token: "" };
+    const request = { mode: "apply", units, removals: [], nodes: {}, present, access } as const;
+    const context = { stack: "test", provider: { version: "1.41.0", config: {} } };
+    const byUs = reconcile(provider ? [provider] : [], request, context);
+    for (const ours of byUs.filter(({ urn }) => urn.includes("#"))) {
+      const theirs = byEngine.find(({ urn }) => urn === ours.urn);
+      expect(ours).toMatchObject({
+        id: theirs?.id,
+        type: theirs?.type,
+        parent: theirs?.parent,
+        provider: theirs?.provider,
+      });
+      expect(ours.deletedWith).toBe(theirs?.deletedWith);
+      expect(withoutNulls(theirs?.outputs)).toMatchObject(withoutNulls(ours.outputs));
+    }
+    const partsOf = (state: typeof byUs) =>
+      state.map(({ urn }) => urn).filter((urn) => units.some((unit) => urn.includes(`::${unitOf(unit)}#`)));
+    expect(partsOf(byUs).toSorted()).toEqual(partsOf(byEngine).toSorted());
+  });
+});
+
+describe("a broken engine", () => {
+  const unit: UnitId = loadBalancerUnit(aBalancerSpec().service);
+
+  it("gives every unit an outcome when its worker is killed, and works again in the next run", async () => {
+    const spec = balancer();
+    const report = await world.run({ units: [spec] }, {}, ({ phase }) => {
+      if (phase === "started") killWorker();
+    });
+    expect(report.outcomes[unit]).toMatchObject({ status: "failed", failure: { code: "worker-died", retry: "soon" } });
+    const again = await world.run({ units: [spec] }, world.stateOf(unit, spec.name));
+    expect(statusOf(again)).toEqual({ [unit]: "applied" });
+    expect(world.cloud.state.loadBalancers.values()).toHaveLength(1);
+  });
+
+  it("interrupts a run that takes too long, and kills one that does not listen", async () => {
+    await using slow = await startEngineWorld({ actionMs: 60_000 }, { deadlineMs: 1_500, graceMs: 1_000 });
+    const spec = balancer({ network: { networkId: slow.networkId, publicInterface: true }, targets: [] });
+    const report = await slow.run({ units: [spec] });
+    expect(report.outcomes[unit]).toMatchObject({ status: "failed", failure: { code: "deadline" } });
+    expect(report.durationMs).toBeLessThan(10_000);
+  });
+
+  it("ends what an engine that died left running before it starts", async () => {
+    await using left = await startEngineWorld();
+    const pid = workerPid(left);
+    const next = left.newEngine();
+    await next.start();
+    await next.stop();
+    expect(() => process.kill(pid, 0)).toThrow("ESRCH");
+  });
+
+  function killWorker(): void {
+    process.kill(workerPid(world), "SIGKILL");
+  }
+});
+
+function workerPid({ home }: EngineWorld): number {
+  return JSON.parse(readFileSync(join(home.directory, "worker.json"), "utf8")).group;
+}
+
+/** Calls the cloud's API as somebody else would. */
+async function act(balancerId: number | undefined, action: string, body: object): Promise<void> {
+  const headers = { authorization: `Bearer ${world.cloud.token}`, "content-type": "application/json" };
+  const url = `${world.cloud.url}/load_balancers/${balancerId}/actions/${action}`;
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  expect(response.status, await response.text()).toBe(201);
+}
+
+/** The engine writes absent optional blocks as null. */
+function withoutNulls(value: object | undefined): object {
+  return JSON.parse(JSON.stringify(value ?? {}, (_, inner) => inner ?? undefined));
+}

@@ -1,0 +1,82 @@
+/** The real engine on a simulated cloud, without Kubernetes. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { balancerState } from "../../controller/hcloud/balancer.ts";
+import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
+import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
+import { Engine, type EngineOptions } from "../../stacks/engine.ts";
+import { routeUnit } from "../../stacks/names.ts";
+import type { RunReport, RunRequest, Step } from "../../stacks/run.ts";
+import type { UnitId, UnitState } from "../../stacks/spec.ts";
+import type { EngineHome } from "../../stacks/workspace.ts";
+
+/** An engine, the cloud it works on, and the folder it works in. */
+export class EngineWorld implements AsyncDisposable {
+  readonly cloud: Cloud;
+  readonly home: EngineHome;
+  readonly networkId: number;
+  engine: Engine;
+
+  constructor(cloud: Cloud, home: EngineHome, networkId: number, options: Partial<EngineOptions>) {
+    this.cloud = cloud;
+    this.home = home;
+    this.networkId = networkId;
+    this.engine = this.newEngine(options);
+  }
+
+  newEngine(options: Partial<EngineOptions> = {}): Engine {
+    return new Engine({ home: this.home, deadlineMs: 60_000, graceMs: 5_000, maxHeapBytes: 1e9, ...options });
+  }
+
+  /** Runs with what the cloud really has of these units as the truth. */
+  run(
+    given: Partial<RunRequest>,
+    present: RunRequest["present"] = {},
+    onStep?: (step: Step) => void,
+  ): Promise<RunReport> {
+    const access = { endpoint: this.cloud.url, token: this.cloud.token };
+    return this.engine.run({ mode: "apply", units: [], removals: [], nodes: {}, present, access, ...given }, onStep);
+  }
+
+  /** What the cloud has of one unit: its balancer by name, or its route. */
+  stateOf(unit: UnitId, name?: string): Partial<Record<UnitId, UnitState>> {
+    const balancer = name === undefined ? undefined : this.cloud.state.loadBalancers.find(name);
+    if (balancer) return { [unit]: balancerState(balancer) };
+    const routes = this.cloud.state.networks.get(this.networkId)?.routes ?? [];
+    const route = routes.find(({ destination }) => routeUnit({ destination }) === unit);
+    return route ? { [unit]: { kind: "route" as const, networkId: this.networkId, ...route } } : {};
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.engine.stop();
+    await this.cloud.stop();
+    await rm(this.home.directory, { recursive: true, force: true });
+  }
+}
+
+/** Starts a cloud and a warm engine. */
+export async function startEngineWorld(
+  cloudOptions: CloudOptions = {},
+  options: Partial<EngineOptions> = {},
+): Promise<EngineWorld> {
+  const { paths, pulumiHome } = await ensureToolchain(["pulumi", "pulumi-resource-hcloud"]);
+  const directory = await mkdtemp(join(tmpdir(), "lotse-engine-"));
+  const home = {
+    pulumi: paths.pulumi,
+    plugins: join(pulumiHome, "plugins"),
+    directory,
+    isScratch: false,
+    stack: "test",
+  };
+  const cloud = await startCloud(cloudOptions);
+  const network = cloud.addNetwork({ name: "cluster" });
+  const world = new EngineWorld(cloud, home, network.id, options);
+  try {
+    await world.engine.start();
+    return world;
+  } catch (error) {
+    await world[Symbol.asyncDispose]();
+    throw error;
+  }
+}
