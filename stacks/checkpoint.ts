@@ -3,6 +3,7 @@
  * from the cloud's lists: what a crash left behind, what somebody changed by hand, what another controller built and
  * what vanished are all the same case, and the engine's diff is against the truth. No resource is read one by one.
  */
+import { createHash } from "node:crypto";
 import { attachmentInputs, balancerInputs, listenerInputs, routeInputs, targetInputs } from "./inputs.ts";
 import {
   COMPONENT_TYPE,
@@ -16,7 +17,7 @@ import {
   unitOfUrn,
 } from "./names.ts";
 import type { RunRequest } from "./run.ts";
-import type { LoadBalancerState, RouteSpec, UnitId } from "./spec.ts";
+import type { LoadBalancerState, RouteSpec, TargetSpec, UnitId } from "./spec.ts";
 
 /** One resource of a state, as far as we write it; what else the engine wrote is kept as it is. */
 export interface ResourceRecord {
@@ -150,17 +151,15 @@ class UnitRecords {
           part,
         ),
       ),
-      ...state.targets
-        .filter((target) => target.kind === "server")
-        .map((target) =>
-          this.#record(
-            "loadBalancerTarget:LoadBalancerTarget",
-            targetPart(target),
-            `lb-srv-tgt-${target.serverId}-${id}`,
-            { ...targetInputs(target), loadBalancerId: id },
-            part,
-          ),
+      ...state.targets.map((target) =>
+        this.#record(
+          "loadBalancerTarget:LoadBalancerTarget",
+          targetPart(target),
+          targetId(target, id),
+          { ...targetInputs(target), loadBalancerId: id },
+          part,
         ),
+      ),
     ];
   }
 
@@ -200,6 +199,13 @@ class UnitRecords {
 interface PartOf {
   readonly balancer: string;
   readonly loadBalancerId: number;
+}
+
+/** As the provider writes them. */
+function targetId(target: TargetSpec, balancer: number): string {
+  return target.kind === "server"
+    ? `lb-srv-tgt-${target.serverId}-${balancer}`
+    : `lb-ip-tgt-${createHash("sha256").update(target.ip).digest("hex")}-${balancer}`;
 }
 
 function rootRecord(stack: string): ResourceRecord {

@@ -25,9 +25,12 @@ const WRAPPINGS = [
   /^.*urn:pulumi:\S+: /,
 ];
 
+/** `message (code)` or `message (code, correlation)`, for invalid input with `: [field => [what is wrong]]` behind it. */
+const CAUSE = /^(?<message>.+) \((?<code>[a-z][a-z0-9_]+)(?:, [^()]*)?\)(?:: (?<fields>\[.* => .*\]))?$/;
+
 /**
- * The cause in a diagnostic of the engine. The provider's errors end in `message (code)` or `message (code, correlation)`,
- * wrapped in the engine's own words, one wrapping per line; only the innermost message is for the user.
+ * The cause in a diagnostic of the engine. The provider's errors are wrapped in the engine's own words, one wrapping per
+ * line; only the innermost message is for the user.
  */
 export function parseFailure(diagnostic: string): Failure {
   const lines = stripMarkup(diagnostic)
@@ -35,10 +38,15 @@ export function parseFailure(diagnostic: string): Failure {
     .map((line) => WRAPPINGS.reduce((text, wrapping) => text.replace(wrapping, ""), line).trim())
     .filter((line) => line !== "" && !/^\d+ errors? occurred:?$/.test(line));
   for (const line of lines.toReversed()) {
-    const match = /^(?<message>.+) \((?<code>[a-z][a-z0-9_]+)(?:, [^()]*)?\)$/.exec(line);
-    if (match?.groups) return failureOf(match.groups.code ?? "", match.groups.message ?? "");
+    const { message = "", code = "", fields } = CAUSE.exec(line)?.groups ?? {};
+    if (code !== "") return failureOf(code, fields === undefined ? message : `${message}: ${fieldsInWords(fields)}`);
   }
   return { code: "engine", message: lines.at(-1) ?? "the engine gave no reason", retry: "backoff" };
+}
+
+function fieldsInWords(fields: string): string {
+  const parts = [...fields.matchAll(/\[?([\w.]+) => \[([^\]]*)\]/g)].map(([, field, wrong]) => `${field}: ${wrong}`);
+  return parts.length > 0 ? parts.join("; ") : fields;
 }
 
 /** A failure with the retry verdict that its code calls for. */

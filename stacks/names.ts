@@ -42,7 +42,8 @@ export function listenerPart(listenPort: number): string {
 
 /** The unit a resource belongs to, from its URN; nothing for the stack itself and for providers. */
 export function unitOfUrn(urn: string): UnitId | undefined {
-  const name = urn.slice(urn.lastIndexOf("::") + 2);
+  // Stack, project and types come first; the name may hold "::" itself, in an IPv6 address.
+  const name = urn.split("::").slice(3).join("::");
   const unit = name.split("#", 1)[0] ?? "";
   return unit.startsWith("load-balancer/") || unit.startsWith("route/") ? (unit as UnitId) : undefined;
 }
