@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import { type Checkpoint, parseCheckpoint, reconcile, renderCheckpoint } from "../../stacks/checkpoint.ts";
+import { componentUrn, routeUnit, unitOf } from "../../stacks/names.ts";
+import type { RunRequest } from "../../stacks/run.ts";
+import { aBalancerSpec, aBalancerState, aListener, aRoute, NETWORK_ID } from "../support/builders.ts";
+
+const CONTEXT = { stack: "prod", provider: { version: "1.41.0", config: { pollInterval: "50ms" } } };
+const SPEC = aBalancerSpec();
+const UNIT = unitOf(SPEC);
+const ROUTE = aRoute("10.244.0.0/24", "10.0.0.1");
+const ROUTE_UNIT = routeUnit(ROUTE);
+const STACK = "urn:pulumi:prod::lotse::pulumi:pulumi:Stack::lotse-prod";
+const PROVIDER = "urn:pulumi:prod::lotse::pulumi:providers:hcloud::default_1_41_0";
+const REQUEST: RunRequest = {
+  mode: "apply",
+  units: [],
+  removals: [],
+  present: {},
+  nodes: {},
+  access: { endpoint: "", token: "" },
+};
+const urns = (state: Checkpoint) => state.map(({ urn }) => urn);
+const partUrn = (type: string, part: string) =>
+  `urn:pulumi:prod::lotse::lotse:index:LoadBalancer$hcloud:index/${type}::${UNIT}#${part}`;
+const BALANCER = partUrn("loadBalancer:LoadBalancer", "balancer");
+
+describe("parseCheckpoint", () => {
+  it.each([
+    ["no file", undefined],
+    ["an empty file", ""],
+    ["a file that a crash cut off", renderCheckpoint([{ urn: "u", type: "t", custom: true }], "prod").slice(0, -9)],
+    ["a file of zeros", "\u0000\u0000"],
+    ["no object", "null"],
+    ["another thing", '"text"'],
+    ["no deployment", '{"version":3,"checkpoint":{}}'],
+    ["an empty deployment", '{"version":3,"checkpoint":{"latest":null}}'],
+  ])("takes %s for an empty state", (_, text) => {
+    expect(parseCheckpoint(text)).toEqual([]);
+  });
+
+  it("refuses a format newer than it knows, and says what to do", () => {
+    expect(() => parseCheckpoint('{"version":4}')).toThrow(/format 4.*delete the state/);
+  });
+
+  it("reads what it writes", () => {
+    const state = reconcile([], { ...REQUEST, units: [SPEC], present: { [UNIT]: aBalancerState() } }, CONTEXT);
+    expect(parseCheckpoint(renderCheckpoint(state, "prod"))).toEqual(state);
+  });
+
+  it("drops what the engine notes for itself", () => {
+    const record = {
+      urn: "u",
+      type: "t",
+      custom: true,
+      sourcePosition: "project:///x",
+      stackTrace: [],
+      outputs: { id: "1", __pulumi_raw_state_delta: { secret: "x" } },
+    };
+    const text = JSON.stringify({ version: 3, checkpoint: { latest: { resources: [record] } } });
+    expect(parseCheckpoint(text)).toEqual([{ urn: "u", type: "t", custom: true, outputs: { id: "1" } }]);
+  });
+});
+
+it("writes the stack under the name that the engine looks for", () => {
+  expect(JSON.parse(renderCheckpoint([], "prod"))).toMatchObject({
+    version: 3,
+    checkpoint: { stack: "organization/lotse/prod", latest: { resources: [] } },
+  });
+});
+
+describe("reconcile", () => {
+  it("makes a state from nothing: the stack and its provider", () => {
+    const state = reconcile([], { ...REQUEST, units: [SPEC] }, CONTEXT);
+    expect(state).toMatchObject([
+      { urn: STACK, type: "pulumi:pulumi:Stack", custom: false },
+      {
+        urn: PROVIDER,
+        type: "pulumi:providers:hcloud",
+        custom: true,
+        inputs: { version: "1.41.0", pollInterval: "50ms" },
+      },
+    ]);
+  });
+
+  it("writes a balancer as the provider would have", () => {
+    const present = aBalancerState({
+      publicInterface: false,
+      network: { networkId: NETWORK_ID, ip: "10.0.0.5" },
+      listeners: [aListener(80)],
+      targets: [
+        { kind: "server", serverId: 1, usePrivateIp: true },
+        { kind: "ip", ip: "203.0.113.7" },
+      ],
+    });
+    const state = reconcile([], { ...REQUEST, units: [SPEC], present: { [UNIT]: present } }, CONTEXT);
+    const [component, ...parts] = state.slice(2);
+    expect(component).toEqual({
+      urn: componentUrn("prod", UNIT),
+      type: "lotse:index:LoadBalancer",
+      custom: false,
+      parent: STACK,
+    });
+    expect(parts.map(({ urn, id }) => [urn, id])).toEqual([
+      [BALANCER, "42"],
+      [partUrn("loadBalancerNetwork:LoadBalancerNetwork", "network"), "42-7"],
+      [partUrn("loadBalancerService:LoadBalancerService", "listener-80"), "42__80"],
+      [partUrn("loadBalancerTarget:LoadBalancerTarget", "server-1"), "lb-srv-tgt-1-42"],
+      [
+        partUrn("loadBalancerTarget:LoadBalancerTarget", "ip-203.0.113.7"),
+        // The digest of the address, as `sha256sum` prints it.
+        "lb-ip-tgt-fec52565aa0cf18f57d7cf5b3ac728503b8992d2d6f7d46da1d1201090902b02-42",
+      ],
+    ]);
+    const [balancer, network, listener, target] = parts;
+    expect(balancer).toMatchObject({
+      provider: `${PROVIDER}::6c6f7473-6500-4000-8000-000000000001`,
+      inputs: { name: "balancer", loadBalancerType: "lb11", location: "fsn1" },
+      outputs: { id: "42", ipv4: "198.51.100.1", ipv6: "2001:db8:ffff::1", networkZone: "eu-central" },
+    });
+    expect(network).toMatchObject({ inputs: { enablePublicInterface: false }, outputs: { ip: "10.0.0.5" } });
+    expect(network?.inputs).not.toHaveProperty("ip");
+    expect(listener?.inputs).toMatchObject({ loadBalancerId: "42", listenPort: 80 });
+    expect(target?.inputs).toEqual({ loadBalancerId: 42, type: "server", serverId: 1, usePrivateIp: true });
+    for (const part of parts.slice(1)) {
+      expect(part).toMatchObject({
+        parent: component?.urn,
+        deletedWith: BALANCER,
+        dependencies: [BALANCER],
+        propertyDependencies: { loadBalancerId: [BALANCER] },
+      });
+    }
+  });
+
+  it("writes a route as the provider would have", () => {
+    const state = reconcile([], { ...REQUEST, units: [ROUTE], present: { [ROUTE_UNIT]: ROUTE } }, CONTEXT);
+    expect(state.slice(2)).toMatchObject([
+      { urn: componentUrn("prod", ROUTE_UNIT), type: "lotse:index:Route" },
+      {
+        urn: `urn:pulumi:prod::lotse::lotse:index:Route$hcloud:index/networkRoute:NetworkRoute::${ROUTE_UNIT}#route`,
+        id: "7-10.244.0.0/24",
+        inputs: { networkId: 7, destination: "10.244.0.0/24", gateway: "10.0.0.1" },
+      },
+    ]);
+  });
+
+  describe("over an older state", () => {
+    const both: RunRequest = {
+      ...REQUEST,
+      units: [SPEC, ROUTE],
+      present: { [UNIT]: aBalancerState({ listeners: [aListener(80)] }), [ROUTE_UNIT]: ROUTE },
+    };
+    const older = reconcile([], both, CONTEXT);
+    const ofRoute = urns(older).filter((urn) => urn.includes("route/"));
+
+    it("keeps units that are not asked for, to the letter", () => {
+      const state = reconcile(older, { ...REQUEST, units: [SPEC], present: {} }, CONTEXT);
+      expect(urns(state)).toEqual([STACK, PROVIDER, ...ofRoute]);
+      expect(state.filter(({ urn }) => urn.includes("route/"))).toEqual(
+        older.filter(({ urn }) => urn.includes("route/")),
+      );
+    });
+
+    it("forgets what is gone from the cloud, and parts that were taken off by hand", () => {
+      expect(urns(reconcile(older, { ...REQUEST, removals: [UNIT, ROUTE_UNIT] }, CONTEXT))).toEqual([STACK, PROVIDER]);
+      const state = reconcile(older, { ...REQUEST, units: [SPEC], present: { [UNIT]: aBalancerState() } }, CONTEXT);
+      expect(urns(state).filter((urn) => urn.includes("listener"))).toEqual([]);
+    });
+
+    it("knows what is to be removed as the cloud has it", () => {
+      const request = { ...REQUEST, removals: [UNIT], present: { [UNIT]: aBalancerState({ id: 99 }) } };
+      expect(reconcile(older, request, CONTEXT)).toContainEqual(expect.objectContaining({ urn: BALANCER, id: "99" }));
+    });
+
+    it("keeps the stack's and the provider's own records, and puts them first", () => {
+      const marked = older.map((record) =>
+        record.urn === PROVIDER ? { ...record, id: "made by the engine" } : record,
+      );
+      const state = reconcile(marked.toReversed(), both, CONTEXT);
+      expect(urns(state).slice(0, 2)).toEqual([STACK, PROVIDER]);
+      expect(state[1]?.id).toBe("made by the engine");
+      expect(state.find(({ urn }) => urn === BALANCER)?.provider).toBe(`${PROVIDER}::made by the engine`);
+    });
+
+    it("names each resource once, behind what it depends on", () => {
+      const state = reconcile(older, both, CONTEXT);
+      expect(new Set(urns(state)).size).toBe(state.length);
+      const position = new Map(urns(state).map((urn, index) => [urn, index]));
+      for (const { urn, parent, dependencies = [] } of state) {
+        for (const before of [...(parent ? [parent] : []), ...dependencies]) {
+          expect(position.get(before)).toBeLessThan(position.get(urn) ?? -1);
+        }
+      }
+    });
+
+    it("changes nothing the second time", () => {
+      expect(reconcile(older, both, CONTEXT)).toEqual(older);
+    });
+  });
+});
