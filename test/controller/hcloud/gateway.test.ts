@@ -1,0 +1,340 @@
+import type { ServerResponse } from "node:http";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { CloudError } from "../../../controller/errors.ts";
+import { type Exchange, Gateway, type RunAccess } from "../../../controller/hcloud/gateway.ts";
+import { Upstream } from "../../../controller/hcloud/upstream.ts";
+import { type Received, reply, startServer, type TestServer } from "../../support/http-server.ts";
+import { waits } from "../../support/quick-timers.ts";
+
+vi.mock("node:timers/promises", () => import("../../support/quick-timers.ts"));
+
+const TOKEN = "the-real-token";
+/** Figures with which the budget refills in milliseconds. */
+const RICH = { "ratelimit-limit": "36000000", "ratelimit-remaining": "36000000" };
+
+let upstream: TestServer;
+let gateway: Gateway;
+let exchanges: Exchange[];
+/** What the API answers; each test says. */
+let answer: (request: Received, response: ServerResponse) => void | Promise<void>;
+
+beforeEach(async () => {
+  waits.length = 0;
+  exchanges = [];
+  answer = (_, response) => reply(response, {});
+  upstream = await startServer((request, response) => answer(request, response));
+  gateway = new Gateway(
+    new Upstream({ endpoint: `${upstream.url}/v1/`, token: () => TOKEN, userAgent: "test", timeoutMs: 2_000 }),
+    (exchange) => exchanges.push(exchange),
+  );
+  await gateway.start();
+});
+afterEach(async () => {
+  await gateway.stop();
+  await upstream.stop();
+});
+
+const open = (mode: "apply" | "preview" = "apply", run = "run") => gateway.open({ run, mode });
+
+/** Calls the API as the plugin does. */
+async function call(access: RunAccess, method: string, path: string, body?: unknown) {
+  const response = await fetch(access.endpoint + path, {
+    method,
+    headers: { authorization: `Bearer ${access.token}` },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, headers: response.headers, body: JSON.parse((await response.text()) || "null") };
+}
+const requests = () => upstream.received.map(({ method, path }) => `${method} ${path}`);
+
+describe("credentials", () => {
+  it("never shows the real token to the plugin, nor the plugin's to the API", async () => {
+    answer = (_, response) => reply(response, {}, 200, RICH);
+    const access = open();
+    const { body, headers } = await call(access, "POST", "/load_balancers", { name: "x" });
+    const [seen] = upstream.received;
+    expect(seen?.headers.authorization).toBe(`Bearer ${TOKEN}`);
+    expect(JSON.stringify(upstream.received)).not.toContain(access.token);
+    expect(JSON.stringify([access, body, [...headers]])).not.toContain(TOKEN);
+    expect(JSON.stringify(exchanges)).not.toMatch(new RegExp(`${TOKEN}|${access.token}`));
+  });
+
+  it("gives each run its own", () => {
+    const [a, b] = [open("apply", "a"), open("apply", "b")];
+    expect(a.token).not.toBe(b.token);
+    expect(a.endpoint).not.toBe(b.endpoint);
+  });
+
+  it.each([
+    ["a wrong one", (access: RunAccess) => ({ ...access, token: "x".repeat(64) })],
+    ["none", (access: RunAccess) => ({ ...access, token: "" })],
+    ["the real token", (access: RunAccess) => ({ ...access, token: TOKEN })],
+    ["another run's", (access: RunAccess) => ({ ...access, token: open("apply", "other").token })],
+    [
+      "an unknown run's",
+      (access: RunAccess) => ({ ...access, endpoint: access.endpoint.replace(/[0-9a-f]{16}/, "0".repeat(16)) }),
+    ],
+  ])("refuses %s with 401, without a word to the API", async (_, spoil) => {
+    const { status, body } = await call(spoil(open()), "GET", "/servers/1");
+    expect(status).toBe(401);
+    expect(body.error.code).toBe("unauthorized");
+    expect(upstream.received).toEqual([]);
+  });
+
+  it("refuses a run that was closed", async () => {
+    const access = open();
+    expect((await call(access, "GET", "/servers/1")).status).toBe(200);
+    access.close();
+    expect((await call(access, "GET", "/servers/1")).status).toBe(401);
+  });
+
+  it("listens on loopback only", () => {
+    expect(new URL(open().endpoint).hostname).toBe("127.0.0.1");
+  });
+});
+
+describe("a preview", () => {
+  it.each(["POST", "PUT", "DELETE", "PATCH"])("lets no %s pass", async (method) => {
+    const access = open("preview");
+    const { status, body } = await call(access, method, "/load_balancers/1");
+    expect(status).toBe(403);
+    expect(body.error.code).toBe("forbidden");
+    expect(upstream.received).toEqual([]);
+  });
+
+  it("lets reads pass", async () => {
+    await call(open("preview"), "GET", "/load_balancers/1");
+    expect(requests()).toEqual(["GET /v1/load_balancers/1"]);
+  });
+});
+
+describe("reads", () => {
+  it("are asked once when they are equal and at the same time, and for a while after", async () => {
+    answer = (_, response) => reply(response, { server: { id: 1 } });
+    const access = open();
+    const answers = await Promise.all([call(access, "GET", "/servers/1"), call(access, "GET", "/servers/1")]);
+    answers.push(await call(access, "GET", "/servers/1"));
+    expect(answers.map(({ body }) => body.server.id)).toEqual([1, 1, 1]);
+    expect(requests()).toEqual(["GET /v1/servers/1"]);
+  });
+
+  it("see what was written before them", async () => {
+    let name = "old";
+    answer = ({ method, body }, response) => {
+      if (method === "PUT") name = JSON.parse(body).name;
+      reply(response, { load_balancer: { id: 1, name } });
+    };
+    const access = open();
+    expect((await call(access, "GET", "/load_balancers/1")).body.load_balancer.name).toBe("old");
+    await call(access, "PUT", "/load_balancers/1", { name: "new" });
+    expect((await call(access, "GET", "/load_balancers/1")).body.load_balancer.name).toBe("new");
+  });
+
+  it("wait for a write to their resource that is under way, and for no other", async () => {
+    const held = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    answer = async ({ method }, response) => {
+      if (method === "PUT") {
+        arrived.resolve();
+        await held.promise;
+      }
+      reply(response, {});
+    };
+    const access = open();
+    const write = call(access, "PUT", "/load_balancers/1", {});
+    await arrived.promise;
+    const read = call(access, "GET", "/load_balancers/1");
+    await call(access, "GET", "/load_balancers/2");
+    expect(requests()).toEqual(["PUT /v1/load_balancers/1", "GET /v1/load_balancers/2"]);
+    held.resolve();
+    await Promise.all([write, read]);
+    expect(requests().at(-1)).toBe("GET /v1/load_balancers/1");
+  });
+
+  it("are served from our own lists", async () => {
+    answer = (_, response) => reply(response, { servers: [{ id: 5, name: "five" }] });
+    await gateway.read("/servers?page=1&per_page=50");
+    const { body } = await call(open(), "GET", "/servers/5");
+    expect(body).toEqual({ server: { id: 5, name: "five" } });
+    expect(upstream.received).toHaveLength(1);
+  });
+
+  it.each([500, 502, 503])("are sent again after %d, each time later", async (status) => {
+    answer = (_, response) => reply(response, {}, upstream.received.length < 4 ? status : 200);
+    expect((await call(open(), "GET", "/servers/1")).status).toBe(200);
+    expect(upstream.received).toHaveLength(4);
+    expect(waits).toEqual([200, 400, 800]);
+  });
+
+  it("give up after some tries with the API's own answer", async () => {
+    answer = (_, response) => reply(response, { error: { code: "service_error", message: "x" } }, 500);
+    const { status, body } = await call(open(), "GET", "/servers/1");
+    expect([status, body.error.code]).toEqual([500, "service_error"]);
+    expect(upstream.received).toHaveLength(4);
+  });
+
+  it("are sent again when an answer is lost, and end as unavailable when it stays lost", async () => {
+    answer = (_, response) => void response.destroy();
+    const { status, body } = await call(open(), "GET", "/servers/1");
+    expect([status, body.error.code]).toEqual([503, "unavailable"]);
+    expect(upstream.received).toHaveLength(4);
+    expect(exchanges.map((exchange) => exchange.status)).toEqual([0, 0, 0, 0]);
+  });
+
+  it("pass the API's refusals on as they are", async () => {
+    const error = { code: "not_found", message: "server not found", details: null };
+    answer = (_, response) => reply(response, { error }, 404);
+    expect(await call(open(), "GET", "/servers/9")).toMatchObject({
+      status: 404,
+      body: { error },
+    });
+  });
+});
+
+describe("writes", () => {
+  it("to one resource go out one after the other, in their order; others pass them", async () => {
+    const held = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    answer = async ({ body }, response) => {
+      if (body === '"first"') {
+        arrived.resolve();
+        await held.promise;
+      }
+      reply(response, {});
+    };
+    const access = open();
+    const target = "/load_balancers/1/actions/add_target";
+    const first = call(access, "POST", target, "first");
+    await arrived.promise;
+    const second = call(access, "POST", "/load_balancers/1/actions/add_service", "second");
+    await call(access, "POST", "/load_balancers/2/actions/add_target", "other");
+    expect(upstream.received.map(({ body }) => body)).toEqual(['"first"', '"other"']);
+    held.resolve();
+    await Promise.all([first, second]);
+    expect(upstream.received.map(({ body }) => body)).toEqual(['"first"', '"other"', '"second"']);
+  });
+
+  it.each([500, 502, 504])("are not repeated after %d: it may have taken effect", async (status) => {
+    answer = (_, response) => reply(response, { error: { code: "x", message: "x" } }, status);
+    expect((await call(open(), "POST", "/load_balancers", {})).status).toBe(status);
+    expect(upstream.received).toHaveLength(1);
+  });
+
+  it("are not repeated when the answer is lost", async () => {
+    answer = (_, response) => void response.destroy();
+    const { status, body } = await call(open(), "POST", "/load_balancers", {});
+    expect([status, body.error.code]).toEqual([503, "unavailable"]);
+    expect(upstream.received).toHaveLength(1);
+  });
+
+  it("let the next one to their resource go when they fail", async () => {
+    answer = ({ method }, response) => (method === "PUT" ? void response.destroy() : reply(response, {}));
+    const access = open();
+    await call(access, "PUT", "/load_balancers/1", {});
+    expect((await call(access, "DELETE", "/load_balancers/1")).status).toBe(200);
+  });
+
+  it("carry their body as it is", async () => {
+    const body = { name: "ü", labels: { a: "b" } };
+    await call(open(), "POST", "/load_balancers", body);
+    expect(JSON.parse(upstream.received[0]?.body ?? "")).toEqual(body);
+    expect(upstream.received[0]?.headers["content-type"]).toBe("application/json");
+  });
+
+  it("are reported with run, endpoint and status", async () => {
+    answer = (_, response) => reply(response, {}, 201);
+    await call(open("apply", "run-1"), "POST", "/load_balancers/1/actions/add_target", {});
+    expect(exchanges).toMatchObject([
+      {
+        run: "run-1",
+        method: "POST",
+        path: "/load_balancers/1/actions/add_target",
+        endpoint: "/load_balancers/-/actions/add_target",
+        status: 201,
+      },
+    ]);
+  });
+});
+
+describe("refusals for the rate", () => {
+  it.each(["GET", "POST"])("are waited out, also for %s", async (method) => {
+    answer = (_, response) => reply(response, {}, upstream.received.length < 3 ? 429 : 200, RICH);
+    expect((await call(open(), method, "/load_balancers/1")).status).toBe(200);
+    expect(upstream.received).toHaveLength(3);
+    expect(waits.filter((ms) => ms > 0)).toHaveLength(2);
+  });
+});
+
+describe("actions", () => {
+  const action = (status: string) => ({ id: 9, command: "add_target", status });
+
+  it("are waited for before their write is answered, so that the plugin need not poll", async () => {
+    answer = ({ path }, response) =>
+      path.startsWith("/v1/actions")
+        ? reply(response, { actions: [action("success")] })
+        : reply(response, { action: action("running") }, 201);
+    const { status, body } = await call(open(), "POST", "/load_balancers/1/actions/add_target", {});
+    expect([status, body.action.status]).toEqual([201, "success"]);
+    expect(requests()).toEqual(["POST /v1/load_balancers/1/actions/add_target", "GET /v1/actions?id=9"]);
+  });
+
+  it("show their errors to the plugin", async () => {
+    const failed = { ...action("error"), error: { code: "action_failed", message: "it broke" } };
+    answer = ({ path }, response) =>
+      path.startsWith("/v1/actions")
+        ? reply(response, { actions: [failed] })
+        : reply(response, { action: action("running") }, 201);
+    const { body } = await call(open(), "POST", "/load_balancers/1/actions/add_target", {});
+    expect(body.action).toEqual(failed);
+  });
+
+  it("are held when the plugin asks for them, until they have ended", async () => {
+    answer = (_, response) =>
+      reply(response, { actions: [action(upstream.received.length < 2 ? "running" : "success")] });
+    const { body } = await call(open(), "GET", "/actions?id=9&page=1&sort=status");
+    expect(body.actions).toEqual([action("success")]);
+  });
+
+  it("make what was read of their resource before they ended worth nothing", async () => {
+    let targets = 0;
+    answer = ({ path, method }, response) => {
+      if (path.startsWith("/v1/actions")) {
+        targets = 1;
+        reply(response, { actions: [action("success")] });
+      } else if (method === "POST") reply(response, { action: action("running") }, 201);
+      else reply(response, { load_balancer: { id: 1, targets } });
+    };
+    const access = open();
+    await call(access, "GET", "/load_balancers/1");
+    await call(access, "POST", "/load_balancers/1/actions/add_target", {});
+    expect((await call(access, "GET", "/load_balancers/1")).body.load_balancer.targets).toBe(1);
+  });
+
+  it("leave answers without an action, or without a body, as they are", async () => {
+    answer = (_, response) => void response.writeHead(204).end();
+    expect(await call(open(), "DELETE", "/networks/1")).toMatchObject({
+      status: 204,
+      body: null,
+    });
+  });
+});
+
+describe("our own reads", () => {
+  it("are always fresh", async () => {
+    await gateway.read("/servers/1");
+    await gateway.read("/servers/1");
+    expect(upstream.received).toHaveLength(2);
+  });
+
+  it("throw what the API says", async () => {
+    answer = (_, response) => reply(response, { error: { code: "unauthorized", message: "bad token" } }, 401);
+    const error = await gateway.read("/servers").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(CloudError);
+    expect(error).toMatchObject({ status: 401, apiCode: "unauthorized", retry: "backoff" });
+  });
+
+  it("make sense of a proxy's page", async () => {
+    answer = (_, response) => void response.writeHead(404).end("<html>");
+    await expect(gateway.read("/servers")).rejects.toThrow("GET /servers: the API answered with status 404");
+  });
+});

@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface Received {
+  readonly method: string;
+  /** With query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+export interface TestServer {
+  readonly url: string;
+  /** Every request, in the order in which they came in. */
+  readonly received: readonly Received[];
+  stop(): Promise<void>;
+}
+
+/** A server on loopback that answers as the test says. Stopping it ends every connection. */
+export async function startServer(
+  answer: (request: Received, response: ServerResponse) => void | Promise<void>,
+): Promise<TestServer> {
+  const received: Received[] = [];
+  const handle = async (incoming: IncomingMessage, response: ServerResponse) => {
+    incoming.setEncoding("utf8");
+    let body = "";
+    for await (const chunk of incoming) body += chunk;
+    const request = { method: incoming.method ?? "", path: incoming.url ?? "", headers: incoming.headers, body };
+    received.push(request);
+    await answer(request, response);
+  };
+  const server = createServer((incoming, response) => void handle(incoming, response).catch(() => response.destroy()));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received,
+    stop: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** Answers with JSON. */
+export function reply(
+  response: ServerResponse,
+  body: unknown,
+  status = 200,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+}
