@@ -142,7 +142,8 @@ export const paths = {
 } as const;
 
 function reason(error: Error & { code?: string }, url: URL): string {
-  if (error.name === "TimeoutError") return `no answer from ${url.host} in time`;
+  // An aborted request names the timeout only as its cause.
+  if (error.cause instanceof Error && error.cause.name === "TimeoutError") return `no answer from ${url.host} in time`;
   return error.code === "ECONNREFUSED" ? `${url.host} refuses connections` : error.message || String(error.code);
 }
 

@@ -21,7 +21,7 @@ const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** Access from a kubeconfig file, or of the pod we run in when there is none. */
 export async function loadAccess(kubeconfig: string | undefined, master?: string): Promise<KubeAccess> {
   const access = kubeconfig ? await fromFile(kubeconfig) : fromPod();
-  return master ? { ...access, server: new URL(master) } : access;
+  return master ? { ...access, server: parseServer("--master", master) } : access;
 }
 
 function fromPod(): KubeAccess {
@@ -60,7 +60,7 @@ async function fromFile(file: string): Promise<KubeAccess> {
   if (!cluster?.server) {
     throw new ConfigError([`--kubeconfig ${file}: the current context names no cluster with a server`]);
   }
-  const server = new URL(cluster.server);
+  const server = parseServer(`--kubeconfig ${file}`, cluster.server);
   if (user.exec || user["auth-provider"]) return { server, credentials: await throughLibrary(file) };
 
   const content = (entry: Readonly<Record<string, unknown>>, key: string): Buffer | undefined => {
@@ -77,9 +77,15 @@ async function fromFile(file: string): Promise<KubeAccess> {
       ...present("key", content(user, "client-key")),
       ...present("servername", cluster["tls-server-name"]),
       ...(cluster["insecure-skip-tls-verify"] === true && { rejectUnauthorized: false }),
-      headers: authorization(user),
+      headers: authorization(user, dirname(file)),
     }),
   };
+}
+
+function parseServer(source: string, text: string): URL {
+  if (!URL.canParse(text) || !/^https?:/.test(text))
+    throw new ConfigError([`${source}: ${JSON.stringify(text)} is not an http or https address`]);
+  return new URL(text);
 }
 
 function readConfig(file: string): KubeConfigFile {
@@ -90,8 +96,8 @@ function readConfig(file: string): KubeConfigFile {
   }
 }
 
-function authorization(user: UserEntry): Record<string, string> {
-  const token = user.tokenFile ? readFileSync(user.tokenFile, "utf8").trim() : user.token;
+function authorization(user: UserEntry, folder: string): Record<string, string> {
+  const token = user.tokenFile ? readFileSync(resolve(folder, user.tokenFile), "utf8").trim() : user.token;
   if (token) return bearer(token);
   if (!user.username) return {};
   const pair = Buffer.from(`${user.username}:${user.password ?? ""}`).toString("base64");

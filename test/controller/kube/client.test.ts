@@ -1,0 +1,167 @@
+import type { ServerResponse } from "node:http";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { KubeError } from "../../../controller/errors.ts";
+import { KubeClient, paths, type WatchEvent } from "../../../controller/kube/client.ts";
+import { type Received, reply, startServer, type TestServer } from "../../support/http-server.ts";
+
+let server: TestServer;
+let client: KubeClient;
+let answer: (request: Received, response: ServerResponse) => void;
+const accessTo = (url: string) => ({
+  server: new URL(url),
+  credentials: async () => ({ headers: { authorization: "Bearer t" } }),
+});
+
+beforeEach(async () => {
+  answer = (_, response) => reply(response, { ok: true });
+  server = await startServer((request, response) => answer(request, response));
+  client = new KubeClient(accessTo(server.url), 2_000);
+});
+afterEach(async () => {
+  client.close();
+  await server.stop();
+});
+
+describe("requests", () => {
+  it("carry credentials, query and body", async () => {
+    await client.get("/api/v1/nodes", { limit: 5, continue: undefined, watch: true });
+    await client.create("/api/v1/x", { a: 1 });
+    await client.replace("/api/v1/x", { a: 2 });
+    await client.delete("/api/v1/x");
+    expect(server.received.map(({ method, path, body }) => [method, path, body])).toEqual([
+      ["GET", "/api/v1/nodes?limit=5&watch=true", ""],
+      ["POST", "/api/v1/x", '{"a":1}'],
+      ["PUT", "/api/v1/x", '{"a":2}'],
+      ["DELETE", "/api/v1/x", ""],
+    ]);
+    expect(server.received[0]?.headers.authorization).toBe("Bearer t");
+  });
+
+  it.each([
+    ["merge", "application/merge-patch+json"],
+    ["strategic-merge", "application/strategic-merge-patch+json"],
+    ["json", "application/json-patch+json"],
+  ] as const)("patch as %s", async (type, contentType) => {
+    await client.patch("/x", type, {});
+    expect(server.received[0]?.headers["content-type"]).toBe(contentType);
+  });
+
+  it("go below the server's own path", async () => {
+    const behind = new KubeClient(accessTo(`${server.url}/k8s/clusters/c-1/`), 2_000);
+    await behind.get("/api/v1/nodes");
+    behind.close();
+    expect(server.received[0]?.path).toBe("/k8s/clusters/c-1/api/v1/nodes");
+  });
+
+  it("cannot leave their path by a name", () => {
+    expect(paths.service("a/b", "../c")).toBe("/api/v1/namespaces/a%2Fb/services/..%2Fc");
+    expect(paths.node("x?y")).toBe("/api/v1/nodes/x%3Fy");
+  });
+
+  it.each([
+    ["a Status", () => ({ kind: "Status", message: "nodes is forbidden" }), 403, "GET /x: nodes is forbidden"],
+    ["an object without a message", () => ({}), 409, "GET /x: {}"],
+  ])("fail with %s's words and its HTTP status", async (_, body, status, message) => {
+    answer = (_request, response) => reply(response, body(), status);
+    const error = await client.get("/x").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(KubeError);
+    expect(error).toMatchObject({ status, message });
+  });
+
+  it.each([
+    ["a proxy's page", "<html>busy</html>", "GET /x: <html>busy</html>"],
+    ["nothing", "", "GET /x: status 502"],
+  ])("fail with %s", async (_, body, message) => {
+    answer = (_request, response) => void response.writeHead(502).end(body);
+    await expect(client.get("/x")).rejects.toMatchObject({ status: 502, message });
+  });
+
+  it("fail without a status when there is no answer, or none that can be read", async () => {
+    answer = (_, response) => void response.destroy();
+    await expect(client.get("/x")).rejects.toMatchObject({ status: 0, code: "kube" });
+    answer = (_, response) => void response.writeHead(200).end("{");
+    await expect(client.get("/x")).rejects.toMatchObject({ status: 0 });
+  });
+
+  it("say that nobody listens", async () => {
+    const gone = await startServer(() => {});
+    await gone.stop();
+    const lonely = new KubeClient(accessTo(gone.url), 2_000);
+    await expect(lonely.get("/x")).rejects.toThrow("refuses connections");
+    lonely.close();
+  });
+
+  it("give up on a server that is silent", async () => {
+    answer = () => {};
+    const hasty = new KubeClient(accessTo(server.url), 20);
+    await expect(hasty.get("/x")).rejects.toThrow("no answer from 127.0.0.1");
+    hasty.close();
+  });
+});
+
+describe("a watch", () => {
+  const follow = (silenceMs = 2_000) => {
+    const events: WatchEvent<unknown>[] = [];
+    const stop = new AbortController();
+    const ended = client.watch(
+      "/w",
+      { resourceVersion: "5" },
+      {
+        signal: stop.signal,
+        silenceMs,
+        onEvent: (event) => void events.push(event),
+      },
+    );
+    return { events, stop, ended };
+  };
+
+  it("asks for bookmarks and gives every event, however it is cut into pieces", async () => {
+    const lines = `${JSON.stringify({ type: "ADDED", object: { n: "ü" } })}\n\n${JSON.stringify({ type: "BOOKMARK", object: {} })}\n`;
+    const bytes = Buffer.from(lines);
+    answer = (_, response) => {
+      response.write(bytes.subarray(0, 32));
+      setImmediate(() => response.end(bytes.subarray(32)));
+    };
+    const { events, ended } = follow();
+    await ended;
+    expect(events).toEqual([
+      { type: "ADDED", object: { n: "ü" } },
+      { type: "BOOKMARK", object: {} },
+    ]);
+    expect(server.received[0]?.path).toBe("/w?resourceVersion=5&watch=true&allowWatchBookmarks=true");
+  });
+
+  it("ends in order when the server ends it, and with an error when the connection breaks", async () => {
+    answer = (_, response) => void response.end();
+    await expect(follow().ended).resolves.toBeUndefined();
+    answer = (_, response) => void response.write("\n", () => response.destroy());
+    await expect(follow().ended).rejects.toThrow();
+  });
+
+  it("fails with the status of a refusal", async () => {
+    answer = (_, response) => reply(response, { message: "too old" }, 410);
+    await expect(follow().ended).rejects.toMatchObject({ status: 410 });
+  });
+
+  it("ends when it falls silent: a half-open connection says nothing for ever", async () => {
+    answer = (_, response) => void response.write("\n");
+    await expect(follow(30).ended).rejects.toThrow("silent");
+  });
+
+  it("ends with the signal", async () => {
+    const opened = Promise.withResolvers<void>();
+    answer = (_, response) => {
+      response.write("\n");
+      opened.resolve();
+    };
+    const { stop, ended } = follow();
+    await opened.promise;
+    stop.abort();
+    await expect(ended).rejects.toThrow();
+  });
+
+  it("ends on an event that is no JSON", async () => {
+    answer = (_, response) => void response.end("{nonsense\n");
+    await expect(follow().ended).rejects.toThrow();
+  });
+});
