@@ -69,6 +69,14 @@ export const FLAGS: readonly Flag[] = [
     doc: "accepted",
     ignored: "pod ranges are given out by the controller manager",
   },
+  {
+    name: "route-reconciliation-period",
+    value: "<duration>",
+    doc: "accepted",
+    ignored: "routes follow nodes at once, and --resync",
+  },
+  { name: "feature-gates", value: "<gates>", doc: "accepted", ignored: "routes are always watch-based" },
+  { name: "webhook-secure-port", value: "<port>", doc: "accepted", ignored: "there are no webhooks" },
   { name: "leader-elect", value: "[bool]", doc: "must be false in this version: run one replica" },
 ];
 
@@ -105,7 +113,7 @@ export function loadConfig(flags: FlagValues, env: Environment): Config {
     loadBalancers: read.env("HCLOUD_LOAD_BALANCERS_ENABLED", boolean, true),
     serviceDefaults: defaults.options,
     guard: { removals: read.flag("guard-removals", natural, GUARD_LIMITS.removals), share: GUARD_LIMITS.share },
-    resyncMs: read.flag("resync", positive, 60) * 1000,
+    resyncMs: read.flag("resync", period, 60) * 1000,
     logFormat: read.flag("logging-format", oneOf("json", "text"), process.stderr.isTTY ? "text" : "json"),
     verbosity: read.flag("v", natural, 0),
     warnings: warningsFor(flags, read),
@@ -184,15 +192,23 @@ const clusterName: Parser<string> = (value) =>
 
 const cidrs: Parser<readonly string[]> = (text) => {
   const value = text.split(",").map((cidr) => cidr.trim());
-  const families = value.map((cidr) => (ipaddr.isValidCIDR(cidr) ? ipaddr.parseCIDR(cidr)[0].kind() : "none"));
+  const families = value.map((cidr) => (isCidr(cidr) ? ipaddr.parseCIDR(cidr)[0].kind() : "none"));
   const isFine = !families.includes("none") && new Set(families).size === value.length;
   return isFine ? { value } : { allowed: "one CIDR, or one of each IP family" };
 };
 
+/** As Go reads them: `10.244/16` is none. */
+function isCidr(text: string): boolean {
+  return ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text);
+}
+
 const url: Parser<string> = (text) =>
   URL.canParse(text) && /^https?:/.test(text) ? { value: text } : { allowed: "an http or https address" };
 
-const positive: Parser<number> = (text) =>
-  Number(text) > 0 ? { value: Number(text) } : { allowed: "a number above 0" };
+/** A timer cannot wait for more than 24 days: a longer one fires at once. */
+const period: Parser<number> = (text) =>
+  Number(text) > 0 && Number(text) <= 86_400
+    ? { value: Number(text) }
+    : { allowed: "a number of seconds above 0, up to 86400" };
 const natural: Parser<number> = (text) =>
   /^\d+$/.test(text) ? { value: Number(text) } : { allowed: "a whole number" };
