@@ -26,8 +26,16 @@ export function rowOf<R extends Row, V>(kind: Kind<R, V>, project: Project, id: 
 
 /** `GET /things` and `GET /things/{}`. */
 export function readRoutes<R extends Row, V>(kind: Kind<R, V>): readonly Route[] {
-  const list = (call: Call): Answer =>
-    pageAnswer(call, kind.plural, kind.rows(call.project).values(), kind.rules, (row) => kind.view(call.project, row));
+  const { plural, rules } = kind;
+  const list = (call: Call): Answer => {
+    const { project } = call;
+    return pageAnswer(call, {
+      plural,
+      rules,
+      rows: kind.rows(project).values(),
+      view: (row) => kind.view(project, row),
+    });
+  };
   const get = (call: Call): Answer => one(kind, call.project, rowOf(kind, call.project, idAt(call, 0)));
   return [
     { method: "GET", path: `/${kind.plural}`, handle: list },
@@ -35,22 +43,26 @@ export function readRoutes<R extends Row, V>(kind: Kind<R, V>): readonly Route[]
   ];
 }
 
-/** 200 with one page of rows. */
-export function pageAnswer<R, V>(
-  call: Call,
-  plural: string,
-  rows: Iterable<R>,
-  rules: ListRules<R>,
-  view: (row: R) => V,
-): Answer & { readonly body: object } {
-  const page = listPage(rows, call.query, rules, call.project.behaviour.perPageAboveMax);
+/** A list to cut a page from. */
+export interface Listing<R, V> {
+  readonly plural: string;
+  readonly rows: Iterable<R>;
+  readonly rules: ListRules<R>;
+  readonly view: (row: R) => V;
+}
+
+/** 200 with the page of the list that the query asks for. */
+export function pageAnswer<R, V>(call: Call, listing: Listing<R, V>): Answer & { readonly body: object } {
+  const { plural, rows, rules, view } = listing;
+  const { perPageAboveMax } = call.project.behaviour;
+  const page = listPage(rows, call.query, { rules, perPageAboveMax });
   const body = { [plural]: page.rows.map(view), meta: { pagination: page.pagination } };
   return { status: 200, body, links: renderLinks(call.url, page) };
 }
 
-/** An answer with a single resource. */
-export function one<R extends Row, V>(kind: Kind<R, V>, project: Project, row: R, status = 200): Answer {
-  return { status, body: { [kind.singular]: kind.view(project, row) } };
+/** 200 with a single resource. */
+export function one<R extends Row, V>(kind: Kind<R, V>, project: Project, row: R): Answer {
+  return { status: 200, body: { [kind.singular]: kind.view(project, row) } };
 }
 
 const ACTION_RULES: ListRules<ActionRecord> = {
@@ -76,7 +88,7 @@ export function actionRules({ actions }: Project): ListRules<ActionRecord> {
 /** The four ways to read actions of a kind: all, one, of one resource, one of one resource (deprecated, served). */
 export function actionReadRoutes<R extends Row, V>(kind: Kind<R, V>): readonly Route[] {
   const list = (call: Call, rows: Iterable<ActionRecord>): Answer =>
-    pageAnswer(call, "actions", rows, actionRules(call.project), call.project.actions.view);
+    pageAnswer(call, { plural: "actions", rows, rules: actionRules(call.project), view: call.project.actions.view });
   const single = ({ project }: Call, id: number): Answer => {
     const action = project.actions.table.get(id);
     if (!action?.resources.some((ref) => ref.type === kind.singular)) throw notFound("action", id);
@@ -97,16 +109,21 @@ export function actionReadRoutes<R extends Row, V>(kind: Kind<R, V>): readonly R
 /** For calls without a body. */
 export const noBody = object({});
 
-/** `POST /things/{}/actions/<name>`: changes the row and answers 201 with the action that `run` describes, and what it has to say `also`. */
-export function actionRoute<R extends Row, V, B>(
-  kind: Kind<R, V>,
-  name: string,
-  check: Check<B>,
-  run: (project: Project, row: R, body: B) => ActionStart & { readonly also?: object },
-): Route {
-  const handle = ({ project, body, ...call }: Call): Answer => {
-    const row = rowOf(kind, project, call.ids[0] ?? 0);
-    const { also, ...start } = run(project, row, parseBody(check, body));
+/** An action of a resource: its path, its body, and how it changes the row. */
+export interface ActionDefinition<R, B> {
+  readonly name: string;
+  readonly body: Check<B>;
+  /** Gives the action to start, and further fields of the answer in `also`. */
+  readonly run: (project: Project, row: R, body: B) => ActionStart & { readonly also?: object };
+}
+
+/** `POST /things/{}/actions/<name>`: changes the row and answers 201 with the action. */
+export function actionRoute<R extends Row, V, B>(kind: Kind<R, V>, definition: ActionDefinition<R, B>): Route {
+  const { name, body, run } = definition;
+  const handle = (call: Call): Answer => {
+    const { project } = call;
+    const row = rowOf(kind, project, idAt(call, 0));
+    const { also, ...start } = run(project, row, parseBody(body, call.body));
     return { status: 201, body: { action: project.actions.view(project.actions.start(start)), ...also } };
   };
   return { method: "POST", path: `/${kind.plural}/{}/actions/${name}`, handle };

@@ -69,6 +69,14 @@ function create({ project, ...call }: Call): Answer {
   };
 }
 
+function retry(project: Project, row: CertificateRecord): ActionStart {
+  if (row.status?.issuance !== "failed") {
+    throw refuse("unsupported_error", "only failed issuances of managed certificates can be retried");
+  }
+  const pending = { issuance: "pending", renewal: "unavailable", error: null } as const;
+  return issuance(project, project.certificates.put({ ...row, status: pending }), "issue_certificate");
+}
+
 const updateBody = object({ name: optional(name), labels: optional(labels) });
 
 export const certificateRoutes: readonly Route[] = [
@@ -83,11 +91,5 @@ export const certificateRoutes: readonly Route[] = [
     checkUnused(project, row);
     project.certificates.delete(row.id);
   }),
-  actionRoute(certificateKind, "retry", noBody, (project, row) => {
-    if (row.status?.issuance !== "failed") {
-      throw refuse("unsupported_error", "only failed issuances of managed certificates can be retried");
-    }
-    const pending = { issuance: "pending", renewal: "unavailable", error: null } as const;
-    return issuance(project, project.certificates.put({ ...row, status: pending }), "issue_certificate");
-  }),
+  actionRoute(certificateKind, { name: "retry", body: noBody, run: retry }),
 ];

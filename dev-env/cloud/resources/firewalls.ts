@@ -56,12 +56,16 @@ const createBody = object({
 });
 const updateBody = object({ name: optional(name), labels: optional(labels) });
 
+interface ScopeChange {
+  readonly command: "apply_firewall" | "remove_firewall";
+  readonly scopes: readonly FirewallScope[];
+}
+
 /** One action per server the scopes reach. */
-export function scopeActions(
+function scopeActions(
   project: Project,
-  command: "apply_firewall" | "remove_firewall",
   firewall: FirewallRecord,
-  scopes: readonly FirewallScope[],
+  { command, scopes }: ScopeChange,
 ): readonly ActionRecord[] {
   const servers = new Set(scopes.flatMap((scope) => serversOf(project, scope)).map((server) => server.id));
   return [...servers].map((server) =>
@@ -79,7 +83,7 @@ export function scopeActions(
 function ruleActions(project: Project, firewall: FirewallRecord): readonly ActionRecord[] {
   const resources = [{ type: "firewall", id: firewall.id }];
   const set = project.actions.start({ command: "set_firewall_rules", resources });
-  return [set, ...scopeActions(project, "apply_firewall", firewall, firewall.applied_to)];
+  return [set, ...scopeActions(project, firewall, { command: "apply_firewall", scopes: firewall.applied_to })];
 }
 
 function create({ project, ...call }: Call): Answer {
@@ -128,16 +132,12 @@ export const firewallRoutes: readonly Route[] = [
   ),
   actionsRoute("apply_to_resources", object({ apply_to: scopesBody }), (project, firewall, body) => {
     const scopes = body.apply_to.map((scope) => renderScope(project, scope, 404));
-    return scopeActions(
-      project,
-      "apply_firewall",
-      project.firewalls.put(applyScopes(project, firewall, scopes)),
-      scopes,
-    );
+    const after = project.firewalls.put(applyScopes(project, firewall, scopes));
+    return scopeActions(project, after, { command: "apply_firewall", scopes });
   }),
   actionsRoute("remove_from_resources", object({ remove_from: scopesBody }), (project, firewall, body) => {
     const scopes = body.remove_from.map((scope) => renderScope(project, scope, 404));
     const after = project.firewalls.put(removeScopes(project, firewall, scopes));
-    return scopeActions(project, "remove_firewall", after, scopes);
+    return scopeActions(project, after, { command: "remove_firewall", scopes });
   }),
 ];

@@ -53,20 +53,23 @@ const balancerRef = (lb: { readonly id: number }): ResourceRef => ({ type: "load
 
 type Rule<B> = (project: Project, lb: LoadBalancerRecord, body: B) => LoadBalancerRecord;
 
-/** An action that replaces the balancer by what a rule makes of it. Path and command differ for change_type only. */
-function change<B>(path: string, check: Check<B>, rule: Rule<B>, command = path): Route {
-  return actionRoute(loadBalancerKind, path, check, (project, lb, body) => {
+/** An action that replaces the balancer by what a rule makes of it. */
+function change<B>(name: string, check: Check<B>, rule: Rule<B>): Route {
+  const command = name === "change_type" ? "change_load_balancer_type" : name;
+  const run = (project: Project, lb: LoadBalancerRecord, body: B) => {
     project.loadBalancers.put(rule(project, lb, body));
     return { command, resources: [balancerRef(lb)] };
-  });
+  };
+  return actionRoute(loadBalancerKind, { name, body: check, run });
 }
 
 /** The same for attaching and detaching, whose actions also belong to the network. */
-function networkChange<B extends { readonly network: number }>(path: string, check: Check<B>, rule: Rule<B>): Route {
-  return actionRoute(loadBalancerKind, path, check, (project, lb, body) => {
+function networkChange<B extends { readonly network: number }>(name: string, check: Check<B>, rule: Rule<B>): Route {
+  const run = (project: Project, lb: LoadBalancerRecord, body: B) => {
     project.loadBalancers.put(rule(project, lb, body));
-    return { command: path, resources: [balancerRef(lb), { type: "network", id: body.network }] };
-  });
+    return { command: name, resources: [balancerRef(lb), { type: "network", id: body.network }] };
+  };
+  return actionRoute(loadBalancerKind, { name, body: check, run });
 }
 
 function detach(_project: Project, lb: LoadBalancerRecord, body: { readonly network: number }): LoadBalancerRecord {
@@ -148,7 +151,7 @@ export const loadBalancerRoutes: readonly Route[] = [
   networkChange("attach_to_network", attachBalancerBody, attachBalancer),
   networkChange("detach_from_network", object({ network: id }), detach),
   change("change_algorithm", algorithmBody, (_project, lb, algorithm) => ({ ...lb, algorithm })),
-  change("change_type", object({ load_balancer_type: idOrName }), changeType, "change_load_balancer_type"),
+  change("change_type", object({ load_balancer_type: idOrName }), changeType),
   change("change_dns_ptr", dnsPtrBody, changeDnsPtr),
   change("enable_public_interface", noBody, setPublicInterface(true)),
   change("disable_public_interface", noBody, setPublicInterface(false)),

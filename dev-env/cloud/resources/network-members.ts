@@ -1,4 +1,4 @@
-import { limitExceeded, refuse } from "../api/errors.ts";
+import { type ApiError, limitExceeded, refuse } from "../api/errors.ts";
 import { type Cidr, cidr, contains, parseIp, renderIp } from "../state/cidr.ts";
 import type { Project } from "../state/project.ts";
 import type { LoadBalancerRecord, NetworkRecord, ServerRecord } from "../state/records.ts";
@@ -33,12 +33,22 @@ export function assignIp(project: Project, network: NetworkRecord, placement: Pl
   const members = [project.servers, project.loadBalancers].map((table) => table.idsWith(`network/${network.id}`).size);
   if (members.reduce((a, b) => a + b, 0) >= project.behaviour.maxNetworkMembers) throw limitExceeded("network_members");
   const subnets = fittingSubnets(network, placement);
-  if (placement.ip !== undefined) return claimIp(project, network, subnets, placement.ip);
+  if (subnets.length === 0) throw noRoom();
+  if (placement.ip !== undefined) {
+    checkFree(project, network, placement.ip);
+    const ip = parseIp(placement.ip) ?? -1;
+    if (!subnets.some((range) => contains(range, ip))) throw notAvailable();
+    return placement.ip;
+  }
   for (const subnet of subnets) {
     const ip = firstFree(project, network, subnet);
     if (ip !== undefined) return ip;
   }
-  throw refuse("no_subnet_available", "no subnet or IP available");
+  throw noRoom();
+}
+
+function noRoom(): ApiError {
+  return refuse("no_subnet_available", "no subnet or IP available");
 }
 
 /** Subnets of the zone (and range, if given), last range first. */
@@ -50,16 +60,6 @@ function fittingSubnets(network: NetworkRecord, { zone, ipRange }: Placement): r
     .sort((a, b) => b.first - a.first);
 }
 
-function claimIp(project: Project, network: NetworkRecord, subnets: readonly Cidr[], text: string): string {
-  const ip = parseIp(text) ?? -1;
-  if (subnets.length === 0) throw refuse("no_subnet_available", "no subnet or IP available");
-  const subnet = subnets.find((range) => contains(range, ip));
-  if (!subnet || isReserved(network, subnet, ip) || isTaken(project, network, text)) {
-    throw refuse("ip_not_available", "IP not available");
-  }
-  return text;
-}
-
 function firstFree(project: Project, network: NetworkRecord, subnet: Cidr): string | undefined {
   for (let ip = subnet.first + 1; ip < subnet.last; ip += 1) {
     const text = renderIp(ip);
@@ -68,8 +68,18 @@ function firstFree(project: Project, network: NetworkRecord, subnet: Cidr): stri
   return undefined;
 }
 
-/** True when a member of the network holds the address. */
-export function isTaken(project: Project, network: NetworkRecord, ip: string): boolean {
+/** Refuses an address outside all subnets, a reserved one and one that a member holds. */
+export function checkFree(project: Project, network: NetworkRecord, ip: string): void {
+  const address = parseIp(ip) ?? -1;
+  const subnet = network.subnets.map(({ ip_range }) => cidr(ip_range)).find((range) => contains(range, address));
+  if (!subnet || isReserved(network, subnet, address) || isTaken(project, network, ip)) throw notAvailable();
+}
+
+function notAvailable(): ApiError {
+  return refuse("ip_not_available", "IP not available");
+}
+
+function isTaken(project: Project, network: NetworkRecord, ip: string): boolean {
   const key = `ip/${network.id}/${ip}`;
   return project.servers.idsWith(key).size > 0 || project.loadBalancers.idsWith(key).size > 0;
 }

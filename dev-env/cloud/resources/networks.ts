@@ -110,9 +110,13 @@ function change<B>(
   check: Check<B>,
   rule: (network: NetworkRecord, body: B, project: Project) => NetworkRecord,
 ): Route {
-  return actionRoute(networkKind, command, check, (project, network, body) => {
-    project.networks.put(rule(network, body, project));
-    return { command, resources: [{ id: network.id, type: "network" }] };
+  return actionRoute(networkKind, {
+    name: command,
+    body: check,
+    run: (project, network, body) => {
+      project.networks.put(rule(network, body, project));
+      return { command, resources: [{ id: network.id, type: "network" }] };
+    },
   });
 }
 
@@ -143,7 +147,8 @@ const memberRules: ListRules<Member> = {
 
 function listMembers(call: Call): Answer {
   const network = rowOf(networkKind, call.project, idAt(call, 0));
-  return pageAnswer(call, "members", membersOf(call.project, network), memberRules, (member) => member);
+  const rows = membersOf(call.project, network);
+  return pageAnswer(call, { plural: "members", rows, rules: memberRules, view: (member) => member });
 }
 
 export const networkRoutes: readonly Route[] = [
@@ -152,8 +157,10 @@ export const networkRoutes: readonly Route[] = [
   {
     method: "POST",
     path: "/networks",
-    handle: ({ project, body }) =>
-      one(networkKind, project, createNetwork(project, parseBody(createNetworkBody, body)), 201),
+    handle: ({ project, body }) => {
+      const network = createNetwork(project, parseBody(createNetworkBody, body));
+      return { ...one(networkKind, project, network), status: 201 };
+    },
   },
   updateRoute(networkKind, updateBody, (project, network, body) => {
     if (body.name !== undefined) claimName(project.networks, body.name, { self: network.id });

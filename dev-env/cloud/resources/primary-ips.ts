@@ -14,8 +14,18 @@ import {
   updateRoute,
 } from "../api/resource.ts";
 import type { Answer, Call, Route } from "../api/route.ts";
-import { boolean, type Checked, nullable, object, oneOf, optional, parseBody, string } from "../api/schema.ts";
-import type { ResourceRef } from "../state/actions.ts";
+import {
+  boolean,
+  type Check,
+  type Checked,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  parseBody,
+  string,
+} from "../api/schema.ts";
+import type { ActionStart, ResourceRef } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
 import type { PrimaryIpRecord, ServerRecord } from "../state/records.ts";
 import { locationNamed } from "./catalogue.ts";
@@ -127,6 +137,14 @@ function remove(project: Project, ip: PrimaryIpRecord): void {
   project.primaryIps.delete(ip.id);
 }
 
+function action<B>(
+  name: string,
+  body: Check<B>,
+  run: (project: Project, ip: PrimaryIpRecord, body: B) => ActionStart,
+): Route {
+  return actionRoute(primaryIpKind, { name, body, run });
+}
+
 export const primaryIpRoutes: readonly Route[] = [
   ...readRoutes(primaryIpKind),
   ...actionReadRoutes(primaryIpKind),
@@ -136,25 +154,20 @@ export const primaryIpRoutes: readonly Route[] = [
     return project.primaryIps.put({ ...ip, ...given(body) });
   }),
   deleteRoute(primaryIpKind, remove),
-  actionRoute(primaryIpKind, "assign", assignBody, (project, ip, body) => {
+  action("assign", assignBody, (project, ip, body) => {
     const server = serverFor(project, body.assignee_id);
     assign(project, ip, server);
     return { command: "assign_primary_ip", resources: [serverRef(server), ipRef(ip)] };
   }),
-  actionRoute(primaryIpKind, "unassign", noBody, (project, ip) => {
+  action("unassign", noBody, (project, ip) => {
     const server = unassign(project, ip);
     return { command: "unassign_primary_ip", resources: [serverRef(server), ipRef(ip)] };
   }),
-  actionRoute(
-    primaryIpKind,
-    "change_dns_ptr",
-    object({ ip: string(), dns_ptr: nullable(string()) }),
-    (project, ip, body) => {
-      setDnsPtr(project, [ip.id], body);
-      return { command: "change_dns_ptr", resources: [ipRef(ip)] };
-    },
-  ),
-  actionRoute(primaryIpKind, "change_protection", object({ delete: boolean }), (project, ip, body) => {
+  action("change_dns_ptr", object({ ip: string(), dns_ptr: nullable(string()) }), (project, ip, body) => {
+    setDnsPtr(project, [ip.id], body);
+    return { command: "change_dns_ptr", resources: [ipRef(ip)] };
+  }),
+  action("change_protection", object({ delete: boolean }), (project, ip, body) => {
     if (body.delete && ip.auto_delete) throw invalidField("delete", "Needs auto_delete to be off.");
     project.primaryIps.put({ ...ip, protection: { delete: body.delete } });
     return { command: "change_protection", resources: [ipRef(ip)] };

@@ -60,7 +60,7 @@ const isTrue = (text: string | null): boolean => text === "true" || text === "1"
 function listImages(call: Call): Answer {
   const all = isTrue(call.query.get("include_deprecated"));
   const images = call.project.catalogue.images.filter((image) => all || image.deprecated === null);
-  return pageAnswer(call, "images", images, imageKind.rules, (image) => image);
+  return pageAnswer(call, { plural: "images", rows: images, rules: imageKind.rules, view: (image) => image });
 }
 
 /** Only the named actions, all on one page: this is how clients poll. */
@@ -124,7 +124,12 @@ const datacenterKind: Kind<Datacenter, Datacenter> = {
 
 function listDatacenters(call: Call): Answer {
   const rows = datacenters(call.project);
-  const { body, ...answer } = pageAnswer(call, "datacenters", rows, datacenterKind.rules, (row) => row);
+  const { body, ...answer } = pageAnswer(call, {
+    plural: "datacenters",
+    rows,
+    rules: datacenterKind.rules,
+    view: (row) => row,
+  });
   return { ...answer, body: { ...body, recommendation: rows[0]?.id ?? 0 } };
 }
 
@@ -132,8 +137,8 @@ const pricing = ({ catalogue }: Project): Catalogue["pricing"] => catalogue.pric
 
 /** Things nobody here has, so that clients which list everything find nothing instead of an error. */
 function emptyList(plural: string): Route {
-  const none: ListRules<never> = { sort: {}, filters: {} };
-  return { method: "GET", path: `/${plural}`, handle: (call) => pageAnswer(call, plural, [], none, (row) => row) };
+  const listing = { plural, rows: [], rules: { sort: {}, filters: {} }, view: (row: never) => row };
+  return { method: "GET", path: `/${plural}`, handle: (call) => pageAnswer(call, listing) };
 }
 
 export const readOnlyRoutes: readonly Route[] = [

@@ -28,17 +28,22 @@ function action<B>(
   run: (project: Project, server: ServerRecord, body: B) => Outcome,
 ): Route {
   const [path, command] = typeof names === "string" ? [names, names] : names;
-  return actionRoute(serverKind, path, check, (project, server, body) => {
-    checkUnlocked(project, server);
-    const { resources = [], ...outcome } = run(project, server, body);
-    return { command, resources: [serverRef(server), ...resources], ...outcome };
+  return actionRoute(serverKind, {
+    name: path,
+    body: check,
+    run: (project, server, body: B) => {
+      checkUnlocked(project, server);
+      const { resources = [], ...outcome } = run(project, server, body);
+      return { command, resources: [serverRef(server), ...resources], ...outcome };
+    },
   });
 }
 
 /** Power changes show an in-between state until the action ends. */
-function power(path: string, command: string, during: ServerRecord["status"], after: "running" | "off"): Route {
+function power(path: string, command: string, after: "running" | "off"): Route {
+  const status = after === "off" ? "stopping" : "starting";
   return action([path, command], noBody, (project, server) => {
-    if (server.status !== after) project.servers.put({ ...server, status: during });
+    if (server.status !== after) project.servers.put({ ...server, status });
     return { effect: { kind: "server-status", server: server.id, status: after } };
   });
 }
@@ -123,9 +128,9 @@ const placementActions: readonly Route[] = [
 const rescueBody = object({ type: optional(oneOf("linux64")), ssh_keys: optional(array(id)) });
 
 export const serverActionRoutes: readonly Route[] = [
-  power("poweron", "start_server", "starting", "running"),
-  power("poweroff", "stop_server", "stopping", "off"),
-  power("shutdown", "shutdown_server", "stopping", "off"),
+  power("poweron", "start_server", "running"),
+  power("poweroff", "stop_server", "off"),
+  power("shutdown", "shutdown_server", "off"),
   change(["reboot", "reboot_server"], noBody, () => ({})),
   change(["reset", "reset_server"], noBody, () => ({})),
   ...networkActions,

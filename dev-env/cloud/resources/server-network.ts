@@ -1,12 +1,11 @@
 import { invalidField, limitExceeded, notFound, refuse } from "../api/errors.ts";
 import { cidrRange, id, ipv4 } from "../api/fields.ts";
 import { array, type Checked, object, optional } from "../api/schema.ts";
-import { cidr, contains, overlaps, parseIp } from "../state/cidr.ts";
+import { cidr, overlaps } from "../state/cidr.ts";
 import type { Project } from "../state/project.ts";
 import type { NetworkRecord, ServerNetwork, ServerRecord } from "../state/records.ts";
 import { locationNamed } from "./catalogue.ts";
-import { assignIp, isTaken } from "./network-members.ts";
-import { isReserved } from "./network-rules.ts";
+import { assignIp, checkFree } from "./network-members.ts";
 
 const MAX_NETWORKS = 3;
 const MAX_ALIAS_IPS = 5;
@@ -66,20 +65,12 @@ export function changeAliasIps(
   if (alias_ips.length > MAX_ALIAS_IPS) throw limitExceeded("server_alias_ips");
   if (new Set(alias_ips).size < alias_ips.length) throw invalidField("alias_ips", "Must be unique.");
   for (const ip of alias_ips) {
-    if (!attachment.alias_ips.includes(ip)) checkAlias(project, network, ip);
+    if (!attachment.alias_ips.includes(ip)) checkFree(project, network, ip);
   }
   const private_net = server.private_net.map((candidate) =>
     candidate === attachment ? { ...candidate, alias_ips } : candidate,
   );
   return project.servers.put({ ...server, private_net });
-}
-
-function checkAlias(project: Project, network: NetworkRecord, ip: string): void {
-  const address = parseIp(ip) ?? -1;
-  const subnet = network.subnets.map(({ ip_range }) => cidr(ip_range)).find((range) => contains(range, address));
-  if (!subnet || isReserved(network, subnet, address) || isTaken(project, network, ip)) {
-    throw refuse("ip_not_available", "IP not available");
-  }
 }
 
 /** 404 for a network the resource is not in. */

@@ -56,7 +56,7 @@ function create({ project, body }: Call): Answer {
     throw nameTaken("SSH key with the same fingerprint already exists", "public_key");
   }
   const key = project.sshKeys.put({ ...project.newResource(keyName, keyLabels), fingerprint, public_key });
-  return one(sshKeyKind, project, key, 201);
+  return { ...one(sshKeyKind, project, key), status: 201 };
 }
 
 export const sshKeyRoutes: readonly Route[] = [

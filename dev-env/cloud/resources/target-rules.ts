@@ -25,13 +25,13 @@ type TargetRequest = Checked<typeof targetBody>;
 
 /** What a request points at, with exactly the selector its type asks for. */
 type Wanted =
-  | { readonly type: "server"; readonly id: number; readonly ip: string | undefined }
-  | { readonly type: "label_selector"; readonly selector: string }
+  | { readonly type: "server"; readonly id: number; readonly ip: string | undefined; readonly isPrivate: boolean }
+  | { readonly type: "label_selector"; readonly selector: string; readonly isPrivate: boolean }
   | { readonly type: "ip"; readonly ip: string };
 
-function wantedOf({ type, server, label_selector, ip }: Checked<typeof removeTargetBody>): Wanted {
-  if (type === "server" && server) return { type, id: server.id, ip: server.ip };
-  if (type === "label_selector" && label_selector) return { type, selector: label_selector.selector };
+function wantedOf({ type, server, label_selector, ip, use_private_ip: isPrivate = false }: TargetRequest): Wanted {
+  if (type === "server" && server) return { type, id: server.id, ip: server.ip, isPrivate };
+  if (type === "label_selector" && label_selector) return { type, selector: label_selector.selector, isPrivate };
   if (type === "ip" && ip) return { type, ip: ip.ip };
   throw invalidField(type, "Missing data for required field.");
 }
@@ -56,23 +56,18 @@ export function addTarget(project: Project, lb: LoadBalancerRecord, body: Target
   const limit = loadBalancerTypeNamed(lb.load_balancer_type).max_targets;
   if (lb.targets.length >= limit)
     throw limitExceeded("load_balancer_targets", `cannot have more than ${limit} targets`);
-  const target = resolveTarget(project, lb, wanted, body.use_private_ip ?? false);
+  const target = resolveTarget(project, lb, wanted);
   return { ...lb, targets: [...lb.targets, target] };
 }
 
-function resolveTarget(
-  project: Project,
-  lb: LoadBalancerRecord,
-  wanted: Wanted,
-  isPrivateTarget: boolean,
-): TargetRecord {
+function resolveTarget(project: Project, lb: LoadBalancerRecord, wanted: Wanted): TargetRecord {
   switch (wanted.type) {
     case "server":
-      return serverTarget(project, lb, wanted, isPrivateTarget);
+      return serverTarget(project, lb, wanted);
     case "label_selector":
       selectorOf(wanted.selector, "label_selector.selector");
-      checkInterface(project, lb, isPrivateTarget);
-      return { type: wanted.type, label_selector: { selector: wanted.selector }, use_private_ip: isPrivateTarget };
+      checkInterface(project, lb, wanted.isPrivate);
+      return { type: wanted.type, label_selector: { selector: wanted.selector }, use_private_ip: wanted.isPrivate };
     case "ip":
       checkIpTarget(project, lb, wanted.ip);
       return { type: wanted.type, ip: { ip: wanted.ip } };
@@ -97,14 +92,13 @@ function serverTarget(
   project: Project,
   lb: LoadBalancerRecord,
   wanted: Extract<Wanted, { type: "server" }>,
-  isPrivateTarget: boolean,
 ): TargetRecord {
   const server = project.servers.get(wanted.id);
   if (!server) throw unknownServer(project, wanted.id);
-  checkInterface(project, lb, isPrivateTarget);
+  checkInterface(project, lb, wanted.isPrivate);
   const ipv4 = publicIpv4(project, server);
   const ipv6 = server.ipv6 === null ? undefined : project.primaryIps.get(server.ipv6)?.ip;
-  if (isPrivateTarget) {
+  if (wanted.isPrivate) {
     if (wanted.ip !== undefined) throw invalidField("server.ip", "Only valid for public targets.");
     const ip = privateIp(lb, server);
     if (ip !== undefined) return { type: "server", server: { id: server.id, ip }, use_private_ip: true };
@@ -164,7 +158,7 @@ export function removeTarget(
   lb: LoadBalancerRecord,
   body: Checked<typeof removeTargetBody>,
 ): LoadBalancerRecord {
-  const wanted = wantedOf(body);
+  const wanted = wantedOf({ ...body, use_private_ip: undefined });
   const targets = lb.targets.filter((target) => !matches(target, wanted));
   if (targets.length === lb.targets.length) {
     throw refuse(project.behaviour.missingTargetCode, "load balancer target not found");
