@@ -11,6 +11,7 @@ import { type CloudOptions, type DataPlaneOptions, DEFAULT_BEHAVIOUR, REALISTIC_
 import type { Network } from "./resources/networks.ts";
 import type { Server } from "./resources/server-view.ts";
 import { type NetworkSeed, type ServerSeed, seedNetwork, seedServer } from "./seed.ts";
+import type { ActionError } from "./state/actions.ts";
 import { AddressPool } from "./state/addresses.ts";
 import { systemClock } from "./state/clock.ts";
 import type { HealthState } from "./state/health.ts";
@@ -42,7 +43,7 @@ export interface Cloud {
   /** Makes a target (server id or IP) report this health everywhere; undefined takes it back. */
   setHealth(target: number | string, health: HealthState | HealthState["status"] | undefined): void;
   /** Ends a running (also a stuck) action now. */
-  finishAction(id: number, error?: { readonly code: string; readonly message: string }): void;
+  finishAction(id: number, error?: ActionError | null): void;
   snapshot(): CloudSnapshot;
   restore(snapshot: CloudSnapshot): void;
   /** With a data plane: resolves when every balancer listens and every target has been looked at once. */
@@ -60,8 +61,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   const slot = options.dataPlane ? await acquireSlot() : undefined;
   const project = createProject(options, slot?.slot);
   const dataPlane = options.dataPlane ? new DataPlane(project, timeScaleOf(options.dataPlane)) : undefined;
-  const journal = new Journal();
-  const faults = new Faults();
+  const [journal, faults] = [new Journal(), new Faults()];
   const endpoint = new Endpoint({
     project,
     router: new Router(routes),
@@ -73,30 +73,32 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     sideDoors: [controlDoor({ project, journal, faults }), metadataDoor(project)],
     onWrite: () => dataPlane?.sync(),
   });
+  const stop = async () => {
+    await Promise.all([endpoint.close(), dataPlane?.stop(), slot?.release()]);
+  };
   const port = await endpoint.listen(options.port ?? 0).catch(async (error: unknown) => {
-    await slot?.release();
+    await stop();
     throw error;
   });
   dataPlane?.start();
+  const url = `http://127.0.0.1:${port}/v1`;
+  return { url, token: options.token ?? ANY_TOKEN, journal, faults, ...inProcess(project, dataPlane), stop };
+}
+
+/** What a test does without going through HTTP. */
+function inProcess(project: Project, dataPlane: DataPlane | undefined) {
   return {
-    url: `http://127.0.0.1:${port}/v1`,
-    token: options.token ?? ANY_TOKEN,
-    journal,
-    faults,
     state: stateOf(project),
-    addNetwork: (seed = {}) => seedNetwork(project, seed),
-    addServer: (seed) => seedServer(project, seed),
-    backendOf: (server) => project.servers.get(server)?.backend,
-    setHealth: (target, health) =>
+    addNetwork: (seed: NetworkSeed = {}) => seedNetwork(project, seed),
+    addServer: (seed: ServerSeed) => seedServer(project, seed),
+    backendOf: (server: number) => project.servers.get(server)?.backend,
+    setHealth: (target: number | string, health: HealthState | HealthState["status"] | undefined) =>
       project.health.overrule(target, typeof health === "string" ? { status: health } : health),
-    finishAction: (id, error) => project.actions.finish(id, error ?? null),
+    finishAction: (id: number, error: ActionError | null = null) => project.actions.finish(id, error),
     snapshot: () => project.snapshot(),
-    restore: (snapshot) => project.restore(snapshot),
+    restore: (snapshot: CloudSnapshot) => project.restore(snapshot),
     ready: async () => dataPlane?.ready(),
     problems: () => dataPlane?.problems ?? [],
-    stop: async () => {
-      await Promise.all([endpoint.close(), dataPlane?.stop(), slot?.release()]);
-    },
   };
 }
 

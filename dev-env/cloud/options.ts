@@ -53,6 +53,7 @@ export interface Behaviour {
   readonly failingDomain: string;
 }
 
+/** Defaults of all switches; the README lists them too. */
 export const DEFAULT_BEHAVIOUR: Behaviour = {
   actionMs: 0,
   strictRaces: true,
@@ -112,6 +113,7 @@ export const REALISTIC_ACTION_MS: Readonly<Record<string, number>> = {
   unassign_primary_ip: 1000,
 };
 
+/** How the data plane runs. */
 export interface DataPlaneOptions {
   /** Health checks run this much faster than configured: 0.01 makes an interval of 15 s 150 ms. Default 1. */
   readonly timeScale?: number;

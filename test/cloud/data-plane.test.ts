@@ -24,7 +24,8 @@ async function aNode(cloud: Cloud, name: string): Promise<{ id: number; answer: 
   const { id } = cloud.addServer({ name });
   const answer = { status: 200, body: name };
   const server = createHttpServer((request, response) => {
-    response.writeHead(answer.status, { "x-seen": JSON.stringify(request.headers) }).end(answer.body);
+    const seen = { "x-seen": JSON.stringify(request.headers) };
+    request.resume().once("end", () => response.writeHead(answer.status, seen).end(answer.body));
   });
   opened.add(server);
   await new Promise<void>((resolve) => server.listen(NODE_PORT, cloud.backendOf(id), resolve));
@@ -148,7 +149,7 @@ describe("data plane", () => {
     }
   });
 
-  test("https ends at the balancer with the certificate of the asked name, and http is redirected", async () => {
+  test("https ends at the balancer, with the certificate of the asked name", async () => {
     const cloud = await aDataPlane();
     const node = await aNode(cloud, "node-1");
     const managed = (domain: string) => ({ name: domain, type: "managed", domain_names: [domain] });
@@ -165,6 +166,70 @@ describe("data plane", () => {
     expect(answer.subject).toBe("two.example.com");
     expect(JSON.parse(answer.seen)).toMatchObject({ "x-forwarded-proto": "https", "x-forwarded-for": "127.0.0.1" });
   });
+
+  test("a healthy target that refuses a connection is skipped", async () => {
+    const cloud = await aDataPlane();
+    const { id } = cloud.addServer({ name: "gone" });
+    const node = await aNode(cloud, "node-1");
+    const lb = await aBalancer(cloud, { services: [tcp], targets: targets({ id }, node) });
+    await cloud.ready();
+    cloud.setHealth(id, "healthy");
+    expect(await whoAnswers(lb, 3)).toEqual(["node-1", "node-1", "node-1"]);
+  });
+
+  test("large bodies pass unharmed, over tcp and http", async () => {
+    const cloud = await aDataPlane();
+    const node = await aNode(cloud, "node-1");
+    node.answer.body = "0123456789abcdef".repeat(2 ** 17);
+    const other = { ...http, listen_port: LISTEN_PORT + 1 };
+    const lb = await aBalancer(cloud, { services: [tcp, other], targets: targets(node) });
+    await cloud.ready();
+    for (const port of [LISTEN_PORT, LISTEN_PORT + 1]) {
+      const url = `http://${lb.public_net.ipv4.ip}:${port}/`;
+      const response = await fetch(url, { method: "POST", body: node.answer.body });
+      expect((await response.text()) === node.answer.body, `port ${port}`).toBe(true);
+    }
+  });
+
+  test("upgraded connections are tunnelled", async () => {
+    const cloud = await aDataPlane();
+    const { id } = cloud.addServer({ name: "node-1" });
+    const server = createHttpServer((_request, response) => response.end());
+    server.on("upgrade", (_request, socket) => {
+      socket.on("error", () => {});
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
+      socket.pipe(socket);
+    });
+    opened.add(server);
+    await new Promise<void>((resolve) => server.listen(NODE_PORT, cloud.backendOf(id), resolve));
+    const lb = await aBalancer(cloud, { services: [http], targets: targets({ id }) });
+    await cloud.ready();
+    const client = connect({ host: lb.public_net.ipv4.ip, port: LISTEN_PORT });
+    let seen = "";
+    client.on("data", (chunk) => {
+      seen += chunk;
+      if (seen.endsWith("\r\n\r\n")) client.write("ping");
+    });
+    client.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
+    await vi.waitFor(() => expect(seen).toMatch(/^HTTP\/1.1 101.*ping$/s));
+    client.destroy();
+  });
+
+  test.skipIf(process.getuid?.() !== 0)(
+    "http is redirected to https on port 80, which needs the right to listen there",
+    async () => {
+      const cloud = await aDataPlane();
+      const managed = { name: "c", type: "managed", domain_names: ["a.example.com"] };
+      const { certificate } = (await call(cloud, "POST /certificates", managed)).body;
+      const http = { certificates: [certificate.id], redirect_http: true };
+      const lb = await aBalancer(cloud, { services: [{ protocol: "https", listen_port: 18_443, http }] });
+      await cloud.ready();
+      expect(cloud.problems()).toEqual([]);
+      const response = await fetch(`http://${lb.public_net.ipv4.ip}/path?x=1`, { redirect: "manual" });
+      expect(response.status).toBe(301);
+      expect(response.headers.get("location")).toBe(`https://${lb.public_net.ipv4.ip}:18443/path?x=1`);
+    },
+  );
 
   test("removing the listener or the balancer closes the socket", async () => {
     const cloud = await aDataPlane();

@@ -53,18 +53,22 @@ export function refuse(code: string, message: string, details: Details = null): 
   return new ApiError(STATUS_OF[code] ?? 422, code, message, details);
 }
 
+/** 404 with the sentence clients print; they recognise it by its code alone. */
 export function notFound(what: string, id: number | string): ApiError {
   return refuse("not_found", `${what} with ID '${id}' not found`);
 }
 
+/** 409 for a second resource with the same name, or the same value of another unique field. */
 export function nameTaken(message = "name is already used", field = "name"): ApiError {
   return refuse("uniqueness_error", message, { fields: [{ name: field }] });
 }
 
+/** 403 that names the limit of the project, the network or the type that was hit. */
 export function limitExceeded(limit: string, message = `${limit} limit exceeded`): ApiError {
   return refuse("resource_limit_exceeded", message, { limits: [{ name: limit }] });
 }
 
+/** 423 for deleting what has delete protection. */
 export function isProtected(what: string): ApiError {
   return refuse("protected", `${what} deletion is protected`);
 }

@@ -20,6 +20,7 @@ export const idOrName: Check<string> = (value, path) => {
   return typeof value === "string" && value !== "" ? value : reject(path, "Must be an ID or a name.");
 };
 
+/** A TCP port. */
 export const port: Check<number> = integer({ min: 1, max: 65535 });
 
 /** IPv4 range without host bits. */

@@ -20,6 +20,7 @@ export interface Answer {
   readonly code?: string;
 }
 
+/** Methods the API knows; any other is 405 on a known path. */
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
 /** One line of the API: `/networks/{id}/actions/{action}` with every number written as `{}`. */

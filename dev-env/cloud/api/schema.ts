@@ -32,6 +32,7 @@ export function parseBody<T>(check: Check<T>, body: unknown): T {
   }
 }
 
+/** Smallest and largest size of a number, or of a text by its length. */
 export interface Bounds {
   readonly min?: number;
   readonly max?: number;
@@ -63,9 +64,11 @@ export function integer(bounds: Bounds = {}): Check<number> {
   };
 }
 
+/** Exactly true or false; the API takes no text for them. */
 export const boolean: Check<boolean> = (value, path) =>
   typeof value === "boolean" ? value : reject(path, "Must be a boolean.");
 
+/** One of the given words. */
 export function oneOf<const T extends string>(...values: readonly T[]): Check<T> {
   return (value, path) =>
     values.find((one) => one === value) ?? reject(path, `Must be one of ${values.map((v) => `'${v}'`).join(", ")}.`);

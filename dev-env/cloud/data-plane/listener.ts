@@ -8,6 +8,7 @@ export interface Listener {
   close(): Promise<void>;
 }
 
+/** Opens the socket of a plan; rejects when the address or port cannot be had. */
 export async function listen(server: Server, { host, port }: ListenerPlan): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(port, host, () => {
@@ -17,6 +18,7 @@ export async function listen(server: Server, { host, port }: ListenerPlan): Prom
   });
 }
 
+/** Stops listening; connections must have been ended before. */
 export async function shut(server: Server): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 }

@@ -10,6 +10,7 @@ export interface Backend {
   readonly port: number;
 }
 
+/** A certificate a listener can present, with the names it is for. */
 export interface KeyPair {
   readonly domainNames: readonly string[];
   readonly certificate: string;

@@ -6,6 +6,7 @@ export interface Tokens {
   readonly readOnlyToken: string | undefined;
 }
 
+/** What a token allows. */
 export type Access = "read" | "write";
 
 /** Every token has this length; the Terraform provider refuses others before asking the API. */

@@ -9,6 +9,7 @@ import type { SideDoor } from "./endpoint.ts";
 import { type Faults, faultBody } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 
+/** What the control endpoint controls. */
 export interface ControlParts {
   readonly project: Project;
   readonly journal: Journal;

@@ -20,6 +20,7 @@ export interface SideDoor {
   readonly handle: (request: IncomingMessage, url: URL) => Promise<Answer>;
 }
 
+/** What an endpoint serves, and how. */
 export interface EndpointOptions {
   readonly project: Project;
   readonly router: Router;

@@ -4,6 +4,7 @@ import type { RateLimitState } from "./rate-limit.ts";
 
 /** Stands for an answer that is never sent: the connection breaks instead. */
 export const DROP = Symbol("dropped connection");
+/** The type of `DROP`. */
 export type Dropped = typeof DROP;
 
 /** What an API answer carries besides its body. */

@@ -190,10 +190,15 @@ const pricing = {
 /** The read-only resources in the API's shape. */
 export const catalogue = { locations, serverTypes, loadBalancerTypes, images, isos, pricing };
 
+/** The read-only resources. */
 export type Catalogue = typeof catalogue;
+/** A place where things are. */
 export type Location = Catalogue["locations"][number];
+/** A size of server. */
 export type ServerType = Catalogue["serverTypes"][number];
+/** A size of balancer, with its limits. */
 export type LoadBalancerType = Catalogue["loadBalancerTypes"][number];
+/** What a server can be made from. */
 export type Image = Catalogue["images"][number];
 
 function byName<T extends { readonly name: string }>(rows: readonly T[], name: string): T {
@@ -204,5 +209,7 @@ function byName<T extends { readonly name: string }>(rows: readonly T[], name: s
 
 /** The location a row names; rows only ever hold names that were checked when they were written. */
 export const locationNamed = (name: string): Location => byName(locations, name);
+/** The server type a row names. */
 export const serverTypeNamed = (name: string): ServerType => byName(serverTypes, name);
+/** The balancer type a row names. */
 export const loadBalancerTypeNamed = (name: string): LoadBalancerType => byName(loadBalancerTypes, name);

@@ -14,6 +14,7 @@ const VALIDITY_MS = 90 * 24 * HOUR_MS;
 const MANAGED_PER_HOUR = 20;
 const DOMAIN = /^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i;
 
+/** Body of `POST /certificates`; which fields are needed depends on the type. */
 export const createCertificateBody = object({
   name,
   type: optional(oneOf("uploaded", "managed")),

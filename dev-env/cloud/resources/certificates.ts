@@ -29,6 +29,7 @@ import {
 /** A certificate as the API shows it: never with its private key. */
 export type Certificate = ReturnType<typeof viewCertificate>;
 
+/** Adds the users and leaves out the key. */
 export function viewCertificate(project: Project, { private_key, ...row }: CertificateRecord) {
   const users = [...project.loadBalancers.idsWith(`certificate/${row.id}`)].sort((a, b) => a - b);
   return { ...row, used_by: users.map((id) => ({ id, type: "load_balancer" })) };
@@ -36,6 +37,7 @@ export function viewCertificate(project: Project, { private_key, ...row }: Certi
 
 const rules: ListRules<CertificateRecord> = commonRules();
 
+/** Certificates, for the generic routes. */
 export const certificateKind: Kind<CertificateRecord, Certificate> = {
   singular: "certificate",
   plural: "certificates",
@@ -79,6 +81,7 @@ function retry(project: Project, row: CertificateRecord): ActionStart {
 
 const updateBody = object({ name: optional(name), labels: optional(labels) });
 
+/** All of `/certificates`. */
 export const certificateRoutes: readonly Route[] = [
   ...readRoutes(certificateKind),
   ...actionReadRoutes(certificateKind),

@@ -35,6 +35,7 @@ const ruleBody = object({
   port: optional(portRange),
 });
 
+/** Rules as clients send them. */
 export const rulesBody = array(ruleBody, MAX_RULES);
 
 const scopeBody = object({
@@ -43,6 +44,7 @@ const scopeBody = object({
   label_selector: optional(object({ selector: string({ min: 1, max: 1000 }) })),
 });
 
+/** Scopes as clients send them. */
 export const scopesBody = array(scopeBody);
 
 type RuleRequest = Checked<typeof ruleBody>;
@@ -85,6 +87,7 @@ export function renderScope(project: Project, scope: ScopeRequest, unknownStatus
   throw invalidField(scope.type, "Missing data for required field.");
 }
 
+/** Scopes are the same by server id or by selector text. */
 export function isSameScope(a: FirewallScope, b: FirewallScope): boolean {
   if (a.type === "server") return b.type === "server" && a.server.id === b.server.id;
   return b.type === "label_selector" && a.label_selector.selector === b.label_selector.selector;
@@ -97,6 +100,7 @@ export function serversOf(project: Project, scope: FirewallScope): readonly Serv
   return server ? [server] : [];
 }
 
+/** Widens a firewall; refuses what it already covers and servers it cannot protect. */
 export function applyScopes(
   project: Project,
   firewall: FirewallRecord,
@@ -122,6 +126,7 @@ function checkServer(project: Project, id: number): void {
     throw limitExceeded("firewalls_per_server");
 }
 
+/** Narrows a firewall; refuses what it does not cover, or covers only by label. */
 export function removeScopes(
   project: Project,
   firewall: FirewallRecord,

@@ -30,6 +30,7 @@ import {
 /** A firewall as the API shows it; scopes by label carry the servers they reach. */
 export type Firewall = ReturnType<typeof viewFirewall>;
 
+/** Resolves scopes by label to the servers they reach now. */
 export function viewFirewall(project: Project, firewall: FirewallRecord) {
   const applied_to = firewall.applied_to.map((scope) => {
     if (scope.type === "server") return scope;
@@ -39,6 +40,7 @@ export function viewFirewall(project: Project, firewall: FirewallRecord) {
   return { ...firewall, applied_to };
 }
 
+/** Firewalls, for the generic routes. */
 export const firewallKind: Kind<FirewallRecord, Firewall> = {
   singular: "firewall",
   plural: "firewalls",
@@ -115,6 +117,7 @@ function actionsRoute<B>(
   return { method: "POST", path: `/firewalls/{}/actions/${path}`, handle };
 }
 
+/** All of `/firewalls`. */
 export const firewallRoutes: readonly Route[] = [
   ...readRoutes(firewallKind),
   ...actionReadRoutes(firewallKind),

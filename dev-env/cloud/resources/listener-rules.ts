@@ -108,6 +108,7 @@ export function updateListener(
   return checked(project, { ...lb, services }, { service, clashStatus: 422 });
 }
 
+/** Takes the listener on a port away; an unknown port is 404. */
 export function deleteListener(lb: LoadBalancerRecord, listenPort: number): LoadBalancerRecord {
   const gone = listenerAt(lb, listenPort);
   return { ...lb, services: lb.services.filter((service) => service !== gone) };

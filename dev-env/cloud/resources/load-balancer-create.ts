@@ -11,8 +11,10 @@ import { addListener, listenerBody } from "./listener-rules.ts";
 import { assignIp } from "./network-members.ts";
 import { addTarget, notInNetwork, targetBody } from "./target-rules.ts";
 
+/** Body of `change_algorithm`, also part of a new balancer. */
 export const algorithmBody = object({ type: oneOf("round_robin", "least_connections") });
 
+/** Body of `POST /load_balancers`. */
 export const createBalancerBody = object({
   name,
   load_balancer_type: idOrName,
@@ -27,6 +29,7 @@ export const createBalancerBody = object({
   public_net: optional(object({ ipv4: optional(id), ipv6: optional(id) })),
 });
 
+/** Body of `attach_to_network`; without an address the first free one is taken. */
 export const attachBalancerBody = object({ network: id, ip: optional(ipv4), ip_range: optional(cidrRange) });
 
 type CreateBalancer = Checked<typeof createBalancerBody>;

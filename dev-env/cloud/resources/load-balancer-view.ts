@@ -9,6 +9,7 @@ export type LoadBalancer = ReturnType<typeof viewLoadBalancer>;
 
 const TRAFFIC_INCLUDED = 20 * 1024 ** 4;
 
+/** Embeds type and location, resolves selector targets and adds the health of all targets. */
 export function viewLoadBalancer(project: Project, balancer: LoadBalancerRecord) {
   const { attachedAt, ...rest } = balancer;
   return {

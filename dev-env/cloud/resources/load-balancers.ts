@@ -40,6 +40,7 @@ import { detachBalancer } from "./network-members.ts";
 import { notAttached } from "./server-network.ts";
 import { addTarget, notInNetwork, removeTarget, removeTargetBody, targetBody } from "./target-rules.ts";
 
+/** Balancers, for the generic routes. */
 export const loadBalancerKind: Kind<LoadBalancerRecord, LoadBalancer> = {
   singular: "load_balancer",
   plural: "load_balancers",
@@ -134,6 +135,7 @@ function remove(call: Call): Answer {
 const updateBody = object({ name: optional(name), labels: optional(labels) });
 const dnsPtrBody = object({ ip: string(), dns_ptr: nullable(string({ max: 253 })) });
 
+/** All of `/load_balancers` but metrics. */
 export const loadBalancerRoutes: readonly Route[] = [
   ...readRoutes(loadBalancerKind),
   ...actionReadRoutes(loadBalancerKind),

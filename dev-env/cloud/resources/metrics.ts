@@ -57,6 +57,7 @@ function stepOf(query: URLSearchParams, spanMs: number): number {
   return Math.max(1, Math.ceil(wanted), Math.ceil(spanMs / 1000 / MAX_SAMPLES));
 }
 
+/** Metrics of balancers and servers. */
 export const metricsRoutes: readonly Route[] = [
   metricsRoute(loadBalancerKind, BALANCER_SERIES),
   metricsRoute(serverKind, SERVER_SERIES),

@@ -11,10 +11,12 @@ export interface Placement {
   readonly ipRange: Cidr | undefined;
 }
 
+/** Servers attached to the network, in id order. */
 export function serversIn(project: Project, network: number): readonly ServerRecord[] {
   return project.servers.rowsWith(`network/${network}`);
 }
 
+/** Balancers attached to the network, in id order. */
 export function balancersIn(project: Project, network: number): readonly LoadBalancerRecord[] {
   return project.loadBalancers.rowsWith(`network/${network}`);
 }

@@ -18,6 +18,7 @@ export interface SubnetRequest {
   readonly vswitch_id: number | undefined;
 }
 
+/** A route as asked for. */
 export interface RouteRequest {
   readonly destination: Cidr;
   readonly gateway: string;
@@ -35,6 +36,7 @@ export function networkGateway(network: Pick<NetworkRecord, "ip_range">): number
   return cidr(network.ip_range).first + 1;
 }
 
+/** Adds a subnet inside the network that overlaps with nothing, in the zone of the others. */
 export function addSubnet(network: NetworkRecord, request: SubnetRequest): NetworkRecord {
   if (network.subnets.length >= MAX_SUBNETS) throw limitExceeded("network_subnets");
   checkZone(network, request);
@@ -89,6 +91,7 @@ function freeRange(network: NetworkRecord): Cidr {
   throw invalidField("ip_range", "No free /24 is left in the network.");
 }
 
+/** Removes a subnet nobody has an address in; the text of the refusal is what the provider looks for. */
 export function deleteSubnet(network: NetworkRecord, range: Cidr, memberIps: readonly string[]): NetworkRecord {
   const text = renderCidr(range);
   if (!network.subnets.some((subnet) => subnet.ip_range === text)) {
@@ -100,6 +103,7 @@ export function deleteSubnet(network: NetworkRecord, range: Cidr, memberIps: rea
   return { ...network, subnets: network.subnets.filter((subnet) => subnet.ip_range !== text) };
 }
 
+/** Adds a route; its destination may lie outside the network, its gateway may not. */
 export function addRoute(network: NetworkRecord, { destination, gateway }: RouteRequest): NetworkRecord {
   if (network.routes.length >= MAX_ROUTES) throw limitExceeded("network_routes");
   checkDestination(network, destination);
@@ -137,6 +141,7 @@ function checkGateway(network: NetworkRecord, gateway: number): void {
   if (!isUsable) throw invalidField("gateway", "invalid gateway", "invalid gateway");
 }
 
+/** Removes the route with exactly this destination and gateway. */
 export function deleteRoute(network: NetworkRecord, { destination, gateway }: RouteRequest): NetworkRecord {
   const text = renderCidr(destination);
   const routes = network.routes.filter((route) => route.destination !== text || route.gateway !== gateway);

@@ -35,6 +35,7 @@ import {
 /** A network as the API shows it. */
 export type Network = ReturnType<typeof viewNetwork>;
 
+/** Adds the ids of the members. */
 export function viewNetwork(project: Project, network: NetworkRecord) {
   return {
     ...network,
@@ -43,6 +44,7 @@ export function viewNetwork(project: Project, network: NetworkRecord) {
   };
 }
 
+/** Networks, for the generic routes. */
 export const networkKind: Kind<NetworkRecord, Network> = {
   singular: "network",
   plural: "networks",
@@ -61,6 +63,7 @@ const subnetBody: Check<SubnetRequest> = object({
 
 const routeBody: Check<RouteRequest> = object({ destination: cidrRange, gateway: ipv4 });
 
+/** Body of `POST /networks`. */
 export const createNetworkBody = object({
   name,
   ip_range: cidrRange,
@@ -70,6 +73,7 @@ export const createNetworkBody = object({
   expose_routes_to_vswitch: optional(boolean),
 });
 
+/** A network as asked for. */
 export type CreateNetwork = Checked<typeof createNetworkBody>;
 
 const updateBody = object({
@@ -151,6 +155,7 @@ function listMembers(call: Call): Answer {
   return pageAnswer(call, { plural: "members", rows, rules: memberRules, view: (member) => member });
 }
 
+/** All of `/networks`. */
 export const networkRoutes: readonly Route[] = [
   ...readRoutes(networkKind),
   ...actionReadRoutes(networkKind),

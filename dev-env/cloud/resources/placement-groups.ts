@@ -14,12 +14,14 @@ const MAX_SERVERS = 10;
 /** A placement group as the API shows it. */
 export type PlacementGroup = ReturnType<typeof viewPlacementGroup>;
 
+/** Adds the ids of the servers in it. */
 export function viewPlacementGroup(project: Project, group: PlacementGroupRecord) {
   return { ...group, servers: [...project.servers.idsWith(`placement_group/${group.id}`)].sort((a, b) => a - b) };
 }
 
 const rules: ListRules<PlacementGroupRecord> = commonRules();
 
+/** Placement groups, for the generic routes. */
 export const placementGroupKind: Kind<PlacementGroupRecord, PlacementGroup> = {
   singular: "placement_group",
   plural: "placement_groups",
@@ -58,6 +60,7 @@ function remove(project: Project, group: PlacementGroupRecord): void {
   project.placementGroups.delete(group.id);
 }
 
+/** All of `/placement_groups`. */
 export const placementGroupRoutes: readonly Route[] = [
   ...readRoutes(placementGroupKind),
   { method: "POST", path: "/placement_groups", handle: create },

@@ -6,6 +6,7 @@ import { defaultDnsPtr } from "../state/addresses.ts";
 import type { Project } from "../state/project.ts";
 import type { PrimaryIpRecord, ServerRecord } from "../state/records.ts";
 
+/** An address to reserve, and whom it is for. */
 export interface NewPrimaryIp {
   readonly type: "ipv4" | "ipv6";
   readonly location: string;

@@ -35,6 +35,7 @@ import { serverRef } from "./servers.ts";
 /** A primary IP as the API shows it; a free one has the assignee type `unassigned` since August 2026. */
 export type PrimaryIp = ReturnType<typeof viewPrimaryIp>;
 
+/** Embeds the location and spells out the assignee. */
 export function viewPrimaryIp(_project: Project, { assignee, ...ip }: PrimaryIpRecord) {
   return {
     ...ip,
@@ -46,6 +47,7 @@ export function viewPrimaryIp(_project: Project, { assignee, ...ip }: PrimaryIpR
 
 const rules: ListRules<PrimaryIpRecord> = commonRules();
 
+/** Primary IPs, for the generic routes. */
 export const primaryIpKind: Kind<PrimaryIpRecord, PrimaryIp> = {
   singular: "primary_ip",
   plural: "primary_ips",
@@ -145,6 +147,7 @@ function action<B>(
   return actionRoute(primaryIpKind, { name, body, run });
 }
 
+/** All of `/primary_ips`. */
 export const primaryIpRoutes: readonly Route[] = [
   ...readRoutes(primaryIpKind),
   ...actionReadRoutes(primaryIpKind),

@@ -141,6 +141,7 @@ function emptyList(plural: string): Route {
   return { method: "GET", path: `/${plural}`, handle: (call) => pageAnswer(call, listing) };
 }
 
+/** The catalogue, prices, actions by id, and what is empty or gone. */
 export const readOnlyRoutes: readonly Route[] = [
   ...section("locations", "location", "locations"),
   ...section("serverTypes", "server_type", "server_types"),

@@ -127,6 +127,7 @@ const placementActions: readonly Route[] = [
 
 const rescueBody = object({ type: optional(oneOf("linux64")), ssh_keys: optional(array(id)) });
 
+/** All actions of servers; each needs the server unlocked. */
 export const serverActionRoutes: readonly Route[] = [
   power("poweron", "start_server", "running"),
   power("poweroff", "stop_server", "off"),

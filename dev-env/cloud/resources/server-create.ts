@@ -13,6 +13,7 @@ import { attachServer } from "./server-network.ts";
 
 const USER_DATA_MAX = 32 * 1024;
 
+/** Body of `POST /servers`. */
 export const createServerBody = object({
   name: hostname,
   server_type: idOrName,
@@ -37,6 +38,7 @@ export const createServerBody = object({
   ),
 });
 
+/** A server as asked for. */
 export type CreateServer = Checked<typeof createServerBody>;
 
 interface Choice {

@@ -10,6 +10,7 @@ import { assignIp, checkFree } from "./network-members.ts";
 const MAX_NETWORKS = 3;
 const MAX_ALIAS_IPS = 5;
 
+/** Body of `attach_to_network`; without an address the first free one is taken. */
 export const attachServerBody = object({
   network: id,
   ip: optional(ipv4),
@@ -17,6 +18,7 @@ export const attachServerBody = object({
   ip_range: optional(cidrRange),
 });
 
+/** Body of `change_alias_ips`: all of them, not a difference. */
 export const aliasIpsBody = object({ network: id, alias_ips: array(ipv4) });
 
 /** Attaches a server to a network of its zone. */

@@ -10,6 +10,7 @@ export type Server = ReturnType<typeof viewServer>;
 
 const TRAFFIC_INCLUDED = 20 * 1024 ** 4;
 
+/** Embeds type, location, image and group, and adds addresses, firewalls, balancers and the lock. */
 export function viewServer(project: Project, server: ServerRecord) {
   const { ipv4, ipv6, user_data, backend, oldLabels, placement_group, image, iso, ...rest } = server;
   const group = placement_group === null ? undefined : project.placementGroups.get(placement_group);

@@ -14,6 +14,7 @@ import { firewallsOf, type Server, viewServer } from "./server-view.ts";
 
 const rules: ListRules<ServerRecord> = commonRules();
 
+/** Servers, for the generic routes. */
 export const serverKind: Kind<ServerRecord, Server> = {
   singular: "server",
   plural: "servers",
@@ -23,6 +24,7 @@ export const serverKind: Kind<ServerRecord, Server> = {
   rules: { ...rules, filters: { ...rules.filters, status: textFilter((server) => server.status) } },
 };
 
+/** A server as the resource of an action. */
 export function serverRef(server: { readonly id: number }): ResourceRef {
   return { type: "server", id: server.id };
 }
@@ -86,6 +88,7 @@ function startFirewall(project: Project, server: ServerRecord, firewall: number)
   project.actions.start({ command: "apply_firewall", resources });
 }
 
+/** `/servers` without the actions that change one. */
 export const serverRoutes: readonly Route[] = [
   ...readRoutes(serverKind),
   ...actionReadRoutes(serverKind),

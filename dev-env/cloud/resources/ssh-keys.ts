@@ -14,6 +14,7 @@ export type SshKey = SshKeyRecord;
 
 const rules: ListRules<SshKeyRecord> = commonRules();
 
+/** SSH keys, for the generic routes. */
 export const sshKeyKind: Kind<SshKeyRecord, SshKey> = {
   singular: "ssh_key",
   plural: "ssh_keys",
@@ -59,6 +60,7 @@ function create({ project, body }: Call): Answer {
   return { ...one(sshKeyKind, project, key), status: 201 };
 }
 
+/** All of `/ssh_keys`. */
 export const sshKeyRoutes: readonly Route[] = [
   ...readRoutes(sshKeyKind),
   { method: "POST", path: "/ssh_keys", handle: create },

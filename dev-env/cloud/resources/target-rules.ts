@@ -5,7 +5,7 @@ import { selectorOf } from "../api/labels.ts";
 import { boolean, type Checked, object, oneOf, optional, string } from "../api/schema.ts";
 import { cidr, contains, isPrivate, parseIp } from "../state/cidr.ts";
 import type { Project } from "../state/project.ts";
-import type { LoadBalancerRecord, TargetRecord } from "../state/records.ts";
+import type { LoadBalancerRecord, ServerRecord, TargetRecord } from "../state/records.ts";
 import { loadBalancerTypeNamed } from "./catalogue.ts";
 import { privateIp } from "./load-balancer-view.ts";
 import { isInPrefix64 } from "./primary-ip-rules.ts";
@@ -18,7 +18,9 @@ const selectors = {
   ip: optional(object({ ip: string() })),
 };
 
+/** Body of `remove_target`: what the target was added by. */
 export const removeTargetBody = object(selectors);
+/** Body of `add_target`, also part of a new balancer. */
 export const targetBody = object({ ...selectors, use_private_ip: optional(boolean) });
 
 type TargetRequest = Checked<typeof targetBody>;
@@ -48,6 +50,7 @@ function matches(target: TargetRecord, wanted: Wanted): boolean {
   }
 }
 
+/** Adds a target that the balancer can reach; the order of the checks is that of the reference. */
 export function addTarget(project: Project, lb: LoadBalancerRecord, body: TargetRequest): LoadBalancerRecord {
   const wanted = wantedOf(body);
   if (lb.targets.some((target) => matches(target, wanted))) {
@@ -88,29 +91,31 @@ export function notInNetwork(): ApiError {
   return refuse("load_balancer_not_attached_to_network", "load balancer is not attached to a network");
 }
 
-function serverTarget(
-  project: Project,
-  lb: LoadBalancerRecord,
-  wanted: Extract<Wanted, { type: "server" }>,
-): TargetRecord {
+type WantedServer = Extract<Wanted, { type: "server" }>;
+
+function serverTarget(project: Project, lb: LoadBalancerRecord, wanted: WantedServer): TargetRecord {
   const server = project.servers.get(wanted.id);
   if (!server) throw unknownServer(project, wanted.id);
   checkInterface(project, lb, wanted.isPrivate);
+  const ip = wanted.isPrivate ? privateAddress(lb, server, wanted) : publicAddress(project, server, wanted);
+  return { type: "server", server: { id: server.id, ip }, use_private_ip: wanted.isPrivate };
+}
+
+function privateAddress(lb: LoadBalancerRecord, server: ServerRecord, wanted: WantedServer): string {
+  if (wanted.ip !== undefined) throw invalidField("server.ip", "Only valid for public targets.");
+  const ip = privateIp(lb, server);
+  if (ip !== undefined) return ip;
+  throw refuse("resolve_cloud_private_targets_error", "server is not attached to the load balancer's network");
+}
+
+/** The primary IPv4, or the wanted address if it is that or lies in the server's IPv6 network. */
+function publicAddress(project: Project, server: ServerRecord, wanted: WantedServer): string {
   const ipv4 = publicIpv4(project, server);
   const ipv6 = server.ipv6 === null ? undefined : project.primaryIps.get(server.ipv6)?.ip;
-  if (wanted.isPrivate) {
-    if (wanted.ip !== undefined) throw invalidField("server.ip", "Only valid for public targets.");
-    const ip = privateIp(lb, server);
-    if (ip !== undefined) return { type: "server", server: { id: server.id, ip }, use_private_ip: true };
-    const text = "server is not attached to the load balancer's network";
-    throw refuse("resolve_cloud_private_targets_error", text);
-  }
-  if (wanted.ip !== undefined && wanted.ip !== ipv4 && !(ipv6 && isInPrefix64(wanted.ip, ipv6))) {
-    throw refuse("ip_not_assigned_to_server", `IP '${wanted.ip}' is not assigned to the server`);
-  }
   const ip = wanted.ip ?? ipv4;
   if (ip === undefined) throw refuse("resolve_cloud_public_targets_error", "server has no public IPv4 address");
-  return { type: "server", server: { id: server.id, ip }, use_private_ip: false };
+  if (ip === ipv4 || (ipv6 !== undefined && isInPrefix64(ip, ipv6))) return ip;
+  throw refuse("ip_not_assigned_to_server", `IP '${ip}' is not assigned to the server`);
 }
 
 function unknownServer(project: Project, server: number): ApiError {
@@ -153,6 +158,7 @@ function belongsToCloud(project: Project, ip: string): boolean {
   return project.primaryIps.idsWith(`ip/${ip}`).size > 0 || project.loadBalancers.idsWith(`public/${ip}`).size > 0;
 }
 
+/** Removes a target by what it was added by. */
 export function removeTarget(
   project: Project,
   lb: LoadBalancerRecord,

@@ -7,6 +7,7 @@ export interface ResourceRef {
   readonly type: string;
 }
 
+/** Why an action failed. */
 export interface ActionError {
   readonly code: string;
   readonly message: string;

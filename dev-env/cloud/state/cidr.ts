@@ -19,6 +19,7 @@ export function parseIp(text: string): number | undefined {
   return value;
 }
 
+/** The dotted quad of a number. */
 export function renderIp(value: number): string {
   return [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join(".");
 }
@@ -34,15 +35,18 @@ export function parseCidr(text: string): Cidr | undefined {
   return { first, last: first + size - 1, prefix: Number(bits) };
 }
 
+/** The text of a range. */
 export function renderCidr({ first, prefix }: Cidr): string {
   return `${renderIp(first)}/${prefix}`;
 }
 
+/** Whether a range or an address lies completely inside another range. */
 export function contains(outer: Cidr, inner: Cidr | number): boolean {
   const { first, last } = typeof inner === "number" ? { first: inner, last: inner } : inner;
   return outer.first <= first && last <= outer.last;
 }
 
+/** Whether two ranges share an address. */
 export function overlaps(a: Cidr, b: Cidr): boolean {
   return a.first <= b.last && b.first <= a.last;
 }

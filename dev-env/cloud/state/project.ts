@@ -27,6 +27,7 @@ export interface ProjectSnapshot {
   readonly tables: Readonly<Record<string, readonly Row[]>>;
 }
 
+/** What a project is started with. */
 export interface ProjectOptions {
   readonly clock: Clock;
   readonly behaviour: Behaviour;

@@ -11,13 +11,16 @@ interface Resource {
   readonly created: string;
 }
 
+/** A reverse name of an address. */
 export interface DnsPtr {
   readonly ip: string;
   readonly dns_ptr: string;
 }
 
+/** States a server passes through here; Hetzner knows two more, `migrating` and `unknown`. */
 export type ServerStatus = "running" | "initializing" | "starting" | "stopping" | "off" | "deleting" | "rebuilding";
 
+/** A server in a network. */
 export interface ServerNetwork {
   readonly network: number;
   readonly ip: string;
@@ -46,6 +49,7 @@ export interface ServerRecord extends Resource {
   readonly oldLabels: { readonly labels: Labels; readonly until: number } | null;
 }
 
+/** A part of a network in which members get addresses; `vswitch_id` null but for vSwitches. */
 export interface Subnet {
   readonly type: "cloud" | "server" | "vswitch";
   readonly ip_range: string;
@@ -54,11 +58,13 @@ export interface Subnet {
   readonly vswitch_id: number | null;
 }
 
+/** Where a network sends traffic for a destination. */
 export interface NetworkRoute {
   readonly destination: string;
   readonly gateway: string;
 }
 
+/** A network; its members are found by their own rows. */
 export interface NetworkRecord extends Resource {
   readonly ip_range: string;
   readonly subnets: readonly Subnet[];
@@ -67,6 +73,7 @@ export interface NetworkRecord extends Resource {
   readonly expose_routes_to_vswitch: boolean;
 }
 
+/** How a balancer looks at targets, times in seconds; `http` with protocol http only. */
 export interface HealthCheck {
   readonly protocol: "tcp" | "http";
   readonly port: number;
@@ -92,6 +99,7 @@ export interface ServiceHttp {
   readonly redirect_http?: boolean;
 }
 
+/** A listener; `http` on http and https only. */
 export interface LoadBalancerService {
   readonly protocol: "tcp" | "http" | "https";
   readonly listen_port: number;
@@ -123,6 +131,7 @@ export interface LoadBalancerAddress {
   readonly dns_ptr: string | null;
 }
 
+/** A balancer; type and location by name. */
 export interface LoadBalancerRecord extends Resource {
   readonly public_net: {
     readonly enabled: boolean;
@@ -140,6 +149,7 @@ export interface LoadBalancerRecord extends Resource {
   readonly attachedAt: number;
 }
 
+/** A certificate; PEM, key and dates are null until it is issued, `status` is null when uploaded. */
 export interface CertificateRecord extends Resource {
   readonly type: "uploaded" | "managed";
   readonly certificate: string | null;
@@ -155,6 +165,7 @@ export interface CertificateRecord extends Resource {
   } | null;
 }
 
+/** What a firewall lets pass. */
 export interface FirewallRule {
   readonly description: string | null;
   readonly direction: "in" | "out";
@@ -164,24 +175,29 @@ export interface FirewallRule {
   readonly port: string | null;
 }
 
+/** Whom a firewall protects. */
 export type FirewallScope =
   | { readonly type: "server"; readonly server: { readonly id: number } }
   | { readonly type: "label_selector"; readonly label_selector: { readonly selector: string } };
 
+/** A firewall; scopes by label are resolved when it is shown. */
 export interface FirewallRecord extends Resource {
   readonly rules: readonly FirewallRule[];
   readonly applied_to: readonly FirewallScope[];
 }
 
+/** A placement group; its servers are found by their own rows. */
 export interface PlacementGroupRecord extends Resource {
   readonly type: "spread";
 }
 
+/** An SSH key; the fingerprint is the MD5 of its blob. */
 export interface SshKeyRecord extends Resource {
   readonly fingerprint: string;
   readonly public_key: string;
 }
 
+/** A public address that can outlive its server; IPv6 is a /64. */
 export interface PrimaryIpRecord extends Resource {
   readonly type: "ipv4" | "ipv6";
   readonly ip: string;
