@@ -59,10 +59,13 @@ function seed(cloud: Cloud, servers: number): void {
   }
 }
 
-function instructions({ url, token }: Cloud, servers: number): string {
+function instructions({ url, token }: Cloud, { servers, dataPlane }: Flags): string {
   const stock = servers === 0 ? "" : `\nThere are ${servers} servers: server-1 … server-${servers}.\n`;
+  const traffic = dataPlane
+    ? "\nBalancers listen on their IPv4 and look for servers at theirs, all on loopback.\n"
+    : "";
   return `Hetzner Cloud simulator at ${url}
-${stock}
+${stock}${traffic}
   export HCLOUD_ENDPOINT=${url}
   export HCLOUD_TOKEN=${token}
 
@@ -77,9 +80,11 @@ Ctrl-C ends it.
 }
 
 const flags = program.parse().opts<Flags>();
-const cloud = await startCloud(optionsOf(flags));
+const cloud = await startCloud(optionsOf(flags)).catch((error: Error) =>
+  program.error(`cannot start on port ${flags.port}: ${error.message}`),
+);
 seed(cloud, flags.servers);
-process.stdout.write(instructions(cloud, flags.servers));
+process.stdout.write(instructions(cloud, flags));
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
     cloud.stop().then(

@@ -1,260 +1,100 @@
-import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
-import { request as httpsRequest } from "node:https";
-import { connect, createServer, type Server } from "node:net";
-import { afterEach, describe, expect, test, vi } from "vitest";
-import type { Cloud } from "../../dev-env/cloud/cloud.ts";
-import { aBalancer, aCloud, call, type Json } from "./client.ts";
+import { describe, expect, test } from "vitest";
+import { nextOpinion, type Opinion } from "../../dev-env/cloud/data-plane/health-checker.ts";
+import type { ListenerPlan } from "../../dev-env/cloud/data-plane/plan.ts";
+import { Pool } from "../../dev-env/cloud/data-plane/pool.ts";
+import { judge } from "../../dev-env/cloud/data-plane/probe.ts";
+import { readCookie } from "../../dev-env/cloud/data-plane/sticky.ts";
 
-const NODE_PORT = 30_080;
-const LISTEN_PORT = 18_080;
-const opened = new Set<Server | HttpServer>();
-
-afterEach(async () => {
-  for (const server of opened) {
-    if ("closeAllConnections" in server) server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
-  opened.clear();
+const check = (status_codes: readonly string[], response = "") => ({
+  protocol: "http" as const,
+  port: 80,
+  interval: 15,
+  timeout: 10,
+  retries: 3,
+  http: { domain: null, path: "/", response, status_codes, tls: false },
 });
 
-const aDataPlane = (): Promise<Cloud> => aCloud({ dataPlane: { timeScale: 0.005 } });
-
-/** A machine that answers every request with its name; `status` may be changed to make it sick. */
-async function aNode(cloud: Cloud, name: string): Promise<{ id: number; answer: { status: number; body: string } }> {
-  const { id } = cloud.addServer({ name });
-  const answer = { status: 200, body: name };
-  const server = createHttpServer((request, response) => {
-    const seen = { "x-seen": JSON.stringify(request.headers) };
-    request.resume().once("end", () => response.writeHead(answer.status, seen).end(answer.body));
-  });
-  opened.add(server);
-  await new Promise<void>((resolve) => server.listen(NODE_PORT, cloud.backendOf(id), resolve));
-  return { id, answer };
+function aPool(algorithm: ListenerPlan["algorithm"], sick: readonly number[] = []): Pool {
+  const backends = [1, 2, 3].map((target) => ({ target, host: "127.0.0.1", port: 1 }));
+  const service = {
+    protocol: "tcp",
+    listen_port: 80,
+    destination_port: 80,
+    proxyprotocol: false,
+    health_check: check([]),
+  } as const;
+  const plan: ListenerPlan = {
+    key: "k",
+    loadBalancer: 1,
+    host: "127.0.0.1",
+    port: 80,
+    kind: "tcp",
+    service,
+    algorithm,
+    backends,
+    keyPairs: [],
+  };
+  return new Pool(plan, (_plan, { target }) => !sick.includes(Number(target)));
 }
 
-const targets = (...nodes: readonly { id: number }[]) => nodes.map(({ id }) => ({ type: "server", server: { id } }));
-const tcp = { protocol: "tcp", listen_port: LISTEN_PORT, destination_port: NODE_PORT };
-const http = { ...tcp, protocol: "http" };
-const urlOf = (lb: Json) => `http://${lb.public_net.ipv4.ip}:${LISTEN_PORT}/`;
-
-/** Which nodes answer n requests, one connection each. */
-async function whoAnswers(lb: Json, times: number): Promise<readonly string[]> {
-  const names: string[] = [];
-  for (let n = 0; n < times; n += 1) {
-    names.push(await (await fetch(urlOf(lb), { headers: { connection: "close" } })).text());
-  }
-  return names;
-}
-
-describe("data plane", () => {
-  test("a balancer listens on a loopback address of its own and takes turns between its targets", async () => {
-    const cloud = await aDataPlane();
-    const nodes = [await aNode(cloud, "node-1"), await aNode(cloud, "node-2")];
-    const lb = await aBalancer(cloud, { services: [tcp], targets: targets(...nodes) });
-    await cloud.ready();
-    expect(cloud.problems()).toEqual([]);
-    expect(lb.public_net.ipv4.ip).toMatch(/^127\./);
-    expect((await whoAnswers(lb, 4)).toSorted()).toEqual(["node-1", "node-1", "node-2", "node-2"]);
+describe("choosing a backend", () => {
+  test("round robin takes turns between the healthy ones", () => {
+    const pool = aPool("round_robin", [2]);
+    expect([1, 2, 3, 4].map(() => pool.pick()?.target)).toEqual([1, 3, 1, 3]);
   });
 
-  test("two clouds never share an address", async () => {
-    const [one, two] = [await aDataPlane(), await aDataPlane()];
-    const [a, b] = [await aBalancer(one), await aBalancer(two)];
-    expect(a.public_net.ipv4.ip).not.toBe(b.public_net.ipv4.ip);
+  test("least connections prefers who has fewest open", () => {
+    const pool = aPool("least_connections");
+    const [first, second] = [pool.pick(), pool.pick()];
+    if (!first || !second) throw new Error("nobody is healthy");
+    const leave = pool.occupy(first);
+    pool.occupy(second);
+    expect([pool.pick()?.target, pool.pick()?.target]).toEqual([3, 3]);
+    leave();
+    leave();
+    expect(pool.pick(new Set([3]))?.target).toBe(first.target);
   });
 
-  test("private, selector and IP targets are reached too", async () => {
-    const cloud = await aDataPlane();
-    const network = cloud.addNetwork();
-    const node = await aNode(cloud, "node-1");
-    await call(cloud, `POST /servers/${node.id}/actions/attach_to_network`, { network: network.id });
-    await call(cloud, `PUT /servers/${node.id}`, { labels: { role: "web" } });
-    const selector = { type: "label_selector", label_selector: { selector: "role=web" }, use_private_ip: true };
-    const lb = await aBalancer(cloud, { network: network.id, services: [tcp], targets: [selector] });
-    await cloud.ready();
-    expect(await whoAnswers(lb, 1)).toEqual(["node-1"]);
-  });
-
-  test("a target that stops answering becomes unhealthy after its retries, gets no traffic, and comes back", async () => {
-    const cloud = await aDataPlane();
-    const [sick, well] = [await aNode(cloud, "sick"), await aNode(cloud, "well")];
-    const health_check = { protocol: "http", port: NODE_PORT, interval: 3, timeout: 3, retries: 2 };
-    const lb = await aBalancer(cloud, { services: [{ ...http, health_check }], targets: targets(sick, well) });
-    await cloud.ready();
-    const healthOf = () => cloud.state.loadBalancers.get(lb.id)?.targets[0];
-    sick.answer.status = 500;
-    const gone = { status: "unhealthy", detail: "unexpected_http_status", http_status_code: 500 };
-    await vi.waitFor(() => expect(healthOf()).toMatchObject({ health_status: [gone] }));
-    expect(await whoAnswers(lb, 3)).toEqual(["well", "well", "well"]);
-    sick.answer.status = 204;
-    await vi.waitFor(() => expect(healthOf()).toMatchObject({ health_status: [{ status: "healthy" }] }));
-  });
-
-  test("a check may ask for a text in the answer", async () => {
-    const cloud = await aDataPlane();
-    const node = await aNode(cloud, "node-1");
-    const health_check = { protocol: "http", port: NODE_PORT, http: { path: "/", response: "all fine" } };
-    const lb = await aBalancer(cloud, { services: [{ ...http, health_check }], targets: targets(node) });
-    await cloud.ready();
-    const found = { status: "unhealthy", detail: "unexpected_http_content" };
-    expect(cloud.state.loadBalancers.get(lb.id)?.targets[0]).toMatchObject({ health_status: [found] });
-    expect((await fetch(urlOf(lb))).status).toBe(503);
-  });
-
-  test("a stopped server is unhealthy with layer4_no_connection", async () => {
-    const cloud = await aDataPlane();
-    const node = await aNode(cloud, "node-1");
-    const lb = await aBalancer(cloud, { services: [tcp], targets: targets(node) });
-    await call(cloud, `POST /servers/${node.id}/actions/poweroff`);
-    const dead = { health_status: [{ status: "unhealthy", detail: "layer4_no_connection" }] };
-    await vi.waitFor(() => expect(cloud.state.loadBalancers.get(lb.id)?.targets[0]).toMatchObject(dead));
-  });
-
-  test("PROXY protocol v2 tells the target who called", async () => {
-    const cloud = await aDataPlane();
-    const { id } = cloud.addServer({ name: "node-1" });
-    const seen = new Promise<Buffer>((resolve) => {
-      const server = createServer((socket) => {
-        socket.on("error", () => {});
-        socket.once("data", (data) => (data.includes("hello") || data.length >= 28) && resolve(data));
-      });
-      opened.add(server);
-      server.listen(NODE_PORT, cloud.backendOf(id));
-    });
-    const lb = await aBalancer(cloud, { services: [{ ...tcp, proxyprotocol: true }], targets: targets({ id }) });
-    await cloud.ready();
-    const client = connect({ host: lb.public_net.ipv4.ip, port: LISTEN_PORT });
-    const port = await new Promise<number>((resolve) => client.once("connect", () => resolve(client.localPort ?? 0)));
-    client.write("hello");
-    const header = await seen;
-    client.destroy();
-    expect(header.subarray(0, 16).toString("hex")).toBe("0d0a0d0a000d0a515549540a2111000c");
-    expect([...header.subarray(20, 24)].join(".")).toBe(lb.public_net.ipv4.ip);
-    expect([header.readUInt16BE(24), header.readUInt16BE(26)]).toEqual([port, LISTEN_PORT]);
-  });
-
-  test("sticky sessions keep a client on its target", async () => {
-    const cloud = await aDataPlane();
-    const nodes = [await aNode(cloud, "node-1"), await aNode(cloud, "node-2")];
-    const service = { ...http, http: { sticky_sessions: true, cookie_name: "STUCK", cookie_lifetime: 60 } };
-    const lb = await aBalancer(cloud, { services: [service], targets: targets(...nodes) });
-    await cloud.ready();
-    const first = await fetch(urlOf(lb));
-    const cookie = first.headers.get("set-cookie") ?? "";
-    expect(cookie).toMatch(/^STUCK=[0-9a-f]+; Path=\/; Max-Age=60; HttpOnly$/);
-    const name = await first.text();
-    for (let n = 0; n < 3; n += 1) {
-      const again = await fetch(urlOf(lb), { headers: { cookie: cookie.split(";")[0] ?? "" } });
-      expect([await again.text(), again.headers.get("set-cookie")]).toEqual([name, null]);
-    }
-  });
-
-  test("https ends at the balancer, with the certificate of the asked name", async () => {
-    const cloud = await aDataPlane();
-    const node = await aNode(cloud, "node-1");
-    const managed = (domain: string) => ({ name: domain, type: "managed", domain_names: [domain] });
-    const [one, two] = [managed("one.example.com"), managed("two.example.com")];
-    const certificates: number[] = [];
-    for (const request of [one, two]) {
-      certificates.push((await call(cloud, "POST /certificates", request)).body.certificate.id);
-    }
-    const service = { protocol: "https", listen_port: 18_443, destination_port: NODE_PORT, http: { certificates } };
-    const lb = await aBalancer(cloud, { services: [service], targets: targets(node) });
-    await cloud.ready();
-    const answer = await getOverTls(lb.public_net.ipv4.ip, "two.example.com");
-    expect(answer.body).toBe("node-1");
-    expect(answer.subject).toBe("two.example.com");
-    expect(JSON.parse(answer.seen)).toMatchObject({ "x-forwarded-proto": "https", "x-forwarded-for": "127.0.0.1" });
-  });
-
-  test("a healthy target that refuses a connection is skipped", async () => {
-    const cloud = await aDataPlane();
-    const { id } = cloud.addServer({ name: "gone" });
-    const node = await aNode(cloud, "node-1");
-    const lb = await aBalancer(cloud, { services: [tcp], targets: targets({ id }, node) });
-    await cloud.ready();
-    cloud.setHealth(id, "healthy");
-    expect(await whoAnswers(lb, 3)).toEqual(["node-1", "node-1", "node-1"]);
-  });
-
-  test("large bodies pass unharmed, over tcp and http", async () => {
-    const cloud = await aDataPlane();
-    const node = await aNode(cloud, "node-1");
-    node.answer.body = "0123456789abcdef".repeat(2 ** 17);
-    const other = { ...http, listen_port: LISTEN_PORT + 1 };
-    const lb = await aBalancer(cloud, { services: [tcp, other], targets: targets(node) });
-    await cloud.ready();
-    for (const port of [LISTEN_PORT, LISTEN_PORT + 1]) {
-      const url = `http://${lb.public_net.ipv4.ip}:${port}/`;
-      const response = await fetch(url, { method: "POST", body: node.answer.body });
-      expect((await response.text()) === node.answer.body, `port ${port}`).toBe(true);
-    }
-  });
-
-  test("upgraded connections are tunnelled", async () => {
-    const cloud = await aDataPlane();
-    const { id } = cloud.addServer({ name: "node-1" });
-    const server = createHttpServer((_request, response) => response.end());
-    server.on("upgrade", (_request, socket) => {
-      socket.on("error", () => {});
-      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
-      socket.pipe(socket);
-    });
-    opened.add(server);
-    await new Promise<void>((resolve) => server.listen(NODE_PORT, cloud.backendOf(id), resolve));
-    const lb = await aBalancer(cloud, { services: [http], targets: targets({ id }) });
-    await cloud.ready();
-    const client = connect({ host: lb.public_net.ipv4.ip, port: LISTEN_PORT });
-    let seen = "";
-    client.on("data", (chunk) => {
-      seen += chunk;
-      if (seen.endsWith("\r\n\r\n")) client.write("ping");
-    });
-    client.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
-    await vi.waitFor(() => expect(seen).toMatch(/^HTTP\/1.1 101.*ping$/s));
-    client.destroy();
-  });
-
-  test.skipIf(process.getuid?.() !== 0)(
-    "http is redirected to https on port 80, which needs the right to listen there",
-    async () => {
-      const cloud = await aDataPlane();
-      const managed = { name: "c", type: "managed", domain_names: ["a.example.com"] };
-      const { certificate } = (await call(cloud, "POST /certificates", managed)).body;
-      const http = { certificates: [certificate.id], redirect_http: true };
-      const lb = await aBalancer(cloud, { services: [{ protocol: "https", listen_port: 18_443, http }] });
-      await cloud.ready();
-      expect(cloud.problems()).toEqual([]);
-      const response = await fetch(`http://${lb.public_net.ipv4.ip}/path?x=1`, { redirect: "manual" });
-      expect(response.status).toBe(301);
-      expect(response.headers.get("location")).toBe(`https://${lb.public_net.ipv4.ip}:18443/path?x=1`);
-    },
-  );
-
-  test("removing the listener or the balancer closes the socket", async () => {
-    const cloud = await aDataPlane();
-    const node = await aNode(cloud, "node-1");
-    const lb = await aBalancer(cloud, { services: [tcp], targets: targets(node) });
-    await cloud.ready();
-    expect(await whoAnswers(lb, 1)).toEqual(["node-1"]);
-    await call(cloud, `DELETE /load_balancers/${lb.id}`);
-    await cloud.ready();
-    await expect(fetch(urlOf(lb))).rejects.toThrow();
+  test("nobody is left when all were tried or are sick", () => {
+    expect(aPool("round_robin", [1, 2, 3]).pick()).toBeUndefined();
+    expect(aPool("round_robin").pick(new Set([1, 2, 3]))).toBeUndefined();
   });
 });
 
-async function getOverTls(host: string, servername: string): Promise<{ body: string; subject: string; seen: string }> {
-  return new Promise((resolve, reject) => {
-    const request = httpsRequest({ host, port: 18_443, servername, rejectUnauthorized: false, agent: false });
-    request.once("error", reject).once("response", (response) => {
-      const socket = response.socket as unknown as { getPeerCertificate(): { subject: { CN: string } } };
-      const subject = socket.getPeerCertificate().subject.CN;
-      let body = "";
-      response.on("data", (chunk) => {
-        body += chunk;
-      });
-      response.once("end", () => resolve({ body, subject, seen: String(response.headers["x-seen"]) }));
-    });
-    request.end();
+test("an opinion changes after as many looks as there are retries, the first one counts at once", () => {
+  const well = { status: "healthy" } as const;
+  const sick = { status: "unhealthy", detail: "layer4_timeout" } as const;
+  const looks = [sick, well, sick, sick, well, well, well, sick];
+  let opinion: Opinion = { state: { status: "unknown" }, streak: 0 };
+  const seen = looks.map((look) => {
+    opinion = nextOpinion(opinion, look, 2);
+    return opinion.state.status;
   });
-}
+  expect(seen).toEqual([
+    "unhealthy",
+    "unhealthy",
+    "unhealthy",
+    "unhealthy",
+    "unhealthy",
+    "healthy",
+    "healthy",
+    "healthy",
+  ]);
+});
+
+test.each([
+  [["2??", "3??"], 204, "", { status: "healthy" }],
+  [["2??"], 301, "", { status: "unhealthy", detail: "unexpected_http_status", http_status_code: 301 }],
+  [["*"], 500, "", { status: "healthy" }],
+  [["20?"], 210, "", { status: "unhealthy", detail: "unexpected_http_status", http_status_code: 210 }],
+  [["200"], 200, "ok", { status: "healthy" }],
+  [["200"], 200, "else", { status: "unhealthy", detail: "unexpected_http_content" }],
+])("codes %j, answer %i and wanted text %o are judged", (codes, status, response, verdict) => {
+  expect(judge(check(codes, response), status, "all is ok")).toEqual(verdict);
+});
+
+test("a cookie is found among others", () => {
+  expect(readCookie("a=1; STICKY=abc; b=2", "STICKY")).toBe("abc");
+  expect(readCookie("XSTICKY=abc", "STICKY")).toBeUndefined();
+  expect(readCookie(undefined, "STICKY")).toBeUndefined();
+});

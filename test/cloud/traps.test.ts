@@ -60,7 +60,8 @@ describe("fidelity traps", () => {
   });
 
   test("trap 5: races on balancers and networks are 409 conflict, a busy server is 423 locked", async () => {
-    const cloud = await aCloud({ latencyMs: 20, actionMs: 60_000 });
+    const cloud = await aCloud({ actionMs: 60_000 });
+    cloud.faults.add({ path: "/**/actions/add_*", effect: { kind: "latency", ms: 100 } });
     const lb = await aBalancer(cloud);
     const network = cloud.addNetwork();
     const server = cloud.addServer({ name: "node-1" });

@@ -53,6 +53,10 @@ describe("npm run cloud", () => {
     });
     expect(response.status).toBe(200);
     expect(performance.now() - before).toBeGreaterThan(28);
+    const port = new URL(urlIn(text)).port;
+    const second = spawn(process.execPath, [main, "--port", port], { stdio: ["ignore", "ignore", "pipe"] });
+    running.add(second);
+    expect((await once(second, "exit"))[0]).toBe(1);
     const wrong = spawn(process.execPath, [main, "--latency", "soon"], { stdio: ["ignore", "ignore", "pipe"] });
     running.add(wrong);
     expect((await once(wrong, "exit"))[0]).toBe(1);

@@ -22,6 +22,8 @@ interface Watch {
   isBusy: boolean;
 }
 
+/** However fast checks are made to run, a busy machine is not a sick target. */
+const MIN_TIMEOUT_MS = 1000;
 const UNKNOWN: Opinion = { state: { status: "unknown" }, streak: 0 };
 
 /** Looks at every target of every listener at its interval and writes what it finds into the health book. */
@@ -97,7 +99,7 @@ export class HealthChecker {
   async #see({ plan, backend }: Watch): Promise<HealthState> {
     const check = plan.service.health_check;
     if (backend.host === undefined) return { status: "unhealthy", detail: "layer4_no_connection" };
-    const timeoutMs = Math.max(50, check.timeout * 1000 * this.#timeScale);
+    const timeoutMs = Math.max(MIN_TIMEOUT_MS, check.timeout * 1000 * this.#timeScale);
     return probe({ host: backend.host, check, timeoutMs, proxyProtocol: plan.service.proxyprotocol });
   }
 }

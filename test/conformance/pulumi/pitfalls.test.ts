@@ -203,7 +203,6 @@ describe("pitfalls of the provider", () => {
     await balancer();
     const tookMs = performance.now() - before;
     expect(tookMs).toBeGreaterThan(1400);
-    expect(tookMs).toBeLessThan(3000);
     expect(cloud.journal.count({ path: "/actions" })).toBe(2);
   });
 
