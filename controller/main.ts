@@ -57,13 +57,17 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
   const { clusterCidrs, addressFamily, zoneLabel, serviceDefaults: defaults, resyncMs: everyMs } = config;
   const options = { clusterCidrs, addressFamily, zoneLabel, defaults, ...(networkId !== undefined && { networkId }) };
 
+  // Nothing is rendered before both caches are complete: absence would look like a wish to delete.
+  const wake = (loop: Loop) => {
+    if (nodes.isSynced && services.isSynced) loop.wake();
+  };
   const nodes = new Informer<V1Node>({
     client,
     path: paths.nodes,
     log,
     onChange: (change) => {
-      if (concernsNode(change)) nodeLoop.wake();
-      if (concernsCluster(change)) clusterLoop.wake();
+      if (concernsNode(change)) wake(nodeLoop);
+      if (concernsCluster(change)) wake(clusterLoop);
     },
   });
   const services = new Informer<V1Service>({
@@ -71,7 +75,7 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
     path: paths.services,
     log,
     onChange: (change) => {
-      if (concernsService(change)) clusterLoop.wake();
+      if (concernsService(change)) wake(clusterLoop);
     },
   });
   const observed = () => ({
@@ -100,7 +104,6 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
   const nodeLoop = new Loop({ name: "nodes", work: () => nodeTurn.run(), ...GATHER, everyMs, log });
   const clusterLoop = new Loop({ name: "cluster", work: () => clusterTurn.run(), ...GATHER, everyMs, log });
 
-  // Nothing is rendered before both caches are complete: absence would look like a wish to delete.
   await Promise.all([stopping(nodes).start(), stopping(services).start()]);
   stopping(nodeLoop).wake();
   stopping(clusterLoop).wake();
