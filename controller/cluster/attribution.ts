@@ -36,7 +36,7 @@ export function attributionOf(plan: Plan, present: Readonly<Partial<Record<UnitI
 
 function parse(text: string | undefined): Record<string, unknown> {
   try {
-    return JSON.parse(text ?? "{}") as Record<string, unknown>;
+    return (JSON.parse(text ?? "{}") ?? {}) as Record<string, unknown>;
   } catch {
     return {}; // not JSON: then it names nothing
   }
