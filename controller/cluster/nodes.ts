@@ -36,9 +36,9 @@ export class NodeTurn {
     const decide = (servers: readonly Server[]) =>
       nodes().map((node) => ({ node, verdict: decideNode(node, servers, options) }));
     let decided = decide(await view.servers(SERVERS_MAX_AGE_MS));
-    if (decided.some(({ verdict }) => verdict.kind === "refused")) decided = decide(await view.servers(FRESH_MS));
+    if (decided.some(isWaiting)) decided = decide(await view.servers(FRESH_MS));
     await inParallel(decided, PARALLEL, ({ node, verdict }) => this.#settle(node, verdict));
-    return decided.some(({ verdict }) => verdict.kind === "refused") ? RETRY_MS : undefined;
+    return decided.some(isWaiting) ? RETRY_MS : undefined;
   }
 
   async #settle(node: V1Node, verdict: NodeVerdict): Promise<void> {
@@ -68,6 +68,11 @@ export class NodeTurn {
   #tell(object: V1Node, type: "Normal" | "Warning", reason: string, message: string): Promise<void> {
     return this.#parts.publish([{ kind: "event", event: { about: { kind: "Node", object }, type, reason, message } }]);
   }
+}
+
+/** True for a node that a fresh look at the cloud may help. */
+function isWaiting({ verdict }: { readonly verdict: NodeVerdict }): boolean {
+  return verdict.kind === "refused" && !verdict.isFinal;
 }
 
 /** Does the work for each item, some at a time. All are tried; the first failure is thrown in the end. */

@@ -38,7 +38,8 @@ export interface NodePatch {
 export type NodeVerdict =
   | { readonly kind: "foreign" }
   | { readonly kind: "ready"; readonly server: Server; readonly patch: NodePatch; readonly isInitialisation: boolean }
-  | { readonly kind: "refused"; readonly reason: string };
+  /** `isFinal`: nothing that the cloud may list later would change it. */
+  | { readonly kind: "refused"; readonly reason: string; readonly isFinal: boolean };
 
 /** The server behind a node: by ProviderID, else by name. */
 export function findServer(node: V1Node, servers: readonly Server[]): Server | undefined {
@@ -52,11 +53,13 @@ export function decideNode(node: V1Node, servers: readonly Server[], options: No
   const id = parseProviderId(node.spec?.providerID);
   if (id.kind === "foreign") return { kind: "foreign" };
   if (id.kind === "malformed")
-    return { kind: "refused", reason: `its providerID "${id.text}" is not hcloud://<server id>` };
-  if (id.kind === "robot")
-    return { kind: "refused", reason: `it is dedicated server ${id.number}, which this version does not support` };
+    return { kind: "refused", reason: `its providerID "${id.text}" is not hcloud://<server id>`, isFinal: true };
+  if (id.kind === "robot") {
+    const reason = `it is dedicated server ${id.number}, which this version does not support`;
+    return { kind: "refused", reason, isFinal: true };
+  }
   const server = findServer(node, servers);
-  if (!server) return { kind: "refused", reason: missingServer(node) };
+  if (!server) return { kind: "refused", reason: missingServer(node), isFinal: false };
 
   const known = serverAddresses(server, options.addressFamily, options.networkId);
   const shaped = applyProvidedIps(known, node.metadata?.annotations?.[PROVIDED_IP]);
@@ -65,7 +68,7 @@ export function decideNode(node: V1Node, servers: readonly Server[], options: No
       options.networkId === undefined
         ? ": set HCLOUD_NETWORK if it is a private address"
         : ": attach the server to the network, or change --node-ip";
-    return { kind: "refused", reason: shaped.reason + hint };
+    return { kind: "refused", reason: shaped.reason + hint, isFinal: false };
   }
   return { kind: "ready", server, ...planPatch(node, server, shaped.addresses, options) };
 }

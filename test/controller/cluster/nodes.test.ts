@@ -1,0 +1,109 @@
+import type { V1Node } from "@kubernetes/client-node";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { NodeTurn } from "../../../controller/cluster/nodes.ts";
+import type { Write } from "../../../controller/cluster/writes.ts";
+import { type NodePatch, UNINITIALIZED_TAINT } from "../../../controller/node/metadata.ts";
+import { aNode, aServer } from "../../support/builders.ts";
+import { aCloud } from "../../support/fake-cloud.ts";
+import { aLog } from "../../support/log.ts";
+
+beforeEach(() => vi.useFakeTimers({ toFake: ["performance"] }));
+afterEach(() => vi.useRealTimers());
+
+const TAINTED = { taints: [{ key: UNINITIALIZED_TAINT, effect: "NoSchedule" }] };
+
+function aTurn(...nodes: V1Node[]) {
+  const cloud = aCloud({ servers: [aServer({ id: 1 }), aServer({ id: 2 })] });
+  const patches: [string, NodePatch][] = [];
+  const writes: Write[] = [];
+  const { log, lines } = aLog();
+  const world = { nodes, broken: "" };
+  const turn = new NodeTurn({
+    nodes: () => world.nodes,
+    view: cloud.view,
+    patchNode: async (node, patch) => {
+      const name = node.metadata?.name ?? "";
+      if (name === world.broken) throw new Error(`${name} cannot be patched`);
+      patches.push([name, patch]);
+    },
+    publish: async (more) => void writes.push(...more),
+    options: { addressFamily: "ipv4", zoneLabel: true },
+    log,
+  });
+  const reasons = () => writes.map((write) => (write.kind === "event" ? write.event.reason : write.kind));
+  return { turn, cloud, patches, writes, lines, world, reasons };
+}
+
+describe("a pass over the nodes", () => {
+  it("framework N33: initialises a node, and tells", async () => {
+    const { turn, patches, reasons } = aTurn(aNode({ name: "node-1", ...TAINTED }));
+    await expect(turn.run()).resolves.toBeUndefined();
+    expect(patches).toMatchObject([["node-1", { providerId: "hcloud://1", taints: [] }]]);
+    expect(reasons()).toEqual(["Synced"]);
+  });
+
+  it("framework N23: writes and says nothing when all is as it should be", async () => {
+    const { turn, patches, world, writes, lines } = aTurn(aNode({ name: "node-1" }));
+    await turn.run();
+    const [, patch] = patches[0] ?? [];
+    world.nodes = [aNode({ id: 1, labels: patch?.labels ?? {}, addresses: patch?.addresses ?? [] })];
+    patches.length = 0;
+    const said = lines.length;
+    await turn.run();
+    expect(patches).toEqual([]);
+    expect(writes).toEqual([]);
+    expect(lines).toHaveLength(said);
+  });
+
+  it("serves many joining nodes with one list", async () => {
+    const { turn, cloud, patches } = aTurn(aNode({ name: "node-1" }), aNode({ name: "node-2" }));
+    await turn.run();
+    await turn.run();
+    expect(patches).toHaveLength(4);
+    expect(cloud.reads).toHaveLength(1);
+  });
+
+  it("asks for a fresh list when a node is missing from an older one", async () => {
+    const { turn, cloud, world, patches } = aTurn(aNode({ id: 1 }));
+    await turn.run();
+    patches.length = 0;
+    cloud.servers = [aServer({ id: 1 }), aServer({ id: 9 })];
+    world.nodes = [aNode({ name: "node-9", ...TAINTED })];
+    vi.advanceTimersByTime(10_000);
+    await expect(turn.run()).resolves.toBeUndefined();
+    expect(patches).toMatchObject([["node-9", { providerId: "hcloud://9" }]]);
+  });
+
+  it("says what is wrong with a node without server, and looks for it again soon", async () => {
+    const { turn, writes, reasons } = aTurn(aNode({ name: "lost", ...TAINTED }));
+    await expect(turn.run()).resolves.toBe(5_000);
+    expect(reasons()).toEqual(["InitializationFailed"]);
+    expect(JSON.stringify(writes)).toContain("no server named");
+  });
+
+  it.each([
+    ["a dedicated server", "hrobot://5"],
+    ["a broken ProviderID", "hcloud://x"],
+  ])("does not ask the API again and again about %s, which no list will ever have", async (_, providerID) => {
+    const { turn, cloud, reasons } = aTurn(aNode({ providerID }));
+    await turn.run();
+    vi.advanceTimersByTime(10_000);
+    await expect(turn.run()).resolves.toBeUndefined();
+    expect(cloud.reads).toHaveLength(1);
+    expect(reasons()).toEqual(["InitializationFailed", "InitializationFailed"]);
+  });
+
+  it("passes over other providers' nodes", async () => {
+    const { turn, patches, writes } = aTurn(aNode({ providerID: "k3s://a" }));
+    await turn.run();
+    expect([patches, writes]).toEqual([[], []]);
+  });
+
+  it("tries all nodes when one cannot be patched, and then fails, to be repeated", async () => {
+    const nodes = Array.from({ length: 40 }, (_, index) => aNode({ name: `n${index}`, id: (index % 2) + 1 }));
+    const { turn, world, patches } = aTurn(...nodes);
+    world.broken = "n3";
+    await expect(turn.run()).rejects.toThrow("n3 cannot be patched");
+    expect(patches).toHaveLength(39);
+  });
+});

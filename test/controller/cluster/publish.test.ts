@@ -1,0 +1,201 @@
+import type { ServerResponse } from "node:http";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Publisher } from "../../../controller/cluster/publish.ts";
+import type { Write } from "../../../controller/cluster/writes.ts";
+import { KubeClient } from "../../../controller/kube/client.ts";
+import { EventRecorder } from "../../../controller/kube/events.ts";
+import { Patcher } from "../../../controller/kube/write.ts";
+import { FINALIZER } from "../../../controller/service/ours.ts";
+import { aNode, aService, UID } from "../../support/builders.ts";
+import { type Received, reply, startServer, type TestServer } from "../../support/http-server.ts";
+import { aLog } from "../../support/log.ts";
+
+let api: TestServer;
+let client: KubeClient;
+let publisher: Publisher;
+let lines: readonly Record<string, unknown>[];
+let answer: (request: Received, response: ServerResponse) => void;
+
+beforeEach(async () => {
+  answer = (_, response) => reply(response, {});
+  api = await startServer((request, response) => answer(request, response));
+  client = new KubeClient({ server: new URL(api.url), credentials: async () => ({}) }, 2_000);
+  const kept = aLog();
+  lines = kept.lines;
+  publisher = new Publisher({
+    patcher: new Patcher(client),
+    recorder: new EventRecorder(client, kept.log),
+    log: kept.log,
+  });
+});
+afterEach(async () => {
+  client.close();
+  await api.stop();
+});
+
+const SERVICE = aService({ ingress: [{ ip: "1.1.1.1" }] });
+const STATUS = "/api/v1/namespaces/default/services/web/status";
+const requests = () => api.received.map(({ method, path }) => `${method} ${path}`);
+const bodies = () => api.received.map(({ body }) => JSON.parse(body) as unknown);
+const warning = (message: string, object = SERVICE): Write => ({
+  kind: "event",
+  event: { about: { kind: "Service", object }, type: "Warning", reason: "SyncLoadBalancerFailed", message },
+});
+
+describe("writes to a Service", () => {
+  it("framework 3.5: go to its status, by strategic merge, for this uid only", async () => {
+    await publisher.publish([{ kind: "claim", service: SERVICE }]);
+    expect(requests()).toEqual([`PATCH ${STATUS}`]);
+    expect(api.received[0]?.headers["content-type"]).toBe("application/strategic-merge-patch+json");
+    expect(bodies()).toEqual([{ metadata: { finalizers: [FINALIZER], uid: UID } }]);
+  });
+
+  it("publish addresses", async () => {
+    await publisher.publish([{ kind: "ingress", service: SERVICE, ingress: [{ ip: "2.2.2.2", ipMode: "VIP" }] }]);
+    expect(bodies()).toEqual([
+      { metadata: { uid: UID }, status: { loadBalancer: { ingress: [{ ip: "2.2.2.2", ipMode: "VIP" }] } } },
+    ]);
+  });
+
+  it("framework S04: clear the status before the finalizer goes, with which the object may vanish", async () => {
+    await publisher.publish([{ kind: "release", service: SERVICE }]);
+    expect(bodies()).toEqual([
+      { metadata: { uid: UID }, status: { loadBalancer: { ingress: null } } },
+      { metadata: { uid: UID, "$deleteFromPrimitiveList/finalizers": [FINALIZER] } },
+    ]);
+  });
+
+  it("leave a status alone that is empty", async () => {
+    await publisher.publish([{ kind: "release", service: aService() }]);
+    expect(api.received).toHaveLength(1);
+  });
+
+  it.each([404, 409])("framework S27: are content with %d: there is nothing left to write to", async (status) => {
+    answer = (_, response) => reply(response, {}, status);
+    await publisher.publish([{ kind: "release", service: aService() }]);
+    expect(lines).not.toContainEqual(expect.objectContaining({ msg: "write failed" }));
+  });
+});
+
+describe("failures", () => {
+  it("stop what follows on the same object, and nothing else", async () => {
+    answer = ({ path }, response) => reply(response, {}, path.includes("/web/") ? 500 : 200);
+    const other = aService({ name: "other", uid: "2" });
+    await publisher.publish([
+      { kind: "claim", service: SERVICE },
+      { kind: "ingress", service: SERVICE, ingress: [] },
+      { kind: "claim", service: other },
+    ]);
+    expect(requests().toSorted()).toEqual([
+      "PATCH /api/v1/namespaces/default/services/other/status",
+      `PATCH ${STATUS}`,
+    ]);
+    expect(lines).toContainEqual(expect.objectContaining({ level: "warn", write: "claim", object: "default/web" }));
+  });
+});
+
+describe("conditions", () => {
+  it.each([
+    [true, "False", "RouteCreated", "RouteController created a route"],
+    [false, "True", "NoRouteCreated", "RouteController failed to create a route"],
+  ])("framework 4.2: route there %s is NetworkUnavailable %s", async (isAvailable, status, reason, message) => {
+    await publisher.publish([{ kind: "network-condition", node: aNode({ id: 1 }), isAvailable }]);
+    expect(requests()).toEqual(["PATCH /api/v1/nodes/node-1/status"]);
+    expect(bodies()).toMatchObject([
+      { status: { conditions: [{ type: "NetworkUnavailable", status, reason, message }] } },
+    ]);
+  });
+});
+
+describe("Events", () => {
+  it("carry object, reason and the upstream controller's name", async () => {
+    await publisher.publish([warning("it is wrong")]);
+    expect(requests()).toEqual(["POST /api/v1/namespaces/default/events"]);
+    expect(bodies()).toMatchObject([
+      {
+        metadata: { namespace: "default" },
+        involvedObject: { apiVersion: "v1", kind: "Service", namespace: "default", name: "web", uid: UID },
+        type: "Warning",
+        reason: "SyncLoadBalancerFailed",
+        message: "it is wrong",
+        source: { component: "service-controller" },
+        count: 1,
+      },
+    ]);
+  });
+
+  it("framework 2: of nodes are kept in default, and name no namespace", async () => {
+    const event = {
+      about: { kind: "Node", object: aNode({ id: 1 }) },
+      type: "Warning",
+      reason: "FailedToCreateRoute",
+      message: "x",
+    } as const;
+    await publisher.publish([{ kind: "event", event }]);
+    expect(requests()).toEqual(["POST /api/v1/namespaces/default/events"]);
+    expect(bodies()).toMatchObject([{ source: { component: "route_controller" } }]);
+    expect(bodies()[0]).not.toHaveProperty("involvedObject.namespace");
+  });
+
+  it("warn once of the same thing, and again when it changes", async () => {
+    for (const message of ["a", "a", "b"]) await publisher.publish([warning(message)]);
+    expect(api.received).toHaveLength(2);
+    expect(lines.filter(({ level }) => level === "warn")).toHaveLength(2);
+  });
+
+  it("count what is said again, and say it anew when the Event has expired", async () => {
+    const event = {
+      about: { kind: "Service", object: SERVICE },
+      type: "Normal",
+      reason: "Ensured",
+      message: "x",
+    } as const;
+    await publisher.publish([{ kind: "event", event }]);
+    await publisher.publish([{ kind: "event", event }]);
+    answer = ({ method }, response) => reply(response, {}, method === "PATCH" ? 404 : 200);
+    await publisher.publish([{ kind: "event", event }]);
+    expect(api.received.map(({ method }) => method)).toEqual(["POST", "PATCH", "PATCH", "POST"]);
+    expect(bodies()[1]).toMatchObject({ count: 2 });
+  });
+
+  it("are cut to what the API server takes", async () => {
+    await publisher.publish([warning("x".repeat(5_000))]);
+    expect(bodies()).toMatchObject([{ message: "x".repeat(1_000) }]);
+  });
+
+  it("that cannot be written keep nothing else from happening", async () => {
+    answer = ({ path }, response) => reply(response, {}, path.endsWith("/events") ? 500 : 200);
+    await publisher.publish([warning("a"), { kind: "claim", service: SERVICE }]);
+    expect(requests()).toEqual(["POST /api/v1/namespaces/default/events", `PATCH ${STATUS}`]);
+  });
+});
+
+describe("a node's patch", () => {
+  it("framework 1.3: writes ProviderID, labels and taints together, for this version, then the addresses", async () => {
+    const addresses = [{ type: "Hostname", address: "a" }];
+    await new Patcher(client).patchNode(aNode({ name: "a" }), {
+      providerId: "hcloud://1",
+      labels: { l: "1" },
+      taints: [],
+      addresses,
+    });
+    expect(requests()).toEqual(["PATCH /api/v1/nodes/a", "PATCH /api/v1/nodes/a/status"]);
+    expect(bodies()).toEqual([
+      { metadata: { resourceVersion: "1", labels: { l: "1" } }, spec: { providerID: "hcloud://1", taints: [] } },
+      { status: { addresses } },
+    ]);
+  });
+
+  it("names no version where no list of others is replaced", async () => {
+    await new Patcher(client).patchNode(aNode({ name: "a" }), { labels: { l: "1" } });
+    expect(bodies()).toEqual([{ metadata: { labels: { l: "1" } }, spec: {} }]);
+  });
+
+  it("framework N29: leaves a conflict to the caller", async () => {
+    answer = (_, response) => reply(response, {}, 409);
+    await expect(new Patcher(client).patchNode(aNode({ name: "a" }), { taints: [] })).rejects.toMatchObject({
+      status: 409,
+    });
+    expect(api.received).toHaveLength(1);
+  });
+});

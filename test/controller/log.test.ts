@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { createLogger } from "../../controller/log.ts";
+
+async function logged(fields: object, level: "info" | "debug" = "info"): Promise<string> {
+  let text = "";
+  const log = await createLogger({ format: "json", level, destination: { write: (line) => void (text += line) } });
+  log.info(fields, "message");
+  log.debug("detail");
+  return text;
+}
+
+it.each([
+  ["a token", { token: "s3cret" }],
+  ["a token inside", { access: { token: "s3cret" } }],
+  ["a header", { headers: { authorization: "Bearer s3cret" } }],
+  ["a header inside", { request: { headers: { authorization: "Bearer s3cret" } } }],
+  ["a key", { certificate: { privateKey: "s3cret" } }],
+])("never writes %s", async (_, fields) => {
+  const text = await logged(fields);
+  expect(text).toContain("message");
+  expect(text).not.toContain("s3cret");
+});
+
+it("writes one line of JSON with the time, and details only when asked for", async () => {
+  const lines = (await logged({ unit: "a" })).trim().split("\n");
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+    unit: "a",
+    msg: "message",
+    time: expect.stringMatching(/^\d{4}-.*Z$/),
+  });
+  expect((await logged({}, "debug")).trim().split("\n")).toHaveLength(2);
+});
