@@ -2,11 +2,11 @@ import { expect, it } from "vitest";
 import { createLogger } from "../../controller/log.ts";
 
 async function logged(fields: object, level: "info" | "debug" = "info"): Promise<string> {
-  let text = "";
-  const log = await createLogger({ format: "json", level, destination: { write: (line) => void (text += line) } });
+  const lines: string[] = [];
+  const log = await createLogger({ format: "json", level, destination: { write: (line) => void lines.push(line) } });
   log.info(fields, "message");
   log.debug("detail");
-  return text;
+  return lines.join("");
 }
 
 it.each([
