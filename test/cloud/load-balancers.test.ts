@@ -50,6 +50,19 @@ describe("listeners", () => {
     });
   });
 
+  test("keep the domain of a health check that is not mentioned, and lose it for null", async () => {
+    const cloud = await aCloud();
+    const http = (fields: object) => ({ health_check: { protocol: "http", http: fields } });
+    const lb = await aBalancer(cloud, {
+      services: [{ ...tcp(80), ...http({ domain: "a.example.com", path: "/old" }) }],
+    });
+    const checkOf = () => cloud.state.loadBalancers.get(lb.id)?.services[0]?.health_check.http;
+    await act(cloud, lb, "update_service", { listen_port: 80, ...http({ path: "/new" }) });
+    expect(checkOf()).toMatchObject({ domain: "a.example.com", path: "/new" });
+    await act(cloud, lb, "update_service", { listen_port: 80, ...http({ domain: null }) });
+    expect(checkOf()).toMatchObject({ domain: null, path: "/new" });
+  });
+
   test.each([
     ["tcp without ports", { protocol: "tcp" }, "listen_port"],
     ["no protocol", { listen_port: 1 }, "protocol"],

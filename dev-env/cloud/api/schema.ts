@@ -93,6 +93,11 @@ export function nullable<T>(check: Check<T>): Check<T | null> {
   return (value, path) => (value === undefined || value === null ? null : check(value, path));
 }
 
+/** Null is a value of its own here, and absence means "not given". */
+export function optionalOrNull<T>(check: Check<T>): Check<T | null | undefined> {
+  return (value, path) => (value === undefined || value === null ? value : check(value, path));
+}
+
 /** An object of exactly these fields; unknown fields are refused like wrong ones. */
 export function object<S extends Shape>(shape: S): Check<ShapeValue<S>> {
   const names = Object.keys(shape);

@@ -33,7 +33,7 @@ export async function openHttpListener(pool: Pool): Promise<Listener> {
     update: (plan) => pool.update(plan),
     close: () => {
       server.closeAllConnections();
-      return shut(server as Server);
+      return shut(server);
     },
   };
 }

@@ -61,8 +61,8 @@ export class Endpoint {
     this.#races = new Races(options.project);
     this.#rateLimit = options.rateLimit === "off" ? undefined : new RateLimit(options.rateLimit, options.project.clock);
     this.#server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-      // Every failure is answered inside; what is left is a bug, which must show as one.
-      this.#serve(request, response).catch((error: unknown) => response.destroy(error as Error));
+      // Every failure is answered inside; what is left is a connection that broke while the answer was written.
+      this.#serve(request, response).catch(() => response.destroy());
     });
   }
 

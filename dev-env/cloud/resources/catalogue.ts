@@ -2,16 +2,17 @@
 const NET_VAT = 1.19;
 const EPOCH = "2024-04-25T13:15:00Z";
 
-const LOCATION_ROWS = [
+/** id, name, description, country, city, latitude, longitude, network zone. */
+const LOCATION_ROWS: readonly (readonly [number, string, string, string, string, number, number, string])[] = [
   [1, "fsn1", "Falkenstein DC Park 1", "DE", "Falkenstein", 50.47612, 12.370071, "eu-central"],
   [2, "nbg1", "Nuremberg DC Park 1", "DE", "Nuremberg", 49.452102, 11.076665, "eu-central"],
   [3, "hel1", "Helsinki DC Park 1", "FI", "Helsinki", 60.169855, 24.938379, "eu-central"],
   [4, "ash", "Ashburn, VA", "US", "Ashburn, VA", 39.045821, -77.487073, "us-east"],
   [5, "hil", "Hillsboro, OR", "US", "Hillsboro, OR", 45.54222, -122.951924, "us-west"],
   [6, "sin", "Singapore", "SG", "Singapore", 1.283333, 103.833333, "ap-southeast"],
-] as const;
+];
 
-const EUROPE = ["fsn1", "nbg1", "hel1"] as const;
+const EUROPE = ["fsn1", "nbg1", "hel1"];
 const EVERYWHERE = LOCATION_ROWS.map(([, name]) => name);
 
 type Architecture = "x86" | "arm";
@@ -46,11 +47,11 @@ const SERVER_TYPE_ROWS: readonly (readonly [
 ];
 
 /** id, name, connections, services, targets, certificates, EUR per month. */
-const LOAD_BALANCER_TYPE_ROWS = [
+const LOAD_BALANCER_TYPE_ROWS: readonly (readonly [number, string, number, number, number, number, number])[] = [
   [1, "lb11", 10_000, 5, 25, 10, 5.39],
   [2, "lb21", 20_000, 15, 75, 25, 16.4],
   [3, "lb31", 40_000, 30, 150, 50, 32.9],
-] as const;
+];
 
 /** id, name, flavour, version, architecture, deprecated since. */
 const IMAGE_ROWS: readonly (readonly [number, string, string, string, Architecture, string | null])[] = [
@@ -80,13 +81,13 @@ const prices = (locations: readonly string[], monthly: number) =>
 
 const locations = LOCATION_ROWS.map(([id, name, description, country, city, latitude, longitude, network_zone]) => ({
   id,
-  name: name as string,
+  name,
   description,
   country,
   city,
   latitude,
   longitude,
-  network_zone: network_zone as string,
+  network_zone,
 }));
 
 const locationId = (name: string) => locations.find((location) => location.name === name)?.id ?? 0;
@@ -120,7 +121,7 @@ const serverTypes = SERVER_TYPE_ROWS.map(
 const loadBalancerTypes = LOAD_BALANCER_TYPE_ROWS.map(
   ([id, name, max_connections, max_services, max_targets, max_assigned_certificates, monthly]) => ({
     id,
-    name: name as string,
+    name,
     description: name.toUpperCase(),
     max_connections,
     max_services,

@@ -1,7 +1,17 @@
 import { ApiError, invalidField, limitExceeded, notFound, refuse } from "../api/errors.ts";
 import { id, port } from "../api/fields.ts";
 import { given } from "../api/resource.ts";
-import { array, boolean, type Checked, integer, nullable, object, oneOf, optional, string } from "../api/schema.ts";
+import {
+  array,
+  boolean,
+  type Checked,
+  integer,
+  object,
+  oneOf,
+  optional,
+  optionalOrNull,
+  string,
+} from "../api/schema.ts";
 import type { Project } from "../state/project.ts";
 import type { HealthCheck, LoadBalancerRecord, LoadBalancerService, ServiceHttp } from "../state/records.ts";
 import { loadBalancerTypeNamed } from "./catalogue.ts";
@@ -14,7 +24,7 @@ const healthCheckBody = object({
   retries: optional(integer({ min: 1, max: 5 })),
   http: optional(
     object({
-      domain: nullable(string({ max: 128, pattern: /^[^\s%\\]*$/ })),
+      domain: optionalOrNull(string({ max: 128, pattern: /^[^\s%\\]*$/ })),
       path: optional(string({ min: 1, max: 256 })),
       response: optional(string({ max: 256 })),
       status_codes: optional(array(string({ min: 1, max: 3, pattern: /^[0-9?*]+$/ }), 20)),

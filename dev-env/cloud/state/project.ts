@@ -124,6 +124,7 @@ export class Project {
     this.#nextId = snapshot.nextId;
     this.addresses.restore(snapshot.addresses);
     for (const [name, table] of Object.entries(this.#named())) {
+      // A snapshot holds under a table's name what that table held.
       table.replaceAll((snapshot.tables[name] ?? []) as never[]);
     }
     this.actions.rebuildRunning();
