@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { connect, type Server, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { type Listener, listen, shut } from "./listener.ts";
 import type { Backend, KeyPair, ListenerPlan } from "./plan.ts";
