@@ -8,6 +8,8 @@ export default defineConfig({
       {
         test: {
           name: "unit",
+          // Test files share processes: loading everything anew for each costs more than all tests together.
+          isolate: false,
           include: ["test/**/*.test.ts"],
           exclude: [...integration, "test/chaos/**", "test/bench/**"],
         },

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Action, ActionWatch, nextLook } from "../../../controller/hcloud/action-watch.ts";
+import type { Action } from "../../../controller/hcloud/action-watch.ts";
+import { withTimers } from "../../support/timers.ts";
 
 vi.mock("node:timers/promises", () => import("../../support/fake-timers.ts"));
+const { ActionWatch, nextLook } = await withTimers(() => import("../../../controller/hcloud/action-watch.ts"));
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 

@@ -1,11 +1,15 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { KubeClient } from "../../../controller/kube/client.ts";
-import { Informer, type KubeObject, keyOf } from "../../../controller/kube/informer.ts";
+import type { KubeClient as KubeClientType } from "../../../controller/kube/client.ts";
+import type { Informer as InformerType, KubeObject } from "../../../controller/kube/informer.ts";
 import { reply, startServer, type TestServer } from "../../support/http-server.ts";
 import { aLog } from "../../support/log.ts";
+import { withTimers } from "../../support/timers.ts";
 
 vi.mock("node:timers/promises", () => import("../../support/quick-timers.ts"));
+const [{ KubeClient }, { Informer, keyOf }] = await withTimers(() =>
+  Promise.all([import("../../../controller/kube/client.ts"), import("../../../controller/kube/informer.ts")]),
+);
 
 interface Thing extends KubeObject {
   readonly value?: string;
@@ -65,8 +69,8 @@ class FakeApi {
 
 let api: FakeApi;
 let server: TestServer;
-let client: KubeClient;
-let informer: Informer<Thing>;
+let client: KubeClientType;
+let informer: InformerType<Thing>;
 let changes: string[];
 let seen: PromiseWithResolvers<void>;
 
