@@ -49,6 +49,8 @@ export interface Behaviour {
   readonly maxServers: number;
   /** Servers and balancers that may be attached to one network. */
   readonly maxNetworkMembers: number;
+  /** Server and balancer types that are shown as deprecated. */
+  readonly deprecatedTypes: readonly string[];
   /** Issuance of managed certificates for names under this domain fails. */
   readonly failingDomain: string;
 }
@@ -74,6 +76,7 @@ export const DEFAULT_BEHAVIOUR: Behaviour = {
   maxLoadBalancers: 1000,
   maxServers: 20_000,
   maxNetworkMembers: 100,
+  deprecatedTypes: [],
   failingDomain: "fail.example",
 };
 

@@ -193,6 +193,15 @@ describe("targets", () => {
 });
 
 describe("creation", () => {
+  test("with a type that is on its way out works, and shows so", async () => {
+    const cloud = await aCloud({ deprecatedTypes: ["lb11"] });
+    const lb = await aBalancer(cloud);
+    const shown = { deprecated: "2026-09-01T00:00:00Z", deprecation: { announced: "2026-09-01T00:00:00Z" } };
+    expect(lb.load_balancer_type).toMatchObject(shown);
+    const { load_balancer_types } = (await call(cloud, "GET /load_balancer_types")).body;
+    expect(load_balancer_types).toMatchObject([shown, { deprecated: null }, { deprecation: null }]);
+  });
+
   test.each([
     ["neither location nor zone", { location: undefined }, "invalid_input"],
     ["both", { network_zone: "eu-central" }, "invalid_input"],

@@ -15,7 +15,7 @@ export function viewLoadBalancer(project: Project, balancer: LoadBalancerRecord)
   return {
     ...rest,
     location: locationNamed(balancer.location),
-    load_balancer_type: loadBalancerTypeNamed(balancer.load_balancer_type),
+    load_balancer_type: loadBalancerTypeNamed(balancer.load_balancer_type, project.catalogue),
     targets: balancer.targets.map((target) => viewTarget(project, balancer, target)),
     included_traffic: TRAFFIC_INCLUDED,
     outgoing_traffic: 0,

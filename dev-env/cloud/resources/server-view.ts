@@ -22,7 +22,7 @@ export function viewServer(project: Project, server: ServerRecord) {
       floating_ips: [],
       firewalls: firewallsOf(project, server).map((id) => ({ id, status: "applied" as const })),
     },
-    server_type: serverTypeNamed(server.server_type),
+    server_type: serverTypeNamed(server.server_type, project.catalogue),
     location: locationNamed(server.location),
     image: project.catalogue.images.find((candidate) => candidate.id === image) ?? null,
     iso: project.catalogue.isos.find((candidate) => candidate.id === iso) ?? null,
