@@ -92,9 +92,7 @@ export class ActionWatch {
     const watched = this.#watched.get(action.id);
     if (!watched) return;
     this.#watched.delete(action.id);
-    const tookMs = performance.now() - watched.startedAt;
-    const before = this.#usualMs.get(watched.command) ?? tookMs;
-    this.#usualMs.set(watched.command, Math.min(tookMs, before * 0.7 + tookMs * 0.3));
+    this.#usualMs.set(watched.command, learnt(performance.now() - watched.startedAt, watched.looks));
     watched.done.resolve(action);
   }
 
@@ -114,6 +112,14 @@ export function nextLook(expectedEnds: readonly number[], now: number): number {
     at = end;
   }
   return Math.min(Math.max(at - now, LOOK_MS.least), LOOK_MS.most);
+}
+
+/**
+ * What to expect of the next action after one that was seen ended at its nth look. It had ended some time before that
+ * look: found at the first one, the next may come earlier; else it ended between the last two.
+ */
+function learnt(seenMs: number, looks: number): number {
+  return looks <= 1 ? seenMs * 0.9 : seenMs - LOOK_MS.between / 2;
 }
 
 function average(values: Iterable<number>): number | undefined {

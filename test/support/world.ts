@@ -1,6 +1,8 @@
 /** A cloud, a cluster with its nodes, and the controller between them: everything an integration test needs. */
 import { readFile } from "node:fs/promises";
 import { CoreV1Api, KubeConfig, KubernetesObjectApi, loadAllYaml, type V1Service } from "@kubernetes/client-node";
+import { KubeClient } from "../../controller/kube/client.ts";
+import { loadAccess } from "../../controller/kube/kubeconfig.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { type Cluster, connect, startCluster } from "../../dev-env/cluster/cluster.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
@@ -19,16 +21,19 @@ export class World implements AsyncDisposable {
   readonly cloud: Cloud;
   readonly cluster: Cluster;
   readonly core: CoreV1Api;
+  /** For looking often: keeps its connection, where the generated client makes a new one for every request. */
+  readonly observer: KubeClient;
   readonly networkId: number;
   readonly #kubeconfig: string;
   readonly #controllers = new Set<ControllerProcess>();
 
-  constructor(cloud: Cloud, cluster: Cluster, networkId: number, kubeconfig: string) {
+  constructor(cloud: Cloud, cluster: Cluster, networkId: number, access: { kubeconfig: string; observer: KubeClient }) {
     this.cloud = cloud;
+    this.observer = access.observer;
     this.cluster = cluster;
     this.networkId = networkId;
     this.core = connect(cluster.kubeconfig, CoreV1Api);
-    this.#kubeconfig = kubeconfig;
+    this.#kubeconfig = access.kubeconfig;
   }
 
   /** Starts the controller with the rights it has in a cluster. It finds drift within a second or two. */
@@ -94,6 +99,7 @@ export class World implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#controllers].map((controller) => controller.stop()));
+    this.observer.close();
     await Promise.all([this.cluster.stop(), this.cloud.stop()]);
   }
 }
@@ -106,7 +112,10 @@ export async function startWorld({ nodes = 3, cloud: options = {} }: WorldOption
   const cluster = started.adopt(await startCluster(), (it) => it.stop());
   const network = cloud.addNetwork({ name: "cluster" });
   await grantRights(cluster);
-  const world = new World(cloud, cluster, network.id, await cluster.kubeconfigFor(IDENTITY));
+  const observer = new KubeClient(await loadAccess(cluster.kubeconfig));
+  started.defer(() => observer.close());
+  const kubeconfig = await cluster.kubeconfigFor(IDENTITY);
+  const world = new World(cloud, cluster, network.id, { kubeconfig, observer });
   await Promise.all(Array.from({ length: nodes }, (_, index) => world.addNode(index + 1)));
   started.move();
   return world;
