@@ -125,9 +125,7 @@ export class Gateway {
   async #answer(incoming: IncomingMessage): Promise<ApiResponse> {
     const match = /^\/(?<key>[0-9a-f]{16})\/v1(?<path>\/.*)$/.exec(incoming.url ?? "");
     const session = this.#sessions.get(match?.groups?.key ?? "");
-    if (!session || !isBearer(incoming.headers.authorization, session.token)) {
-      return errorResponse(401, "unauthorized", "this run has ended, or the credential is not its own");
-    }
+    if (!session || !isBearer(incoming.headers.authorization, session.token)) return ENDED;
     const body = await bodyOf(incoming);
     const path = match?.groups?.path ?? "/";
     const request: ApiRequest = { method: incoming.method ?? "GET", path, ...(body !== "" && { body }) };
@@ -153,7 +151,9 @@ export class Gateway {
   async #passWrite(session: Session, request: ApiRequest): Promise<ApiResponse> {
     const resource = resourceOf(request.path);
     const priority = request.method === "DELETE" ? "urgent" : "normal";
-    const send = () => this.#send(session, request, priority);
+    // It may have stood in line while its run was ended: what waits then must not reach the API any more.
+    const isOpen = () => [...this.#sessions.values()].includes(session);
+    const send = async () => (isOpen() ? this.#send(session, request, priority) : ENDED);
     if (!resource) return this.#holdForActions(await send());
     const response = await this.#lanes.run(resource, () => {
       this.#cache.forget(resource);
@@ -237,6 +237,8 @@ export class Gateway {
     }
   }
 }
+
+const ENDED = errorResponse(401, "unauthorized", "this run has ended, or the credential is not its own");
 
 /** Collections whose lists answer reads of their single resources. */
 const SINGULAR: Readonly<Record<string, string>> = {

@@ -93,6 +93,29 @@ describe("credentials", () => {
     expect((await call(access, "GET", "/servers/1")).status).toBe(401);
   });
 
+  it("lets no write through that still stood in line when its run was closed", async () => {
+    const held = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    answer = async ({ body }, response) => {
+      if (body === '"first"') {
+        arrived.resolve();
+        await held.promise;
+      }
+      reply(response, {});
+    };
+    const access = open();
+    const first = call(access, "PUT", "/load_balancers/1", "first");
+    await arrived.promise;
+    const second = call(access, "PUT", "/load_balancers/1", "second");
+    // Sent after the second: when this is answered, the second is in line.
+    await call(access, "PUT", "/load_balancers/2", "other");
+    access.close();
+    held.resolve();
+    expect((await first).status).toBe(200);
+    expect((await second).status).toBe(401);
+    expect(upstream.received.map(({ body }) => body)).toEqual(['"first"', '"other"']);
+  });
+
   it("listens on loopback only", () => {
     expect(new URL(open().endpoint).hostname).toBe("127.0.0.1");
   });
@@ -301,18 +324,26 @@ describe("actions", () => {
   });
 
   it("make what was read of their resource before they ended worth nothing", async () => {
+    const asked = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
     let targets = 0;
-    answer = ({ path, method }, response) => {
+    answer = async ({ path, method }, response) => {
       if (path.startsWith("/v1/actions")) {
-        targets = 1;
+        asked.resolve();
+        await ended.promise;
         reply(response, { actions: [action("success")] });
       } else if (method === "POST") reply(response, { action: action("running") }, 201);
       else reply(response, { load_balancer: { id: 1, targets } });
     };
     const access = open();
-    await call(access, "GET", "/load_balancers/1");
-    await call(access, "POST", "/load_balancers/1/actions/add_target", {});
-    expect((await call(access, "GET", "/load_balancers/1")).body.load_balancer.targets).toBe(1);
+    const read = async () => (await call(access, "GET", "/load_balancers/1")).body.load_balancer.targets;
+    const write = call(access, "POST", "/load_balancers/1/actions/add_target", {});
+    await asked.promise;
+    expect(await read()).toBe(0);
+    targets = 1;
+    ended.resolve();
+    await write;
+    expect(await read()).toBe(1);
   });
 
   it("leave answers without an action, or without a body, as they are", async () => {
