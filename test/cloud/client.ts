@@ -1,4 +1,4 @@
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
 
 /** JSON as a test looks at it: any path may be followed, a wrong one gives undefined and fails the assertion. */
@@ -15,17 +15,10 @@ export interface Reply {
   readonly message: string | undefined;
 }
 
-const running = new Set<Cloud>();
-
-afterEach(async () => {
-  await Promise.all([...running].map((cloud) => cloud.stop()));
-  running.clear();
-});
-
 /** A cloud that ends with the test; the rate limit is off unless asked for. */
 export async function aCloud(options: CloudOptions = {}): Promise<Cloud> {
   const cloud = await startCloud({ rateLimit: "off", ...options });
-  running.add(cloud);
+  onTestFinished(() => cloud.stop());
   return cloud;
 }
 
