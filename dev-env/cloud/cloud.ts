@@ -1,5 +1,4 @@
 import { Router } from "./api/route.ts";
-import { routes } from "./api/routes.ts";
 import { DataPlane } from "./data-plane/data-plane.ts";
 import { acquireSlot } from "./data-plane/slot.ts";
 import { controlDoor } from "./http/control.ts";
@@ -10,6 +9,7 @@ import { metadataDoor } from "./http/metadata.ts";
 import { type CloudOptions, type DataPlaneOptions, DEFAULT_BEHAVIOUR, REALISTIC_ACTION_MS } from "./options.ts";
 import type { Network } from "./resources/networks.ts";
 import type { Server } from "./resources/server-view.ts";
+import { routes } from "./routes.ts";
 import { type NetworkSeed, type ServerSeed, seedNetwork, seedServer } from "./seed.ts";
 import type { ActionError } from "./state/actions.ts";
 import { AddressPool } from "./state/addresses.ts";

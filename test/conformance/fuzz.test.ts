@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { routes } from "../../dev-env/cloud/api/routes.ts";
 import { type Cloud, startCloud } from "../../dev-env/cloud/cloud.ts";
+import { routes } from "../../dev-env/cloud/routes.ts";
 import { brokenInvariants } from "./invariants.ts";
 import { violationOf } from "./openapi.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { routes } from "../../dev-env/cloud/api/routes.ts";
 import { issueCertificate } from "../../dev-env/cloud/resources/self-signed.ts";
+import { routes } from "../../dev-env/cloud/routes.ts";
 import { aCloud, call, inspectAnswers, type Json } from "../cloud/client.ts";
 import { hasOpenApi, violationOf } from "./openapi.ts";
 
