@@ -81,6 +81,18 @@ describe("a large project", () => {
     expect(p99(times), figures).toBeLessThan(20);
   });
 
+  test("a snapshot of it all goes through the control endpoint and back in seconds", async () => {
+    const control = new URL("/_control/snapshot", cloud.url);
+    const before = performance.now();
+    const snapshot = await (await fetch(control)).text();
+    const reply = await fetch(control, { method: "PUT", body: snapshot });
+    expect(reply.status).toBe(204);
+    expect(cloud.state.servers.size).toBe(SERVERS);
+    const [size, ms] = [snapshot.length / 2 ** 20, performance.now() - before];
+    process.stderr.write(`snapshot: ${size.toFixed(1)} MB, out and in again in ${ms.toFixed(0)} ms\n`);
+    expect(ms).toBeLessThan(10_000);
+  });
+
   test("memory stays bounded over thousands of writes", async () => {
     const id = cloud.state.loadBalancers.find("lb-0")?.id;
     const cycle = async (times: number) => {

@@ -68,6 +68,9 @@ const healthBody = object({
   status: nullable(oneOf("healthy", "unhealthy", "unknown")),
 });
 
+/** A snapshot of ten thousand servers has about ten megabytes. */
+const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
+
 type Commands = Readonly<Record<string, Command>>;
 
 /** What tests in another process may do to the cloud, at `/_control/…`; no token is asked for on loopback. */
@@ -76,7 +79,7 @@ export function controlDoor(parts: ControlParts): SideDoor {
   const handle = async (request: IncomingMessage, url: URL): Promise<Answer> => {
     const command = commands[`${request.method} ${url.pathname}`];
     if (!command) throw refuse("not_found", `no such control command; there are ${Object.keys(commands).join(", ")}`);
-    return command(await readJson(request));
+    return command(await readJson(request, MAX_SNAPSHOT_BYTES));
   };
   return { prefix: "/_control/", handle };
 }
