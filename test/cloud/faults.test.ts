@@ -62,6 +62,17 @@ describe("faults", () => {
     expect(cloud.state.loadBalancers.size).toBe(2);
   });
 
+  test("a failed deletion leaves everything in its place", async () => {
+    const cloud = await aCloud();
+    const network = cloud.addNetwork();
+    const [first] = ["a", "b", "c"].map((name) => cloud.addServer({ name, network: network.id }));
+    const before = cloud.state.servers.values();
+    cloud.faults.add({ method: "DELETE", effect: { kind: "failed-action", code: "action_failed" } });
+    const reply = await call(cloud, `DELETE /servers/${first?.id}`);
+    expect(cloud.state.actions.get(reply.body.action.id)?.status).toBe("error");
+    expect(cloud.state.servers.values()).toEqual(before);
+  });
+
   test("a stuck action runs until a test ends it, a slow one for its own time", async () => {
     const cloud = await aCloud();
     const lb = await aBalancer(cloud);

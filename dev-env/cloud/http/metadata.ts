@@ -17,7 +17,7 @@ const PATH = /^\/_metadata\/([^/]+)\/hetzner\/v1\/(metadata|userdata)(?:\/([a-z0
  */
 export function metadataDoor(project: Project): SideDoor {
   const handle = async (_request: IncomingMessage, url: URL): Promise<Answer> => {
-    const [, who = "", part = "", key] = PATH.exec(decodeURI(url.pathname)) ?? [];
+    const [, who = "", part = "", key] = PATH.exec(url.pathname) ?? [];
     const server = pick(project.servers.values(), who);
     if (!server) throw refuse("not_found", `no server ${who}; ask ${PREFIX}<id or name>/hetzner/v1/metadata`);
     const text = part === "userdata" ? server.user_data : metadata(project, server, key);
