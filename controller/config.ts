@@ -27,6 +27,8 @@ export interface Config {
   readonly guard: GuardLimits;
   /** How often the cloud is compared with what is wanted when nothing happens. */
   readonly resyncMs: number;
+  /** A run that takes longer is ended; what is left of it is for the next one. */
+  readonly runDeadlineMs: number;
   readonly logFormat: "json" | "text";
   readonly verbosity: number;
   /** Things that were set and have no effect, each with the reason. */
@@ -54,6 +56,7 @@ export const FLAGS: readonly Flag[] = [
     doc: "where the engine keeps its state (default: a temporary folder, the cloud is the truth)",
   },
   { name: "resync", value: "<seconds>", doc: "compare the cloud with what is wanted this often (default: 60)" },
+  { name: "run-deadline", value: "<seconds>", doc: "end a run that takes longer, and go on in the next (default: 90)" },
   {
     name: "guard-removals",
     value: "<count>",
@@ -114,6 +117,7 @@ export function loadConfig(flags: FlagValues, env: Environment): Config {
     serviceDefaults: defaults.options,
     guard: { removals: read.flag("guard-removals", natural, GUARD_LIMITS.removals), share: GUARD_LIMITS.share },
     resyncMs: read.flag("resync", period, 60) * 1000,
+    runDeadlineMs: read.flag("run-deadline", period, 90) * 1000,
     logFormat: read.flag("logging-format", oneOf("json", "text"), process.stderr.isTTY ? "text" : "json"),
     verbosity: read.flag("v", natural, 0),
     warnings: warningsFor(flags, read),

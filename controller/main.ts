@@ -26,8 +26,8 @@ import { Patcher } from "./kube/write.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { Loop } from "./work/loop.ts";
 
-/** A run may take this long before it is interrupted, and this much longer to end by itself. */
-const DEADLINE = { deadlineMs: 120_000, graceMs: 15_000 };
+/** How long an interrupted run may take to end by itself. */
+const GRACE_MS = 10_000;
 const MAX_WORKER_HEAP = 256 * 1024 * 1024;
 /** Events are gathered until this much quiet, at most for this long. */
 const GATHER = { quietMs: 100, patienceMs: 1_000 };
@@ -146,7 +146,12 @@ async function startEngine(config: Config, started: AsyncDisposableStack): Promi
   }
   const isScratch = config.stateDir === undefined;
   const home = { ...findEngine(process.env), directory, isScratch, stack: config.clusterName };
-  const engine = new Engine({ home, ...DEADLINE, maxHeapBytes: MAX_WORKER_HEAP });
+  const engine = new Engine({
+    home,
+    deadlineMs: config.runDeadlineMs,
+    graceMs: GRACE_MS,
+    maxHeapBytes: MAX_WORKER_HEAP,
+  });
   await engine.start();
   return engine;
 }

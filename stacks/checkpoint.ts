@@ -17,7 +17,7 @@ import {
   unitOfUrn,
 } from "./names.ts";
 import type { RunRequest } from "./run.ts";
-import type { LoadBalancerState, RouteSpec, TargetSpec, UnitId } from "./spec.ts";
+import type { LoadBalancerState, RouteSpec, TargetSpec, UnitId, UnitSpec, UnitState } from "./spec.ts";
 
 /** One resource of a state, as far as we write it; what else the engine wrote is kept as it is. */
 export interface ResourceRecord {
@@ -82,12 +82,15 @@ export function renderCheckpoint(resources: Checkpoint, stack: string): string {
 
 /** The state with the request's units replaced by what is present of them in the cloud. */
 export function reconcile(state: Checkpoint, request: RunRequest, context: StateContext): Checkpoint {
-  const touched = new Set<UnitId>([...request.units.map(unitOf), ...request.removals]);
+  const specs = new Map<UnitId, UnitSpec>(request.units.map((spec) => [unitOf(spec), spec]));
+  const touched = new Set<UnitId>([...specs.keys(), ...request.removals]);
   const kept = state.filter(({ urn }) => !touched.has(unitOfUrn(urn) ?? ("" as UnitId)));
   const root = kept.find(({ type }) => type === "pulumi:pulumi:Stack") ?? rootRecord(context.stack);
   const provider = kept.find(({ urn }) => urn === providerUrn(context)) ?? providerRecord(context);
   const rest = kept.filter((record) => record !== root && record !== provider);
-  const observed = [...touched].flatMap((unit) => recordsOf(unit, request, { ...context, root, provider }));
+  const observed = [...touched].flatMap((unit) =>
+    recordsOf(unit, concernedState(request.present[unit], specs.get(unit)), { ...context, root, provider }),
+  );
   return [root, provider, ...rest, ...observed];
 }
 
@@ -103,8 +106,14 @@ interface Surroundings {
   readonly provider: ResourceRecord;
 }
 
-function recordsOf(unit: UnitId, request: RunRequest, within: Surroundings): readonly ResourceRecord[] {
-  const present = request.present[unit];
+/** What exists, as far as the spec speaks of it: what it leaves open is not in the state, and so cannot be taken away. */
+function concernedState(state: UnitState | undefined, spec: UnitSpec | undefined): UnitState | undefined {
+  if (state?.kind !== "load-balancer" || spec?.kind !== "load-balancer" || spec.network) return state;
+  const { network: _, ...rest } = state;
+  return rest;
+}
+
+function recordsOf(unit: UnitId, present: UnitState | undefined, within: Surroundings): readonly ResourceRecord[] {
   if (!present) return [];
   const urn = componentUrn(within.stack, unit);
   const component = { urn, type: COMPONENT_TYPE[present.kind], custom: false, parent: within.root.urn };

@@ -45,11 +45,14 @@ function wantedFields(spec: LoadBalancerSpec): Fields {
   };
 }
 
-/** Fields the spec leaves open (a private address the API chose, an interface only the attachment can switch) do not count. */
+/**
+ * Fields the spec leaves open do not count: a private address the API chose, an interface only the attachment can switch,
+ * and a network when the cluster has none configured, which is more likely forgotten than unwanted (HCCM S13f detaches).
+ */
 function existingFields(state: LoadBalancerState, spec: LoadBalancerSpec): Fields {
   return {
     ...commonFields(state),
-    ...(state.network && { "network id": String(state.network.networkId) }),
+    ...(spec.network && state.network && { "network id": String(state.network.networkId) }),
     ...(spec.network && { "public interface": String(state.publicInterface) }),
     ...(spec.network?.ip !== undefined && state.network && { "network ip": state.network.ip }),
   };

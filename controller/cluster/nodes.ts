@@ -10,7 +10,7 @@ export interface NodeTurnParts {
   readonly nodes: () => readonly V1Node[];
   readonly view: CloudView;
   readonly patchNode: (node: V1Node, patch: NodePatch) => Promise<void>;
-  readonly publish: (writes: readonly Write[]) => Promise<void>;
+  readonly publish: (writes: readonly Write[]) => Promise<unknown>;
   readonly options: NodeOptions;
   readonly log: Logger;
 }
@@ -65,8 +65,8 @@ export class NodeTurn {
     }
   }
 
-  #tell(object: V1Node, type: "Normal" | "Warning", reason: string, message: string): Promise<void> {
-    return this.#parts.publish([{ kind: "event", event: { about: { kind: "Node", object }, type, reason, message } }]);
+  async #tell(object: V1Node, type: "Normal" | "Warning", reason: string, message: string): Promise<void> {
+    await this.#parts.publish([{ kind: "event", event: { about: { kind: "Node", object }, type, reason, message } }]);
   }
 }
 

@@ -24,21 +24,22 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  /** Writes everything, different objects at the same time, writes to one object in order. */
-  async publish(writes: readonly Write[]): Promise<void> {
+  /** Writes everything, different objects at the same time, writes to one object in order. Returns what failed. */
+  async publish(writes: readonly Write[]): Promise<readonly Write[]> {
     const byObject = Map.groupBy(writes, objectKey);
-    await Promise.all([...byObject.values()].map((group) => this.#publishGroup(group)));
+    return (await Promise.all([...byObject.values()].map((group) => this.#publishGroup(group)))).flat();
   }
 
-  async #publishGroup(writes: readonly Write[]): Promise<void> {
+  async #publishGroup(writes: readonly Write[]): Promise<readonly Write[]> {
     for (const write of writes) {
       try {
         await this.#perform(write);
       } catch (error) {
         this.#parts.log.warn({ write: write.kind, object: objectKey(write), error: messageOf(error) }, "write failed");
-        return; // what follows on this object stands on it
+        return [write]; // what follows on this object stands on it
       }
     }
+    return [];
   }
 
   async #perform(write: Write): Promise<void> {
@@ -70,6 +71,7 @@ export class Publisher {
   async #tell({ about, type, reason, message }: Notice): Promise<void> {
     const { recorder, log } = this.#parts;
     const key = `${about.object.metadata?.uid} ${reason}`;
+    if (reason === "EnsuredLoadBalancer") this.#warned.delete(`${about.object.metadata?.uid} SyncLoadBalancerFailed`);
     if (type === "Warning") {
       if (this.#warned.get(key) === message) return;
       this.#warned.set(key, message);

@@ -2,7 +2,7 @@
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import type { Engine } from "../../stacks/engine.ts";
 import type { RunReport, RunRequest, Step, UnitOutcome } from "../../stacks/run.ts";
-import type { NodeRecord } from "../../stacks/spec.ts";
+import type { NodeRecord, UnitId } from "../../stacks/spec.ts";
 import { CcmError } from "../errors.ts";
 import type { Gateway } from "../hcloud/gateway.ts";
 import type { Ages, CloudState, CloudView } from "../hcloud/view.ts";
@@ -21,7 +21,8 @@ export interface TurnParts {
   readonly view: CloudView;
   readonly engine: Pick<Engine, "run">;
   readonly gateway: Pick<Gateway, "open">;
-  readonly publish: (writes: readonly Write[]) => Promise<void>;
+  /** Carries out writes and returns those that failed. */
+  readonly publish: (writes: readonly Write[]) => Promise<readonly Write[]>;
   readonly options: RenderOptions;
   readonly guardLimits: GuardLimits;
   readonly log: Logger;
@@ -32,6 +33,9 @@ export interface TurnParts {
  * or rarely; they are old enough for a first look, and asked for when that look finds something to do about them.
  */
 const FIRST_LOOK: Ages = { servers: 45_000, loadBalancers: 0, network: 45_000 };
+
+/** A Service whose finalizer could not be set is tried again this soon. */
+const CLAIM_RETRY_MS = 1_000;
 
 /** The cloud contradicts what the cluster shows; acting on it could take everything down. */
 class ImplausibleCloud extends CcmError {
@@ -57,15 +61,16 @@ export class ClusterTurn {
     const before = await this.#observeFresh();
     const plan = this.#guard(before);
     const drifted = this.#drift.observe(wantedSpecs(before), plan);
-    const due = plan.filter((step) => this.#backoff.isDue(step.unit, fingerprint(step)));
-    await publish(writesBefore(before, due, drifted));
+    const ripe = plan.filter((step) => this.#backoff.isDue(step.unit, fingerprint(step)));
+    const unclaimed = unitsOfClaims(before, await publish(writesBefore(before, ripe, drifted)));
+    const due = ripe.filter(({ unit }) => !unclaimed.has(unit));
 
-    const claimed = await this.#apply(due, before);
+    const reported = await this.#apply(due, before);
     const after = due.length === 0 ? before : await this.#observe(agesAfter(due));
-    const outcomes = due.length === 0 ? claimed : proven(claimed, planRun(after));
+    const outcomes = due.length === 0 ? reported : proven(reported, planRun(after));
     this.#learn(due, plan, outcomes);
     await publish(writesAfter(after, outcomes, observed().nodes));
-    return this.#backoff.nextMs;
+    return unclaimed.size > 0 ? CLAIM_RETRY_MS : this.#backoff.nextMs;
   }
 
   #guard(desired: Desired): Plan {
@@ -116,6 +121,12 @@ export class ClusterTurn {
     }
     this.#backoff.retain(new Set(plan.map(({ unit }) => unit)));
   }
+}
+
+/** Units of Services whose finalizer could not be set: without it a balancer could outlive its Service unnoticed (S8). */
+function unitsOfClaims({ services }: Desired, failed: readonly Write[]): ReadonlySet<UnitId> {
+  const claims = new Set(failed.flatMap((write) => (write.kind === "claim" ? [write.service] : [])));
+  return new Set(services.filter(({ service }) => claims.has(service)).map(({ unit }) => unit));
 }
 
 /** Outcomes on the proof of a fresh plan: what still differs was not applied, whatever the engine says. */

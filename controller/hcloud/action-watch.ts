@@ -21,6 +21,8 @@ interface Watched {
   readonly command: string;
   readonly done: PromiseWithResolvers<Action>;
   looks: number;
+  /** Who waits for it; nobody is asked about an action that nobody waits for. */
+  waiting: number;
 }
 
 /**
@@ -42,19 +44,22 @@ export class ActionWatch {
     if (action.status !== "running") return action;
     const watched = this.#watch(action);
     const limit = new AbortController();
+    watched.waiting += 1;
     try {
       const late = setTimeout(limitMs, action, { signal: limit.signal, ref: false });
       late.catch(() => {}); // aborted below, when the action came first
       return await Promise.race([watched.done.promise, late]);
     } finally {
       limit.abort();
+      watched.waiting -= 1;
+      if (watched.waiting === 0) this.#watched.delete(action.id);
     }
   }
 
   #watch({ id, command }: Action): Watched {
     let watched = this.#watched.get(id);
     if (!watched) {
-      watched = { startedAt: performance.now(), command, done: Promise.withResolvers<Action>(), looks: 0 };
+      watched = { startedAt: performance.now(), command, done: Promise.withResolvers<Action>(), looks: 0, waiting: 0 };
       this.#watched.set(id, watched);
     }
     if (!this.#polling) {
@@ -79,12 +84,9 @@ export class ActionWatch {
   }
 
   async #look(): Promise<void> {
-    const due = [...this.#watched.keys()].slice(0, BATCH);
-    for (const id of due) {
-      const watched = this.#watched.get(id);
-      if (watched) watched.looks += 1;
-    }
-    const actions = await this.#fetch(due).catch(() => []); // the next look asks again
+    const due = [...this.#watched].sort(([, a], [, b]) => this.#expectedEnd(a) - this.#expectedEnd(b)).slice(0, BATCH);
+    for (const [, watched] of due) watched.looks += 1;
+    const actions = await this.#fetch(due.map(([id]) => id)).catch(() => []); // the next look asks again
     for (const action of actions) if (action.status !== "running") this.#end(action);
   }
 

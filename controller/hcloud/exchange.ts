@@ -25,6 +25,11 @@ export function resourceOf(path: string): string | undefined {
   return `${match.groups.collection}/${match.groups.id}`;
 }
 
+/** The collection a path is in, e.g. `load_balancers`. */
+export function collectionOf(path: string): string {
+  return /^\/(?<name>[a-z_]+)/.exec(path)?.groups?.name ?? "";
+}
+
 /** The path with ids replaced by `-`, for metrics: `/load_balancers/-/actions/add_target`. */
 export function endpointOf(path: string): string {
   return path.replace(/\?.*$/, "").replace(/\/\d+(?=\/|$)/g, "/-");

@@ -11,7 +11,15 @@ import { setTimeout } from "node:timers/promises";
 import { CloudError, messageOf } from "../errors.ts";
 import { type Action, ActionWatch } from "./action-watch.ts";
 import { Budget, type Priority } from "./budget.ts";
-import { type ApiRequest, type ApiResponse, endpointOf, errorResponse, isRead, resourceOf } from "./exchange.ts";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  collectionOf,
+  endpointOf,
+  errorResponse,
+  isRead,
+  resourceOf,
+} from "./exchange.ts";
 import { Lanes } from "./lanes.ts";
 import { ReadCache } from "./read-cache.ts";
 import type { Upstream } from "./upstream.ts";
@@ -138,7 +146,8 @@ export class Gateway {
     if (request.path.startsWith("/actions?")) return this.#passPoll(request);
     const resource = resourceOf(request.path);
     if (resource) await this.#lanes.idle(resource);
-    return this.#cache.get(request.path, resource, READ_MAX_AGE_MS, () => this.#send(session, request, "normal"));
+    const about = resource ?? collectionOf(request.path);
+    return this.#cache.get(request.path, about, READ_MAX_AGE_MS, () => this.#send(session, request, "normal"));
   }
 
   async #passPoll({ path }: ApiRequest): Promise<ApiResponse> {
@@ -153,14 +162,17 @@ export class Gateway {
     const priority = request.method === "DELETE" ? "urgent" : "normal";
     // It may have stood in line while its run was ended: what waits then must not reach the API any more.
     const isOpen = () => [...this.#sessions.values()].includes(session);
-    const send = async () => (isOpen() ? this.#send(session, request, priority) : ENDED);
-    if (!resource) return this.#holdForActions(await send());
-    const response = await this.#lanes.run(resource, () => {
-      this.#cache.forget(resource);
-      return send();
-    });
+    const forget = () => {
+      if (resource) this.#cache.forget(resource);
+      this.#cache.forget(collectionOf(request.path));
+    };
+    const send = async () => {
+      forget();
+      return isOpen() ? this.#send(session, request, priority) : ENDED;
+    };
+    const response = await (resource ? this.#lanes.run(resource, send) : send());
     const settled = await this.#holdForActions(response);
-    this.#cache.forget(resource);
+    forget();
     return settled;
   }
 

@@ -3,7 +3,7 @@ import type { ApiResponse } from "./exchange.ts";
 
 interface Entry {
   readonly answer: Promise<ApiResponse>;
-  readonly resource: string | undefined;
+  readonly resource: string;
   readonly expiresAt: number;
 }
 
@@ -17,12 +17,7 @@ export class ReadCache {
   }
 
   /** The answer to a read, asked for at most once per `maxAgeMs`. Failed reads are not kept. */
-  get(
-    path: string,
-    resource: string | undefined,
-    maxAgeMs: number,
-    ask: () => Promise<ApiResponse>,
-  ): Promise<ApiResponse> {
+  get(path: string, resource: string, maxAgeMs: number, ask: () => Promise<ApiResponse>): Promise<ApiResponse> {
     const known = this.#entries.get(path);
     if (known && known.expiresAt > this.#now()) return known.answer;
     const entry: Entry = { answer: ask(), resource, expiresAt: this.#now() + maxAgeMs };

@@ -4,8 +4,13 @@ import type { LoadBalancer, Network, Server } from "./api.ts";
 import type { Gateway } from "./gateway.ts";
 
 interface Page {
-  readonly meta?: { readonly pagination?: { readonly next_page: number | null; readonly last_page: number | null } };
+  readonly meta?: {
+    readonly pagination?: { readonly last_page: number | null; readonly total_entries: number | null };
+  };
 }
+
+/** How often a list that keeps changing is read before it is taken as it is. */
+const LIST_TRIES = 3;
 
 export class CloudReader {
   readonly #gateway: Pick<Gateway, "read">;
@@ -44,12 +49,20 @@ export class CloudReader {
     await this.#gateway.read("/locations");
   }
 
+  /** A whole list. One that changed between two pages could lack something that is there: it is read again. */
   async #all<T>(collection: string): Promise<readonly T[]> {
+    for (let attempt = 1; ; attempt++) {
+      const pages = await this.#pages<T>(collection);
+      const totals = new Set(pages.map(({ meta }) => meta?.pagination?.total_entries));
+      if (totals.size === 1 || attempt === LIST_TRIES) return pages.flatMap((page) => page[collection] ?? []);
+    }
+  }
+
+  async #pages<T>(collection: string): Promise<readonly (Page & Record<string, readonly T[]>)[]> {
     const page = (number: number) =>
       this.#gateway.read<Page & Record<string, readonly T[]>>(`/${collection}?page=${number}&per_page=50`);
     const first = await page(1);
     const last = first.meta?.pagination?.last_page ?? 1;
-    const rest = await Promise.all(Array.from({ length: last - 1 }, (_, index) => page(index + 2)));
-    return [first, ...rest].flatMap((answer) => answer[collection] ?? []);
+    return [first, ...(await Promise.all(Array.from({ length: last - 1 }, (_, index) => page(index + 2))))];
   }
 }

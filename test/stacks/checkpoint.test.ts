@@ -82,6 +82,12 @@ describe("reconcile", () => {
     ]);
   });
 
+  it("HCCM S13f, beaten: leaves out a network that the spec does not speak of, so that it is not detached", () => {
+    const present = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.0.5" } });
+    const state = reconcile([], { ...REQUEST, units: [SPEC], present: { [UNIT]: present } }, CONTEXT);
+    expect(state.filter(({ type }) => type.includes("Network"))).toEqual([]);
+  });
+
   it("writes a balancer as the provider would have", () => {
     const present = aBalancerState({
       publicInterface: false,
@@ -92,7 +98,8 @@ describe("reconcile", () => {
         { kind: "ip", ip: "203.0.113.7" },
       ],
     });
-    const state = reconcile([], { ...REQUEST, units: [SPEC], present: { [UNIT]: present } }, CONTEXT);
+    const spec = { ...SPEC, network: { networkId: NETWORK_ID, publicInterface: false } };
+    const state = reconcile([], { ...REQUEST, units: [spec], present: { [UNIT]: present } }, CONTEXT);
     const [component, ...parts] = state.slice(2);
     expect(component).toEqual({
       urn: componentUrn("prod", UNIT),

@@ -56,6 +56,7 @@ function aTurn(given: { services?: ReturnType<typeof aService>[]; nodes?: Return
     sessions,
     lines,
     act: (_: RunRequest): UnitOutcome => ({ status: "applied", changes: [] }),
+    refuse: (_: readonly Write[]): readonly Write[] => [],
     kinds: () => writes.map((write) => (write.kind === "event" ? write.event.reason : write.kind)),
   };
   const run = async (request: RunRequest) => {
@@ -73,7 +74,10 @@ function aTurn(given: { services?: ReturnType<typeof aService>[]; nodes?: Return
     view: cloud.view,
     engine: { run },
     gateway: { open },
-    publish: async (more) => void writes.push(...more),
+    publish: async (more) => {
+      writes.push(...more);
+      return world.refuse(more);
+    },
     options: OPTIONS,
     guardLimits: GUARD_LIMITS,
     log,
@@ -171,6 +175,16 @@ describe("a turn", () => {
     await turn.run();
     const reasons = writes.flatMap((write) => (write.kind === "event" ? [write.event.reason] : []));
     expect(reasons).toEqual(["EnsuringLoadBalancer", "EnsuredLoadBalancer"]);
+  });
+
+  it("HCCM S8: makes no balancer for a Service that it could not claim, and tries again soon", async () => {
+    const { turn, world, requests } = aTurn();
+    world.refuse = (writes) => writes.filter(({ kind }) => kind === "claim");
+    await expect(turn.run()).resolves.toBe(1_000);
+    expect(requests.flatMap(({ units }) => units)).toEqual([]);
+    world.refuse = () => [];
+    await turn.run();
+    expect(requests.flatMap(({ units }) => units.map(unitOf))).toEqual([UNIT]);
   });
 
   it("tells of a failure, waits, and does not try the same again at once", async () => {
@@ -271,7 +285,7 @@ describe("the guard in a turn", () => {
         },
       },
       gateway: { open: () => ({ endpoint: "", token: "", close: () => {} }) },
-      publish: async () => {},
+      publish: async () => [],
       options: { ...OPTIONS, networkId: NETWORK_ID },
       guardLimits: GUARD_LIMITS,
       log,

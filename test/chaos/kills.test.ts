@@ -1,0 +1,65 @@
+import { setTimeout } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import type { ControllerProcess } from "../support/controller-process.ts";
+import { descendantsOf } from "../support/process-tree.ts";
+import { Random } from "../support/random.ts";
+import { startWorld, type World } from "../support/world.ts";
+import { addForeign, converged, work } from "./workload.ts";
+
+/** How many moments are tried: a few in every test run, more with LOTSE_CHAOS=30. */
+const KILLS = Number(process.env.LOTSE_CHAOS ?? 6);
+const SEED = Number(process.env.LOTSE_SEED ?? Math.floor(Math.random() * 1e9));
+
+/** What can be killed, and how it is found below the controller. */
+const VICTIMS = {
+  controller: undefined,
+  worker: /stacks\/worker\.ts/,
+  "command line": /pulumi (up|preview)/,
+  plugin: /pulumi-resource-hcloud/,
+} as const;
+
+describe("SIGKILL at random moments of a run that builds, changes and deletes balancers", () => {
+  let world: World | undefined;
+  afterEach(async () => world?.[Symbol.asyncDispose]());
+
+  it(`ends converged, nothing lost, doubled or orphaned (${KILLS} kills, seed ${SEED})`, async () => {
+    const random = new Random(SEED);
+    world = await startWorld({ nodes: 3, cloud: { latencyMs: 5, actionMs: 150, rateLimit: "off" } });
+    const foreign = await addForeign(world);
+    const here = world;
+    let controller: ControllerProcess = here.startController();
+    const victims: string[] = [];
+    const strike = async () => {
+      await setTimeout(random.between(100, 2_500)); // the chaos itself, not waiting for luck
+      const name = random.pick(Object.keys(VICTIMS) as (keyof typeof VICTIMS)[]);
+      victims.push(name);
+      controller = await kill(here, controller, name);
+    };
+    const strikes = async (count: number) => {
+      for (let index = 0; index < count; index++) await strike();
+    };
+    await work(here, () => strikes(Math.ceil(KILLS / 3)));
+    await converged(here, 90_000).catch((error: unknown) => {
+      throw new Error(`not converged after killing ${victims.join(", ")} (LOTSE_SEED=${SEED})`, { cause: error });
+    });
+    foreign.check();
+    await controller.stop();
+    expect(descendantsOf(process.pid).filter(({ command }) => /worker\.ts|pulumi/.test(command))).toEqual([]);
+  }, 300_000);
+});
+
+async function kill(
+  world: World,
+  controller: ControllerProcess,
+  name: keyof typeof VICTIMS,
+): Promise<ControllerProcess> {
+  const pattern = VICTIMS[name];
+  if (!pattern) {
+    controller.signal("SIGKILL");
+    await controller.ended;
+    return world.startController();
+  }
+  const victim = descendantsOf(controller.pid).find(({ command }) => pattern.test(command));
+  if (victim) process.kill(victim.pid, "SIGKILL");
+  return controller;
+}

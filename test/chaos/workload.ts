@@ -1,0 +1,89 @@
+/** Work that keeps changing while things break, and the proof that in the end everything is as wanted. */
+import { expect } from "vitest";
+import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
+import { eventually } from "../support/eventually.ts";
+import type { World } from "../support/world.ts";
+
+export const COUNT = 8;
+const names = Array.from({ length: COUNT }, (_, index) => `app-${index + 1}`);
+
+/** Builds eight balancers, then changes half of them, then deletes three, with pauses that `pause` decides about. */
+export async function work(world: World, pause: () => Promise<void>): Promise<void> {
+  for (const name of names) await world.createService(name, { "use-private-ip": "true" }, [80, 443]);
+  await pause();
+  for (const name of names.slice(0, 4)) {
+    const ports = [80, 8080].map((port) => ({ name: `p${port}`, port }));
+    const annotations = { "load-balancer.hetzner.cloud/algorithm-type": "least_connections" };
+    await patchService(world, name, { metadata: { annotations }, spec: { ports } });
+  }
+  await pause();
+  for (const name of names.slice(3, 6)) await world.core.deleteNamespacedService({ namespace: "default", name });
+  await pause();
+}
+
+/** What must never change, because it is not ours. */
+export interface Foreign {
+  check(): void;
+}
+
+/** Adds a balancer and a route that belong to somebody else. */
+export async function addForeign(world: World): Promise<Foreign> {
+  const post = async (path: string, body: object) => {
+    const headers = { authorization: `Bearer ${world.cloud.token}`, "content-type": "application/json" };
+    const response = await fetch(world.cloud.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    expect(response.status).toBe(201);
+  };
+  await post("/load_balancers", {
+    name: "foreign",
+    load_balancer_type: "lb11",
+    location: "fsn1",
+    labels: { owner: "else" },
+  });
+  await post(`/networks/${world.networkId}/actions/add_route`, { destination: "10.99.0.0/16", gateway: "10.0.1.1" });
+  const balancer = () => world.cloud.state.loadBalancers.find("foreign");
+  const before = balancer();
+  return {
+    check: () => {
+      expect(balancer()).toEqual(before);
+      const routes = world.cloud.state.networks.get(world.networkId)?.routes;
+      expect(routes).toContainEqual({ destination: "10.99.0.0/16", gateway: "10.0.1.1" });
+    },
+  };
+}
+
+/** Waits until the cloud holds what the remaining Services want, each once, and the statuses say so. */
+export async function converged(world: World, timeoutMs: number): Promise<void> {
+  await eventually(
+    async () => {
+      const { items } = await world.core.listNamespacedService({ namespace: "default" });
+      const services = items.filter(({ spec }) => spec?.type === "LoadBalancer");
+      expect(services.map(({ metadata }) => metadata?.name).toSorted()).toEqual([
+        ...names.slice(0, 3),
+        ...names.slice(6),
+      ]);
+      const balancers = world.cloud.state.loadBalancers.values().filter(({ name }) => name !== "foreign");
+      expect(balancers).toHaveLength(services.length);
+      for (const { metadata, spec, status } of services) {
+        const balancer = balancers.find(({ labels }) => labels[SERVICE_UID_LABEL] === metadata?.uid);
+        const isChanged = names.indexOf(metadata?.name ?? "") < 4;
+        expect(balancer?.algorithm.type).toBe(isChanged ? "least_connections" : "round_robin");
+        expect(
+          portsOf(balancer?.services.map(({ listen_port, destination_port }) => [listen_port, destination_port])),
+        ).toEqual(portsOf(spec?.ports?.map(({ port, nodePort }) => [port, nodePort ?? 0])));
+        expect(balancer?.targets).toHaveLength(3);
+        expect(status?.loadBalancer?.ingress?.[0]?.ip).toBe(balancer?.public_net.ipv4.ip);
+      }
+      const routes = world.cloud.state.networks.get(world.networkId)?.routes.map(({ destination }) => destination);
+      expect(routes?.toSorted()).toEqual(["10.244.1.0/24", "10.244.2.0/24", "10.244.3.0/24", "10.99.0.0/16"]);
+    },
+    { timeoutMs, intervalMs: 500 },
+  );
+}
+
+function portsOf(pairs: readonly (readonly number[])[] | undefined): readonly string[] {
+  return (pairs ?? []).map((pair) => pair.join(" → ")).toSorted();
+}
+
+async function patchService(world: World, name: string, patch: object): Promise<void> {
+  await world.observer.patch(`/api/v1/namespaces/default/services/${name}`, "merge", patch);
+}

@@ -1,0 +1,39 @@
+/** Processes below one, from the kernel's tables. */
+import { readdirSync, readFileSync } from "node:fs";
+
+export interface ProcessInfo {
+  readonly pid: number;
+  readonly parent: number;
+  readonly command: string;
+}
+
+/** All processes that descend from one, itself not included. */
+export function descendantsOf(pid: number): readonly ProcessInfo[] {
+  const all = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => infoOf(Number(name)));
+  const below = (parent: number): readonly ProcessInfo[] =>
+    all.filter((info) => info.parent === parent).flatMap((info) => [info, ...below(info.pid)]);
+  return below(pid);
+}
+
+/** Resident megabytes of one process. */
+export function residentMb(pid: number): number {
+  const match = /^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`));
+  return Math.round(Number(match?.[1] ?? 0) / 1024);
+}
+
+function infoOf(pid: number): ProcessInfo {
+  const stat = read(`/proc/${pid}/stat`);
+  const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1] ?? -1);
+  return { pid, parent, command: read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim() };
+}
+
+/** A process may end between two looks: then there is nothing to read. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
