@@ -112,7 +112,11 @@ export class KubeClient {
         ...headers,
         accept: "application/json",
         "user-agent": "lotse",
-        ...(body !== undefined && { "content-type": input.contentType ?? "application/json" }),
+        // Node gives the body of a DELETE no length by itself: the server would not read it, preconditions included.
+        ...(body !== undefined && {
+          "content-type": input.contentType ?? "application/json",
+          "content-length": Buffer.byteLength(body),
+        }),
       },
     };
     const send = url.protocol === "https:" ? https.request : http.request;

@@ -28,11 +28,13 @@ describe("requests", () => {
     await client.create("/api/v1/x", { a: 1 });
     await client.replace("/api/v1/x", { a: 2 });
     await client.delete("/api/v1/x");
+    await client.delete("/api/v1/x", { preconditions: { uid: "ü" } });
     expect(server.received.map(({ method, path, body }) => [method, path, body])).toEqual([
       ["GET", "/api/v1/nodes?limit=5&watch=true", ""],
       ["POST", "/api/v1/x", '{"a":1}'],
       ["PUT", "/api/v1/x", '{"a":2}'],
       ["DELETE", "/api/v1/x", ""],
+      ["DELETE", "/api/v1/x", '{"preconditions":{"uid":"ü"}}'],
     ]);
     expect(server.received[0]?.headers.authorization).toBe("Bearer t");
   });
