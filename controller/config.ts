@@ -5,7 +5,7 @@ import { GUARD_LIMITS, type GuardLimits } from "./cluster/guard.ts";
 import { ConfigError, messageOf } from "./errors.ts";
 import type { AddressFamily } from "./node/addresses.ts";
 import { parseDefaults, type ServiceOptions } from "./service/annotations.ts";
-import { boolean, oneOf, type Parser } from "./service/values.ts";
+import { boolean, oneOf, type Parser, seconds } from "./service/values.ts";
 
 export interface Config {
   readonly kubeconfig?: string;
@@ -29,6 +29,8 @@ export interface Config {
   readonly resyncMs: number;
   /** A run that takes longer is ended; what is left of it is for the next one. */
   readonly runDeadlineMs: number;
+  /** How often the servers of nodes that are not Ready are looked at. */
+  readonly nodeMonitorMs: number;
   readonly logFormat: "json" | "text";
   readonly verbosity: number;
   /** Things that were set and have no effect, each with the reason. */
@@ -57,6 +59,17 @@ export const FLAGS: readonly Flag[] = [
   },
   { name: "resync", value: "<seconds>", doc: "compare the cloud with what is wanted this often (default: 60)" },
   { name: "run-deadline", value: "<seconds>", doc: "end a run that takes longer, and go on in the next (default: 90)" },
+  {
+    name: "node-monitor-period",
+    value: "<duration>",
+    doc: "look this often whether the servers of nodes that are not Ready exist and run (default: 5s)",
+  },
+  {
+    name: "node-status-update-frequency",
+    value: "<duration>",
+    doc: "accepted",
+    ignored: "addresses and labels follow at every --resync",
+  },
   {
     name: "guard-removals",
     value: "<count>",
@@ -118,6 +131,7 @@ export function loadConfig(flags: FlagValues, env: Environment): Config {
     guard: { removals: read.flag("guard-removals", natural, GUARD_LIMITS.removals), share: GUARD_LIMITS.share },
     resyncMs: read.flag("resync", period, 60) * 1000,
     runDeadlineMs: read.flag("run-deadline", period, 90) * 1000,
+    nodeMonitorMs: read.flag("node-monitor-period", seconds(1, 3_600), 5) * 1000,
     logFormat: read.flag("logging-format", oneOf("json", "text"), process.stderr.isTTY ? "text" : "json"),
     verbosity: read.flag("v", natural, 0),
     warnings: warningsFor(flags, read),

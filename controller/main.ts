@@ -7,9 +7,10 @@ import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { Command } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { Engine } from "../stacks/engine.ts";
+import { LifecycleTurn } from "./cluster/lifecycle.ts";
 import { NodeTurn } from "./cluster/nodes.ts";
 import { Publisher } from "./cluster/publish.ts";
-import { concernsCluster, concernsNode, concernsService } from "./cluster/relevance.ts";
+import { concernsCluster, concernsLifecycle, concernsNode, concernsService } from "./cluster/relevance.ts";
 import { ClusterTurn } from "./cluster/turn.ts";
 import { type Config, FLAGS, type FlagValues, loadConfig } from "./config.ts";
 import { findEngine } from "./engine-home.ts";
@@ -67,6 +68,7 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
     log,
     onChange: (change) => {
       if (concernsNode(change)) wake(nodeLoop);
+      if (concernsLifecycle(change)) wake(lifecycleLoop);
       if (concernsCluster(change)) wake(clusterLoop);
     },
   });
@@ -91,6 +93,15 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
     options,
     log,
   });
+  const lifecycleTurn = new LifecycleTurn({
+    nodes: () => observed().nodes,
+    view,
+    patchNode: patcher.patchNode.bind(patcher),
+    deleteNode: patcher.deleteNode.bind(patcher),
+    publish,
+    periodMs: config.nodeMonitorMs,
+    log,
+  });
   const clusterTurn = new ClusterTurn({
     observed,
     view,
@@ -102,10 +113,12 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
     log,
   });
   const nodeLoop = new Loop({ name: "nodes", work: () => nodeTurn.run(), ...GATHER, everyMs, log });
+  const lifecycleLoop = new Loop({ name: "lifecycle", work: () => lifecycleTurn.run(), ...GATHER, everyMs, log });
   const clusterLoop = new Loop({ name: "cluster", work: () => clusterTurn.run(), ...GATHER, everyMs, log });
 
   await Promise.all([stopping(nodes).start(), stopping(services).start()]);
   stopping(nodeLoop).wake();
+  stopping(lifecycleLoop).wake();
   stopping(clusterLoop).wake();
   log.info(
     { cluster: config.clusterName, nodes: nodes.items.size, services: services.items.size },

@@ -4,6 +4,7 @@ import type { Server } from "../hcloud/api.ts";
 import type { CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
 import { decideNode, type NodeOptions, type NodePatch, type NodeVerdict } from "../node/metadata.ts";
+import { inParallel } from "../work/parallel.ts";
 import type { Write } from "./writes.ts";
 
 export interface NodeTurnParts {
@@ -73,15 +74,4 @@ export class NodeTurn {
 /** True for a node that a fresh look at the cloud may help. */
 function isWaiting({ verdict }: { readonly verdict: NodeVerdict }): boolean {
   return verdict.kind === "refused" && !verdict.isFinal;
-}
-
-/** Does the work for each item, some at a time. All are tried; the first failure is thrown in the end. */
-async function inParallel<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
-  const queue = items.values();
-  const failures: unknown[] = [];
-  const lane = async () => {
-    for (const item of queue) await work(item).catch((error: unknown) => failures.push(error));
-  };
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
-  if (failures.length > 0) throw failures[0];
 }

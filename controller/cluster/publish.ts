@@ -13,7 +13,13 @@ export interface PublishParts {
 
 /** Names under which users know the parts of a cloud-controller-manager in Events. */
 const COMPONENTS = { Service: "service-controller", Node: "cloud-node-controller" } as const;
-const ROUTE_COMPONENT = "route_controller";
+/** Reasons that users know from other parts than that of their object. */
+const COMPONENT_OF_REASON: Readonly<Record<string, string>> = {
+  FailedToCreateRoute: "route_controller",
+  DeletingNode: "cloud-node-lifecycle-controller",
+  DeletingNodeFailed: "cloud-node-lifecycle-controller",
+  NodeDeletionHeldBack: "cloud-node-lifecycle-controller",
+};
 
 export class Publisher {
   readonly #parts: PublishParts;
@@ -77,7 +83,7 @@ export class Publisher {
       this.#warned.set(key, message);
       log.warn({ object: about.object.metadata?.name, reason }, message);
     }
-    const component = reason === "FailedToCreateRoute" ? ROUTE_COMPONENT : COMPONENTS[about.kind];
+    const component = COMPONENT_OF_REASON[reason] ?? COMPONENTS[about.kind];
     await recorder.record({ kind: about.kind, object: about.object, type, reason, message, component });
   }
 }

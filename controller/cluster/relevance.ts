@@ -1,6 +1,7 @@
 /** Which changes of objects make a turn worth its API calls. Heartbeats and our own writes do not. */
 import { isDeepStrictEqual } from "node:util";
 import type { V1Node, V1Service } from "@kubernetes/client-node";
+import { isReady } from "../node/lifecycle.ts";
 
 interface Change<T> {
   readonly old?: T;
@@ -27,6 +28,13 @@ export function concernsNode(change: Change<V1Node>): boolean {
   if (!now) return false;
   const relevant = ({ metadata, status }: V1Node) => [metadata?.annotations, status?.addresses];
   return !old || concernsCluster(change) || !isDeepStrictEqual(relevant(old), relevant(now));
+}
+
+/** True when a node may have become suspect, or come back: its readiness or its taints are others. */
+export function concernsLifecycle({ old, now }: Change<V1Node>): boolean {
+  if (!now) return false;
+  const relevant = (node: V1Node) => [node.metadata?.uid, isReady(node), node.spec?.taints];
+  return !old || !isDeepStrictEqual(relevant(old), relevant(now));
 }
 
 /** True when a Service wants something else than before. A finalizer is looked at because others may take ours away. */

@@ -23,6 +23,16 @@ export class CloudReader {
     return this.#all("servers");
   }
 
+  /** One server, asked for by itself; nothing when the API says that there is none. */
+  async server(id: number): Promise<Server | undefined> {
+    try {
+      return (await this.#gateway.read<{ server: Server }>(`/servers/${id}`, "urgent")).server;
+    } catch (error) {
+      if (error instanceof CloudError && error.status === 404 && error.apiCode === "not_found") return undefined;
+      throw error;
+    }
+  }
+
   loadBalancers(): Promise<readonly LoadBalancer[]> {
     return this.#all("load_balancers");
   }

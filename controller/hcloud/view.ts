@@ -18,11 +18,13 @@ export interface Ages {
 }
 
 export class CloudView {
+  readonly #reader: CloudReader;
   readonly #servers: Aged<readonly Server[]>;
   readonly #loadBalancers: Aged<readonly LoadBalancer[]>;
   readonly #network: Aged<Network | undefined>;
 
   constructor(reader: CloudReader, networkId: number | undefined) {
+    this.#reader = reader;
     this.#servers = new Aged(() => reader.servers());
     this.#loadBalancers = new Aged(() => reader.loadBalancers());
     this.#network = new Aged(async () => (networkId === undefined ? undefined : reader.network(networkId)));
@@ -30,6 +32,11 @@ export class CloudView {
 
   servers(maxAgeMs: number): Promise<readonly Server[]> {
     return this.#servers.get(maxAgeMs);
+  }
+
+  /** One server by a read of its own, whatever the list says; nothing when the API says that there is none. */
+  server(id: number): Promise<Server | undefined> {
+    return this.#reader.server(id);
   }
 
   async state(ages: Ages): Promise<CloudState> {

@@ -44,6 +44,22 @@ export class Patcher {
     if (addresses) await this.#client.patch(`${path}/status`, "merge", { status: { addresses } });
   }
 
+  /**
+   * Deletes a node as it was seen: one that was written to since, or replaced by another of its name, stays. Returns
+   * whether it is gone.
+   */
+  async deleteNode({ metadata }: V1Node): Promise<boolean> {
+    const preconditions = { uid: metadata?.uid, resourceVersion: metadata?.resourceVersion };
+    try {
+      await this.#client.delete(paths.node(metadata?.name ?? ""), { preconditions });
+      return true;
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 409) return false;
+      if (error instanceof KubeError && error.status === 404) return true;
+      throw error;
+    }
+  }
+
   async setNetworkCondition(node: V1Node, isAvailable: boolean): Promise<void> {
     const now = new Date().toISOString();
     const condition = {

@@ -187,6 +187,9 @@ describe("flags of the official manifests (HCCM F1 to F7)", () => {
     "leader-elect",
     "allocate-node-cidrs",
     "cluster-cidr",
+    "configure-cloud-routes",
+    "node-monitor-period",
+    "node-status-update-frequency",
   ])("--%s is known", (name) => {
     expect(FLAGS.map((flag) => flag.name)).toContain(name);
   });
@@ -198,10 +201,19 @@ describe("flags of the official manifests (HCCM F1 to F7)", () => {
       "route-reconciliation-period": "30s",
       "feature-gates": "CloudControllerManagerWatchBasedRoutesReconciliation=true",
       "webhook-secure-port": "0",
+      "node-status-update-frequency": "5m",
       "leader-elect": "false",
     };
     const { warnings } = load(flags);
-    expect(warnings).toHaveLength(4);
+    expect(warnings).toHaveLength(5);
     for (const warning of warnings) expect(warning).toMatch(/^--[a-z-]+ has no effect: .+/);
+  });
+
+  it("take durations as Go writes them, within reason", () => {
+    expect(load({}).nodeMonitorMs).toBe(5_000);
+    expect(load({ "node-monitor-period": "1m30s" }).nodeMonitorMs).toBe(90_000);
+    expect(mistakes({ "node-monitor-period": "5" })).toEqual([
+      '--node-monitor-period: "5" is not a duration with unit from 1s to 3600s, such as 1s',
+    ]);
   });
 });

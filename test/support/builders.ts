@@ -75,6 +75,8 @@ export function aNode(
     readonly podCIDRs?: readonly string[];
     readonly addresses?: readonly V1NodeAddress[];
     readonly conditions?: readonly V1NodeCondition[];
+    /** Status of the Ready condition; without it the node has none. */
+    readonly ready?: "True" | "False" | "Unknown";
     readonly isDeleted?: boolean;
   } = {},
 ): V1Node {
@@ -96,7 +98,9 @@ export function aNode(
     },
     status: {
       ...(given.addresses && { addresses: [...given.addresses] }),
-      ...(given.conditions && { conditions: [...given.conditions] }),
+      ...((given.conditions || given.ready) && {
+        conditions: [...(given.conditions ?? []), ...(given.ready ? [{ type: "Ready", status: given.ready }] : [])],
+      }),
     },
   };
 }
@@ -112,6 +116,8 @@ export function aServer(
     readonly ipv6?: string | null;
     readonly privateIp?: string;
     readonly privateNets?: Server["private_net"];
+    readonly status?: string;
+    readonly labels?: Readonly<Record<string, string>>;
   } = {},
 ): Server {
   const { id = 1, name = `node-${id}`, type = "cx22", location = "fsn1" } = given;
@@ -120,8 +126,8 @@ export function aServer(
   return {
     id,
     name,
-    status: "running",
-    labels: {},
+    status: given.status ?? "running",
+    labels: given.labels ?? {},
     server_type: { name: type },
     location: { name: location, network_zone: "eu-central" },
     public_net: { ipv4: ipv4 === null ? null : { ip: ipv4 }, ipv6: ipv6 === null ? null : { ip: ipv6 } },

@@ -20,6 +20,8 @@ export function aCloud(given: Partial<Pick<FakeCloud, "servers" | "balancers" | 
     reads.push(path);
     if (cloud.failure) throw cloud.failure;
     if (path.startsWith("/servers?")) return { servers: cloud.servers } as T;
+    const server = cloud.servers.find(({ id }) => path === `/servers/${id}`);
+    if (server) return { server } as T;
     if (path.startsWith("/load_balancers?")) return { load_balancers: cloud.balancers } as T;
     if (cloud.network && path === `/networks/${cloud.network.id}`) return { network: cloud.network } as T;
     throw new CloudError(`GET ${path}`, 404, "not_found", "not found");

@@ -4,7 +4,7 @@ import { CoreV1Api, KubeConfig, KubernetesObjectApi, loadAllYaml, type V1Service
 import { KubeClient } from "../../controller/kube/client.ts";
 import { loadAccess } from "../../controller/kube/kubeconfig.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
-import { type Cluster, connect, startCluster } from "../../dev-env/cluster/cluster.ts";
+import { type Cluster, connect, type NodeOptions, type SimNode, startCluster } from "../../dev-env/cluster/cluster.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 import { ControllerProcess } from "./controller-process.ts";
 
@@ -59,15 +59,22 @@ export class World implements AsyncDisposable {
   }
 
   /** Adds a server to the cloud and lets it join as a node, with pods in 10.244.`index`.0/24. */
-  async addNode(index: number): Promise<string> {
+  addNode(index: number, given: Partial<NodeOptions> = {}): Promise<SimNode> {
     const server = this.cloud.addServer({ name: `node-${index}`, network: this.networkId });
     const nodeIp = server.private_net[0]?.ip;
-    await this.cluster.registerNode({
+    return this.cluster.registerNode({
       name: server.name,
       podCidrs: [`10.244.${index}.0/24`],
       ...(nodeIp && { nodeIp }),
+      ...given,
     });
-    return server.name;
+  }
+
+  /** Does something in the cloud as its owner would, past the controller. */
+  async changeCloud(method: "POST" | "PUT" | "DELETE", path: string, body: object = {}): Promise<void> {
+    const headers = { authorization: `Bearer ${this.cloud.token}`, "content-type": "application/json" };
+    const response = await fetch(this.cloud.url + path, { method, headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
   }
 
   /** Creates a Service of type LoadBalancer; annotations go without prefix. */

@@ -124,16 +124,15 @@ describe("Events", () => {
     ]);
   });
 
-  it("framework 2: of nodes are kept in default, and name no namespace", async () => {
-    const event = {
-      about: { kind: "Node", object: aNode({ id: 1 }) },
-      type: "Warning",
-      reason: "FailedToCreateRoute",
-      message: "x",
-    } as const;
-    await publisher.publish([{ kind: "event", event }]);
+  it.each([
+    ["Synced", "cloud-node-controller"],
+    ["FailedToCreateRoute", "route_controller"],
+    ["DeletingNode", "cloud-node-lifecycle-controller"],
+  ])("framework 2: of nodes are kept in default, and name no namespace (%s)", async (reason, component) => {
+    const about = { kind: "Node", object: aNode({ id: 1 }) } as const;
+    await publisher.publish([{ kind: "event", event: { about, type: "Warning", reason, message: "x" } }]);
     expect(requests()).toEqual(["POST /api/v1/namespaces/default/events"]);
-    expect(bodies()).toMatchObject([{ source: { component: "route_controller" } }]);
+    expect(bodies()).toMatchObject([{ source: { component } }]);
     expect(bodies()[0]).not.toHaveProperty("involvedObject.namespace");
   });
 
@@ -197,5 +196,28 @@ describe("a node's patch", () => {
       status: 409,
     });
     expect(api.received).toHaveLength(1);
+  });
+});
+
+describe("the deletion of a node", () => {
+  const gone = () => new Patcher(client).deleteNode(aNode({ name: "a" }));
+
+  it("holds for the node and the version that were seen, and for no other", async () => {
+    await expect(gone()).resolves.toBe(true);
+    expect(requests()).toEqual(["DELETE /api/v1/nodes/a"]);
+    expect(bodies()).toEqual([{ preconditions: { uid: "uid-of-a", resourceVersion: "1" } }]);
+  });
+
+  it.each([
+    [404, true],
+    [409, false],
+  ])("answered with %s leaves it gone: %s", async (status, isGone) => {
+    answer = (_, response) => reply(response, {}, status);
+    await expect(gone()).resolves.toBe(isGone);
+  });
+
+  it("framework L19: fails when it is refused", async () => {
+    answer = (_, response) => reply(response, { message: "not allowed" }, 403);
+    await expect(gone()).rejects.toThrow("not allowed");
   });
 });

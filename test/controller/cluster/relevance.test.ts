@@ -1,6 +1,11 @@
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
-import { concernsCluster, concernsNode, concernsService } from "../../../controller/cluster/relevance.ts";
+import {
+  concernsCluster,
+  concernsLifecycle,
+  concernsNode,
+  concernsService,
+} from "../../../controller/cluster/relevance.ts";
 import { FINALIZER } from "../../../controller/service/ours.ts";
 import { aNode, aService } from "../../support/builders.ts";
 
@@ -32,6 +37,22 @@ describe("a node that changes", () => {
     const change = { old: aNode(NODE), now: aNode(now) };
     expect(concernsCluster(change)).toBe(cluster);
     expect(concernsNode(change)).toBe(node);
+  });
+
+  it.each([
+    ["it is new", undefined, aNode(NODE), true],
+    ["it is gone", aNode(NODE), undefined, false],
+    ["it is not Ready any more", aNode({ ...NODE, ready: "True" }), aNode({ ...NODE, ready: "Unknown" }), true],
+    [
+      "nothing is known of it any more",
+      aNode({ ...NODE, ready: "False" }),
+      aNode({ ...NODE, ready: "Unknown" }),
+      false,
+    ],
+    ["it gets a taint", aNode(NODE), aNode({ ...NODE, taints: [{ key: "x", effect: "NoSchedule" }] }), true],
+    ["another label", aNode(NODE), aNode({ ...NODE, labels: {} }), false],
+  ])("wakes the lifecycle when %s: %4$s", (_, old, now, expected) => {
+    expect(concernsLifecycle({ ...(old && { old }), ...(now && { now }) })).toBe(expected);
   });
 
   it("ignores heartbeats: another version of the same", () => {

@@ -1,0 +1,94 @@
+import type { V1Node } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { SimNode } from "../../dev-env/cluster/cluster.ts";
+import type { ControllerProcess } from "../support/controller-process.ts";
+import { eventually } from "../support/eventually.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+const SHUTDOWN = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
+
+let world: World;
+const nodes = new Map<number, SimNode>();
+const read = (name: string): Promise<V1Node> => world.core.readNode({ name });
+const names = async () => (await world.core.listNode()).items.map(({ metadata }) => metadata?.name);
+const serverId = (name: string) => world.cloud.state.servers.find(name)?.id ?? 0;
+const isInitialised = async (name: string) =>
+  eventually(async () => expect((await read(name)).spec?.providerID).toMatch(/^hcloud:/));
+
+beforeAll(async () => {
+  world = await startWorld({ nodes: 0 });
+  for (const index of [1, 2, 3]) nodes.set(index, await world.addNode(index));
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe("the life of nodes", () => {
+  let controller: ControllerProcess;
+  const listings = () => world.cloud.journal.count({ method: "GET", path: "**/servers" });
+
+  beforeAll(async () => {
+    // Lists come from the lifecycle alone: everything else rests for the length of these tests.
+    controller = world.startController(["--node-monitor-period=1s", "--resync=600"]);
+    for (const index of nodes.keys()) await isInitialised(`node-${index}`);
+  });
+  afterAll(() => controller.stop());
+
+  it("framework L07, HCCM K8: a server that is switched off taints its node once that is not Ready", async () => {
+    await world.changeCloud("POST", `/servers/${serverId("node-1")}/actions/poweroff`);
+    await nodes.get(1)?.setReady(false);
+    await eventually(async () => expect((await read("node-1")).spec?.taints).toContainEqual(SHUTDOWN));
+  });
+
+  it("framework L16: the taint goes with the node's return, and then the cloud is not asked any more", async () => {
+    await world.changeCloud("POST", `/servers/${serverId("node-1")}/actions/poweron`);
+    await nodes.get(1)?.setReady(true);
+    await eventually(async () => expect((await read("node-1")).spec?.taints ?? []).not.toContainEqual(SHUTDOWN));
+    const before = listings();
+    await world.addNode(4);
+    await isInitialised("node-4");
+    expect(listings() - before).toBeLessThanOrEqual(2);
+  });
+
+  it("framework L02: a node stays while its server cannot be read, and goes when it can", async () => {
+    const id = serverId("node-2");
+    await world.changeCloud("DELETE", `/servers/${id}`);
+    const outage = world.cloud.faults.add({ path: "/servers/*", effect: { kind: "error", code: "service_error" } });
+    await nodes.get(2)?.setReady(false);
+    await eventually(() => expect(outage.struck).toBeGreaterThan(2));
+    expect(await names()).toContain("node-2");
+    outage.remove();
+    await nodes.get(2)?.stop();
+    await eventually(async () => expect(await names()).not.toContain("node-2"));
+  });
+
+  it("framework L01, L18: tells of the deletion, and takes the route along", async () => {
+    const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
+    const event = items.find(
+      ({ reason, involvedObject }) => reason === "DeletingNode" && involvedObject.name === "node-2",
+    );
+    expect(event).toMatchObject({
+      type: "Normal",
+      message: "Deleting node node-2 because it does not exist in the cloud provider",
+      source: { component: "cloud-node-lifecycle-controller" },
+      involvedObject: { apiVersion: "v1", kind: "Node", uid: expect.stringMatching(/.+/) },
+    });
+    await eventually(() => {
+      const routes = world.cloud.state.networks.get(world.networkId)?.routes ?? [];
+      expect(routes.map(({ destination }) => destination)).not.toContain("10.244.2.0/24");
+    });
+  });
+
+  it("framework L06: a Ready node stays, although its server is gone", async () => {
+    await world.changeCloud("DELETE", `/servers/${serverId("node-3")}`);
+    const before = listings();
+    await world.cluster.registerNode({ name: "stray", isReady: false });
+    await eventually(() => expect(listings()).toBeGreaterThan(before + 2));
+    expect(await names()).toContain("node-3");
+  });
+
+  it("unlike framework L09: a node that no server was ever found for is told about, not deleted", async () => {
+    await eventually(async () => {
+      expect(await world.eventsAbout("stray")).toEqual([expect.stringMatching(/^InitializationFailed: /)]);
+    });
+    expect(await names()).toContain("stray");
+  });
+});
