@@ -15,7 +15,7 @@ export interface LifecycleTurnParts {
   readonly patchNode: (node: V1Node, patch: NodePatch) => Promise<void>;
   /** Deletes the node as it was seen; false when it was written to since and stays. */
   readonly deleteNode: (node: V1Node) => Promise<boolean>;
-  readonly publish: (writes: readonly Write[]) => Promise<void>;
+  readonly publish: (writes: readonly Write[]) => Promise<unknown>;
   /** How often to look while some node is not Ready. */
   readonly periodMs: number;
   readonly log: Logger;
@@ -111,8 +111,8 @@ export class LifecycleTurn {
     }
   }
 
-  #tell(object: V1Node, type: Notice["type"], reason: string, message: string): Promise<void> {
-    return this.#parts.publish([{ kind: "event", event: { about: { kind: "Node", object }, type, reason, message } }]);
+  async #tell(object: V1Node, type: Notice["type"], reason: string, message: string): Promise<void> {
+    await this.#parts.publish([{ kind: "event", event: { about: { kind: "Node", object }, type, reason, message } }]);
   }
 }
 
