@@ -71,7 +71,15 @@ export class Engine {
     }
   }
 
-  #ready(): Promise<ChildProcess> {
+  /** A worker that listens. One that died while it had nothing to do is replaced first. */
+  async #ready(): Promise<ChildProcess> {
+    const worker = await this.#current();
+    if (worker.connected) return worker;
+    this.#replace(worker);
+    return this.#current();
+  }
+
+  #current(): Promise<ChildProcess> {
     this.#worker ??= startWorker(this.#options.home).catch((error: unknown) => {
       this.#worker = undefined;
       throw error;

@@ -36,7 +36,7 @@ describe("a cloud that fails", () => {
     const random = new Random(SEED);
     world = await startWorld({ nodes: 3, cloud: CLOUD });
     const foreign = await addForeign(world);
-    world.startController(["--run-deadline=6"]);
+    const controller = world.startController(["--run-deadline=6"]);
     const { faults } = world.cloud;
     const rain = async () => {
       for (const effect of EFFECTS) faults.add(faultOf(effect, random));
@@ -47,7 +47,11 @@ describe("a cloud that fails", () => {
     for (const action of world.cloud.state.actions.values()) {
       if (action.status === "running") world.cloud.finishAction(action.id);
     }
-    await converged(world, 120_000);
+    await converged(world, 120_000).catch((error: unknown) => {
+      throw new Error(`not converged (LOTSE_SEED=${SEED}); the controller said:\n${controller.tail()}`, {
+        cause: error,
+      });
+    });
     foreign.check();
   }, 300_000);
 

@@ -40,7 +40,8 @@ describe("SIGKILL at random moments of a run that builds, changes and deletes ba
     };
     await work(here, () => strikes(Math.ceil(KILLS / 3)));
     await converged(here, 90_000).catch((error: unknown) => {
-      throw new Error(`not converged after killing ${victims.join(", ")} (LOTSE_SEED=${SEED})`, { cause: error });
+      const story = `not converged after killing ${victims.join(", ")} (LOTSE_SEED=${SEED}); the controller said:`;
+      throw new Error(`${story}\n${controller.tail()}`, { cause: error });
     });
     foreign.check();
     await controller.stop();

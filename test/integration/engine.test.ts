@@ -9,6 +9,7 @@ import type { LoadBalancerSpec, RouteSpec, UnitId } from "../../stacks/spec.ts";
 import { stateFile } from "../../stacks/workspace.ts";
 import { aBalancerSpec, aListener } from "../support/builders.ts";
 import { type EngineWorld, startEngineWorld } from "../support/engine.ts";
+import { eventually } from "../support/eventually.ts";
 
 let world: EngineWorld;
 let empty: ReturnType<EngineWorld["cloud"]["snapshot"]>;
@@ -259,6 +260,14 @@ describe("a broken engine", () => {
     const again = await world.run({ units: [spec] }, world.stateOf(unit, spec.name));
     expect(statusOf(again)).toEqual({ [unit]: "applied" });
     expect(world.cloud.state.loadBalancers.values()).toHaveLength(1);
+  });
+
+  it("notices that its worker died while it had nothing to do", async () => {
+    const pid = workerPid(world);
+    killWorker();
+    await eventually(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"));
+    const report = await world.run({ units: [route()] });
+    expect(statusOf(report)).toEqual({ "route/10.244.1.0/24": "applied" });
   });
 
   it("interrupts a run that takes too long, and kills one that does not listen", async () => {

@@ -44,6 +44,11 @@ export class ControllerProcess {
     return this.#lines.join("\n");
   }
 
+  /** The last lines it wrote, for messages of failed tests. */
+  tail(lines = 40): string {
+    return this.#lines.slice(-lines).join("\n");
+  }
+
   records(message?: string): readonly LogRecord[] {
     const records = this.#lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as LogRecord);
     return message === undefined ? records : records.filter(({ msg }) => msg === message);
