@@ -20,6 +20,8 @@ export interface Config {
   readonly network?: string;
   readonly addressFamily: AddressFamily;
   readonly zoneLabel: boolean;
+  /** Labels of servers that start with one of these are copied to their nodes. */
+  readonly labelPrefixes: readonly string[];
   readonly loadBalancers: boolean;
   readonly serviceDefaults: ServiceOptions;
   /** Where the engine keeps its state; a temporary folder when absent. */
@@ -126,6 +128,7 @@ export function loadConfig(flags: FlagValues, env: Environment): Config {
     ...(network !== undefined && { network }),
     addressFamily: read.env("HCLOUD_INSTANCES_ADDRESS_FAMILY", oneOf("ipv4", "ipv6", "dualstack"), "ipv4"),
     zoneLabel: read.env("HCLOUD_INSTANCES_ZONE_LABEL_ENABLED", boolean, true),
+    labelPrefixes: read.env("LOTSE_NODE_LABELS_FROM_SERVER", prefixes, []),
     loadBalancers: read.env("HCLOUD_LOAD_BALANCERS_ENABLED", boolean, true),
     serviceDefaults: defaults.options,
     guard: { removals: read.flag("guard-removals", natural, GUARD_LIMITS.removals), share: GUARD_LIMITS.share },
@@ -207,6 +210,12 @@ const clusterName: Parser<string> = (value) =>
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(value)
     ? { value }
     : { allowed: "a name of letters, digits, dots and dashes" };
+
+const prefixes: Parser<readonly string[]> = (text) => {
+  const value = text.split(",").map((prefix) => prefix.trim());
+  const isFine = value.every((prefix) => /^[a-z0-9][a-zA-Z0-9._/-]*$/.test(prefix));
+  return isFine ? { value } : { allowed: "a comma-separated list of beginnings of label keys" };
+};
 
 const cidrs: Parser<readonly string[]> = (text) => {
   const value = text.split(",").map((cidr) => cidr.trim());

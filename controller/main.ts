@@ -55,8 +55,16 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
   const publisher = new Publisher({ patcher: new Patcher(client), recorder: new EventRecorder(client, log), log });
   const publish = publisher.publish.bind(publisher);
   const patcher = new Patcher(client);
-  const { clusterCidrs, addressFamily, zoneLabel, serviceDefaults: defaults, resyncMs: everyMs } = config;
-  const options = { clusterCidrs, addressFamily, zoneLabel, defaults, ...(networkId !== undefined && { networkId }) };
+  const {
+    clusterCidrs,
+    addressFamily,
+    zoneLabel,
+    labelPrefixes,
+    serviceDefaults: defaults,
+    resyncMs: everyMs,
+  } = config;
+  const nodeOptions = { addressFamily, zoneLabel, labelPrefixes, ...(networkId !== undefined && { networkId }) };
+  const options = { ...nodeOptions, clusterCidrs, defaults };
 
   // Nothing is rendered before both caches are complete: absence would look like a wish to delete.
   const wake = (loop: Loop) => {
@@ -89,6 +97,7 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
     nodes: () => observed().nodes,
     view,
     patchNode: patcher.patchNode.bind(patcher),
+    readNode: patcher.readNode.bind(patcher),
     publish,
     options,
     log,

@@ -1,77 +1,110 @@
 /** Keeps nodes as the cloud has them. Needs no engine run and does not wait for one. */
 import type { V1Node } from "@kubernetes/client-node";
+import { KubeError } from "../errors.ts";
 import type { Server } from "../hcloud/api.ts";
 import type { CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
 import { decideNode, type NodeOptions, type NodePatch, type NodeVerdict } from "../node/metadata.ts";
 import { inParallel } from "../work/parallel.ts";
-import type { Write } from "./writes.ts";
+import type { Notice, Write } from "./writes.ts";
 
 export interface NodeTurnParts {
   readonly nodes: () => readonly V1Node[];
-  readonly view: CloudView;
+  readonly view: Pick<CloudView, "servers">;
   readonly patchNode: (node: V1Node, patch: NodePatch) => Promise<void>;
+  /** The node as it is now; nothing when it is gone. */
+  readonly readNode: (name: string) => Promise<V1Node | undefined>;
   readonly publish: (writes: readonly Write[]) => Promise<unknown>;
   readonly options: NodeOptions;
   readonly log: Logger;
+  readonly now?: () => number;
 }
 
 /** A burst of joining nodes is served by few lists; a node that is missing from an older one asks for a fresh one. */
 const SERVERS_MAX_AGE_MS = 30_000;
-const FRESH_MS = 1_000;
-/** A node without a server is looked for again this often: its server may still be on its way into the list. */
-const RETRY_MS = 5_000;
-/** Patches under way at once. */
+/** A new node may be faster than the list: it is looked for again soon, and not told about yet. */
+const NEW = { untilMs: 10_000, retryMs: 1_000 };
+/** Later its server may still be on its way into the network or the list. After that, every resync is soon enough. */
+const WAITING = { untilMs: 600_000, retryMs: 5_000 };
+/** Patches under way at once, and how often one is tried while others write the same node (framework N29). */
 const PARALLEL = 16;
+const ATTEMPTS = 20;
+
+type Ready = NodeVerdict & { readonly kind: "ready" };
 
 export class NodeTurn {
   readonly #parts: NodeTurnParts;
+  readonly #now: () => number;
 
   constructor(parts: NodeTurnParts) {
     this.#parts = parts;
+    this.#now = parts.now ?? Date.now;
   }
 
   /** One pass over all nodes. A failed patch never keeps another node waiting. */
   async run(): Promise<number | undefined> {
     const { nodes, view, options } = this.#parts;
     const decide = (servers: readonly Server[]) =>
-      nodes().map((node) => ({ node, verdict: decideNode(node, servers, options) }));
+      nodes().map((node) => ({ node, servers, verdict: decideNode(node, servers, options) }));
     let decided = decide(await view.servers(SERVERS_MAX_AGE_MS));
-    if (decided.some(isWaiting)) decided = decide(await view.servers(FRESH_MS));
-    await inParallel(decided, PARALLEL, ({ node, verdict }) => this.#settle(node, verdict));
-    return decided.some(isWaiting) ? RETRY_MS : undefined;
+    const retryMs = this.#retryMs(decided);
+    if (retryMs !== undefined) decided = decide(await view.servers(retryMs));
+    await inParallel(decided, PARALLEL, (item) => this.#settle(item));
+    return this.#retryMs(decided);
   }
 
-  async #settle(node: V1Node, verdict: NodeVerdict): Promise<void> {
-    switch (verdict.kind) {
-      case "foreign":
-        return;
-      case "refused":
-        return this.#tell(
-          node,
-          "Warning",
-          "InitializationFailed",
-          `Node ${node.metadata?.name} is not initialised: ${verdict.reason}`,
-        );
-      case "ready": {
-        const fields = Object.keys(verdict.patch);
-        if (fields.length === 0) return;
-        await this.#parts.patchNode(node, verdict.patch);
-        this.#parts.log.info(
-          { node: node.metadata?.name, fields },
-          verdict.isInitialisation ? "node initialised" : "node updated",
-        );
-        if (verdict.isInitialisation) await this.#tell(node, "Normal", "Synced", "Node synced successfully");
+  /** How soon another look at the cloud may help one of the nodes that wait for it. */
+  #retryMs(decided: readonly Decided[]): number | undefined {
+    const waiting = decided.filter(({ verdict }) => verdict.kind === "refused" && !verdict.isFinal);
+    const ages = waiting.map(({ node }) => this.#ageOf(node)).filter((age) => age < WAITING.untilMs);
+    if (ages.length === 0) return undefined;
+    return Math.min(...ages) < NEW.untilMs ? NEW.retryMs : WAITING.retryMs;
+  }
+
+  #ageOf({ metadata }: V1Node): number {
+    const created = metadata?.creationTimestamp;
+    return created === undefined ? Number.POSITIVE_INFINITY : this.#now() - new Date(created).getTime();
+  }
+
+  async #settle({ node, servers, verdict }: Decided): Promise<void> {
+    if (verdict.kind === "ready") return this.#write(node, verdict, servers);
+    if (verdict.kind === "foreign" || (!verdict.isFinal && this.#ageOf(node) < NEW.untilMs)) return;
+    const message = `Node ${node.metadata?.name} is not initialised: ${verdict.reason}`;
+    await this.#tell(node, { type: "Warning", reason: "InitializationFailed", message });
+  }
+
+  /** Others write nodes too: on a conflict the patch is made anew from the node as it is now. */
+  async #write(seen: V1Node, decided: Ready, servers: readonly Server[]): Promise<void> {
+    const { patchNode, readNode, options } = this.#parts;
+    let node: V1Node | undefined = seen;
+    let verdict: NodeVerdict = decided;
+    for (let attempt = 1; node && verdict.kind === "ready" && Object.keys(verdict.patch).length > 0; attempt += 1) {
+      for (const warning of verdict.warnings) await this.#tell(node, { type: "Warning", ...warning });
+      try {
+        await patchNode(node, verdict.patch);
+        return await this.#report(node, verdict);
+      } catch (error) {
+        if (attempt === ATTEMPTS || !(error instanceof KubeError && error.status === 409)) throw error;
       }
+      node = await readNode(seen.metadata?.name ?? "");
+      if (node) verdict = decideNode(node, servers, options);
     }
   }
 
-  async #tell(object: V1Node, type: "Normal" | "Warning", reason: string, message: string): Promise<void> {
-    await this.#parts.publish([{ kind: "event", event: { about: { kind: "Node", object }, type, reason, message } }]);
+  async #report(node: V1Node, { patch, isInitialisation }: Ready): Promise<void> {
+    const fields = Object.keys(patch);
+    this.#parts.log.info({ node: node.metadata?.name, fields }, isInitialisation ? "node initialised" : "node updated");
+    if (!isInitialisation) return;
+    await this.#tell(node, { type: "Normal", reason: "Synced", message: "Node synced successfully" });
+  }
+
+  async #tell(object: V1Node, notice: Omit<Notice, "about">): Promise<void> {
+    await this.#parts.publish([{ kind: "event", event: { about: { kind: "Node", object }, ...notice } }]);
   }
 }
 
-/** True for a node that a fresh look at the cloud may help. */
-function isWaiting({ verdict }: { readonly verdict: NodeVerdict }): boolean {
-  return verdict.kind === "refused" && !verdict.isFinal;
+interface Decided {
+  readonly node: V1Node;
+  readonly servers: readonly Server[];
+  readonly verdict: NodeVerdict;
 }

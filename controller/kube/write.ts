@@ -33,15 +33,29 @@ export class Patcher {
    * Writes ProviderID, labels and taints together, then the addresses. Taints are a list that others write too, so that
    * patch holds only for the version it was made from; a conflict is for the caller to try again with a newer node.
    */
-  async patchNode(node: V1Node, { providerId, labels, taints, addresses }: NodePatch): Promise<void> {
+  async patchNode(node: V1Node, { providerId, labels, annotations, taints, addresses }: NodePatch): Promise<void> {
     const path = paths.node(node.metadata?.name ?? "");
-    if (providerId !== undefined || labels || taints) {
+    if (providerId !== undefined || labels || annotations || taints) {
       await this.#client.patch(path, "merge", {
-        metadata: { ...(taints && { resourceVersion: node.metadata?.resourceVersion }), ...(labels && { labels }) },
+        metadata: {
+          ...(taints && { resourceVersion: node.metadata?.resourceVersion }),
+          ...(labels && { labels }),
+          ...(annotations && { annotations }),
+        },
         spec: { ...(providerId !== undefined && { providerID: providerId }), ...(taints && { taints }) },
       });
     }
     if (addresses) await this.#client.patch(`${path}/status`, "merge", { status: { addresses } });
+  }
+
+  /** The node as it is now, past every cache; nothing when it is gone. */
+  async readNode(name: string): Promise<V1Node | undefined> {
+    try {
+      return await this.#client.get<V1Node>(paths.node(name));
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return undefined;
+      throw error;
+    }
   }
 
   /**

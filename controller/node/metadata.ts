@@ -3,41 +3,42 @@ import type { V1Node, V1NodeAddress, V1Taint } from "@kubernetes/client-node";
 import type { NodeRecord } from "../../stacks/spec.ts";
 import type { Server } from "../hcloud/api.ts";
 import { type AddressFamily, applyProvidedIps, sameAddresses, serverAddresses } from "./addresses.ts";
+import { adviseOnAddress, explainMissing } from "./hints.ts";
+import { type LabelChanges, type LabelOptions, planLabels, zoneOf } from "./labels.ts";
 import { cloudProviderId, parseProviderId } from "./provider-id.ts";
 
 /** The taint that kubelet sets under `--cloud-provider=external`; it goes when a node is initialised. Matched by key alone. */
 export const UNINITIALIZED_TAINT = "node.cloudprovider.kubernetes.io/uninitialized";
 const PROVIDED_IP = "alpha.kubernetes.io/provided-node-ip";
-const PROVIDED_BY = "instance.hetzner.cloud/provided-by";
-
-/** Zone names are those of the former data centres, which nodes have carried for years (N13). */
-const ZONES: Readonly<Record<string, string>> = {
-  nbg1: "nbg1-dc3",
-  hel1: "hel1-dc2",
-  fsn1: "fsn1-dc14",
-  ash: "ash-dc1",
-  hil: "hil-dc1",
-  sin: "sin-dc1",
-};
-
-export interface NodeOptions {
+export interface NodeOptions extends LabelOptions {
   readonly addressFamily: AddressFamily;
-  readonly zoneLabel: boolean;
   readonly networkId?: number;
 }
 
 /** What is to be written to a Node. Absent parts are as they should be. */
-export interface NodePatch {
+export interface NodePatch extends LabelChanges {
   readonly providerId?: string;
-  readonly labels?: Readonly<Record<string, string>>;
   /** The taints to keep, when the node is to be initialised. */
   readonly taints?: readonly V1Taint[];
   readonly addresses?: readonly V1NodeAddress[];
 }
 
+/** A reason and a sentence for an Event. */
+export interface NodeWarning {
+  readonly reason: string;
+  readonly message: string;
+}
+
 export type NodeVerdict =
   | { readonly kind: "foreign" }
-  | { readonly kind: "ready"; readonly server: Server; readonly patch: NodePatch; readonly isInitialisation: boolean }
+  | {
+      readonly kind: "ready";
+      readonly server: Server;
+      readonly patch: NodePatch;
+      readonly isInitialisation: boolean;
+      /** What a user should know before the patch is written. */
+      readonly warnings: readonly NodeWarning[];
+    }
   /** `isFinal`: nothing that the cloud may list later would change it. */
   | { readonly kind: "refused"; readonly reason: string; readonly isFinal: boolean };
 
@@ -59,16 +60,16 @@ export function decideNode(node: V1Node, servers: readonly Server[], options: No
     return { kind: "refused", reason, isFinal: true };
   }
   const server = findServer(node, servers);
-  if (!server) return { kind: "refused", reason: missingServer(node), isFinal: false };
+  if (!server) return { kind: "refused", reason: explainMissing(node, servers), isFinal: false };
 
   const known = serverAddresses(server, options.addressFamily, options.networkId);
   const shaped = applyProvidedIps(known, node.metadata?.annotations?.[PROVIDED_IP]);
   if (!shaped.ok) {
-    const hint =
-      options.networkId === undefined
-        ? ": set HCLOUD_NETWORK if it is a private address"
-        : ": attach the server to the network, or change --node-ip";
-    return { kind: "refused", reason: shaped.reason + hint, isFinal: false };
+    return {
+      kind: "refused",
+      reason: `${shaped.reason}: ${adviseOnAddress(server, options.networkId)}`,
+      isFinal: false,
+    };
   }
   return { kind: "ready", server, ...planPatch(node, server, shaped.addresses, options) };
 }
@@ -77,43 +78,33 @@ function planPatch(node: V1Node, server: Server, addresses: readonly V1NodeAddre
   const taints = node.spec?.taints ?? [];
   const kept = taints.filter(({ key }) => key !== UNINITIALIZED_TAINT);
   const isInitialisation = kept.length !== taints.length;
-  const labels = changedLabels(node, server, options);
   const patch: NodePatch = {
     ...(!node.spec?.providerID && { providerId: cloudProviderId(server.id) }),
-    ...(Object.keys(labels).length > 0 && { labels }),
+    ...planLabels(node, server, options),
     ...(isInitialisation && { taints: kept }),
     ...(!sameAddresses(addresses, node.status?.addresses ?? []) && { addresses }),
   };
-  return { patch, isInitialisation };
+  return { patch, isInitialisation, warnings: warnOfLoss(node, server, addresses, options) };
 }
 
-/** The labels of a server; each of the three has a beta twin that old selectors use. */
-function serverLabels(server: Server, { zoneLabel }: NodeOptions): Readonly<Record<string, string>> {
-  const zone = zoneOf(server);
-  return {
-    "node.kubernetes.io/instance-type": server.server_type.name,
-    "beta.kubernetes.io/instance-type": server.server_type.name,
-    "topology.kubernetes.io/region": server.location.name,
-    "failure-domain.beta.kubernetes.io/region": server.location.name,
-    ...(zoneLabel && { "topology.kubernetes.io/zone": zone, "failure-domain.beta.kubernetes.io/zone": zone }),
-  };
-}
-
-function changedLabels(node: V1Node, server: Server, options: NodeOptions): Record<string, string> {
-  const present = node.metadata?.labels ?? {};
-  const wanted = { ...serverLabels(server, options), [PROVIDED_BY]: present[PROVIDED_BY] ?? "cloud" };
-  return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => present[key] !== value));
-}
-
-function zoneOf(server: Server): string {
-  return ZONES[server.location.name] ?? server.location.name;
-}
-
-function missingServer(node: V1Node): string {
-  const { name } = node.metadata ?? {};
-  return node.spec?.providerID
-    ? `no server with providerID ${node.spec.providerID} exists in this project: delete the node if the server is gone, or check HCLOUD_TOKEN's project`
-    : `no server named "${name}" exists in this project: node and server must have the same name, or the node a providerID`;
+/**
+ * Without HCLOUD_NETWORK no private address is known, and one that a former run wrote goes: whoever unset it by mistake
+ * hears of it first. What kubelet guessed on a node that is new and in no network is no loss.
+ */
+function warnOfLoss(
+  node: V1Node,
+  server: Server,
+  addresses: readonly V1NodeAddress[],
+  { networkId }: NodeOptions,
+): readonly NodeWarning[] {
+  const lost = (node.status?.addresses ?? []).find(
+    ({ type, address }) => type === "InternalIP" && !addresses.some((kept) => kept.address === address),
+  );
+  const isNew = node.spec?.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
+  const isPrivate = server.private_net.some(({ ip }) => ip === lost?.address);
+  if (networkId !== undefined || !lost || (isNew && !isPrivate)) return [];
+  const message = `InternalIP ${lost.address} is removed, because HCLOUD_NETWORK is not set: set it to the cluster's network to keep private addresses`;
+  return [{ reason: "InternalIPRemoved", message }];
 }
 
 /** The node as the stack's outputs record it. */

@@ -92,3 +92,66 @@ describe("the life of nodes", () => {
     expect(await names()).toContain("stray");
   });
 });
+
+describe("nodes that join", () => {
+  let controller: ControllerProcess;
+  const copied = { LOTSE_NODE_LABELS_FROM_SERVER: "example.com/" };
+  const label = async (name: string, key: string) => (await read(name)).metadata?.labels?.[key];
+
+  beforeAll(() => {
+    controller = world.startController([], copied);
+  });
+  afterAll(() => controller.stop());
+
+  it("framework N16, N32: have the labels of their server, also after these and its type have changed", async () => {
+    const labels = { "example.com/pool": "blue", "other.com/x": "y" };
+    const server = world.cloud.addServer({ name: "labelled", labels, status: "off" });
+    await world.cluster.registerNode({ name: "labelled" });
+    await eventually(async () => expect(await label("labelled", "example.com/pool")).toBe("blue"));
+    expect(await label("labelled", "other.com/x")).toBeUndefined();
+    await world.changeCloud("PUT", `/servers/${server.id}`, { labels: { "example.com/pool": "green" } });
+    await world.changeCloud("POST", `/servers/${server.id}/actions/change_type`, {
+      server_type: "cx33",
+      upgrade_disk: false,
+    });
+    await eventually(
+      async () => {
+        expect(await label("labelled", "example.com/pool")).toBe("green");
+        expect(await label("labelled", "node.kubernetes.io/instance-type")).toBe("cx33");
+      },
+      { timeoutMs: 45_000 },
+    );
+  });
+
+  it("framework N31, HCCM N8: have their private address once their server is in the network", async () => {
+    const { id } = world.cloud.addServer({ name: "late" });
+    await world.cluster.registerNode({ name: "late" });
+    await isInitialised("late");
+    await world.changeCloud("POST", `/servers/${id}/actions/attach_to_network`, { network: world.networkId });
+    const ip = world.cloud.state.servers.get(id)?.private_net[0]?.ip;
+    await eventually(
+      async () => expect((await read("late")).status?.addresses).toContainEqual({ type: "InternalIP", address: ip }),
+      { timeoutMs: 45_000 },
+    );
+  });
+
+  it("hear which server was probably meant when none has their name", async () => {
+    const { id } = world.cloud.addServer({ name: "worker.example.com" });
+    await world.cluster.registerNode({ name: "worker" });
+    await eventually(
+      async () => expect((await world.eventsAbout("worker")).join()).toContain(`--provider-id=hcloud://${id}`),
+      { timeoutMs: 20_000 },
+    );
+  });
+
+  it("framework N10, HCCM N16: hear which network their --node-ip is missing", async () => {
+    world.cloud.addServer({ name: "detached" });
+    await world.cluster.registerNode({ name: "detached", nodeIp: "10.0.1.77" });
+    await eventually(
+      async () =>
+        expect((await world.eventsAbout("detached")).join()).toContain(`not attached to network ${world.networkId}`),
+      { timeoutMs: 20_000 },
+    );
+    expect((await read("detached")).spec?.providerID).toBeUndefined();
+  });
+});

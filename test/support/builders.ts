@@ -78,6 +78,7 @@ export function aNode(
     /** Status of the Ready condition; without it the node has none. */
     readonly ready?: "True" | "False" | "Unknown";
     readonly isDeleted?: boolean;
+    readonly created?: Date;
   } = {},
 ): V1Node {
   const name = given.name ?? (given.id === undefined ? "node" : `node-${given.id}`);
@@ -86,6 +87,7 @@ export function aNode(
     metadata: {
       name,
       uid: `uid-of-${name}`,
+      ...(given.created && { creationTimestamp: given.created }),
       resourceVersion: "1",
       ...(given.labels && { labels: { ...given.labels } }),
       ...(given.annotations && { annotations: { ...given.annotations } }),

@@ -2,6 +2,7 @@ import type { V1Node } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NodeTurn } from "../../../controller/cluster/nodes.ts";
 import type { Write } from "../../../controller/cluster/writes.ts";
+import { KubeError } from "../../../controller/errors.ts";
 import { type NodePatch, UNINITIALIZED_TAINT } from "../../../controller/node/metadata.ts";
 import { aNode, aServer } from "../../support/builders.ts";
 import { aCloud } from "../../support/fake-cloud.ts";
@@ -10,6 +11,8 @@ import { aLog } from "../../support/log.ts";
 beforeEach(() => vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => vi.useRealTimers());
 
+const NOW = Date.parse("2026-11-16T08:00:00Z");
+const ago = (seconds: number) => ({ created: new Date(NOW - seconds * 1_000) });
 const TAINTED = { taints: [{ key: UNINITIALIZED_TAINT, effect: "NoSchedule" }] };
 
 function aTurn(...nodes: V1Node[]) {
@@ -17,18 +20,21 @@ function aTurn(...nodes: V1Node[]) {
   const patches: [string, NodePatch][] = [];
   const writes: Write[] = [];
   const { log, lines } = aLog();
-  const world = { nodes, broken: "" };
+  const world = { nodes, broken: "", conflicts: 0 };
   const turn = new NodeTurn({
     nodes: () => world.nodes,
     view: cloud.view,
     patchNode: async (node, patch) => {
       const name = node.metadata?.name ?? "";
       if (name === world.broken) throw new Error(`${name} cannot be patched`);
+      if (world.conflicts-- > 0) throw new KubeError(`PATCH ${name}`, 409, "the object has been modified");
       patches.push([name, patch]);
     },
+    readNode: async (name) => world.nodes.find(({ metadata }) => metadata?.name === name),
     publish: async (more) => void writes.push(...more),
     options: { addressFamily: "ipv4", zoneLabel: true },
     log,
+    now: () => NOW,
   });
   const reasons = () => writes.map((write) => (write.kind === "event" ? write.event.reason : write.kind));
   return { turn, cloud, patches, writes, lines, world, reasons };
@@ -46,7 +52,8 @@ describe("a pass over the nodes", () => {
     const { turn, patches, world, writes, lines } = aTurn(aNode({ name: "node-1" }));
     await turn.run();
     const [, patch] = patches[0] ?? [];
-    world.nodes = [aNode({ id: 1, labels: patch?.labels ?? {}, addresses: patch?.addresses ?? [] })];
+    const labels = Object.fromEntries(Object.entries(patch?.labels ?? {}).map(([key, value]) => [key, value ?? ""]));
+    world.nodes = [aNode({ id: 1, labels, addresses: patch?.addresses ?? [] })];
     patches.length = 0;
     const said = lines.length;
     await turn.run();
@@ -68,17 +75,61 @@ describe("a pass over the nodes", () => {
     await turn.run();
     patches.length = 0;
     cloud.servers = [aServer({ id: 1 }), aServer({ id: 9 })];
-    world.nodes = [aNode({ name: "node-9", ...TAINTED })];
+    world.nodes = [aNode({ name: "node-9", ...TAINTED, ...ago(60) })];
     vi.advanceTimersByTime(10_000);
     await expect(turn.run()).resolves.toBeUndefined();
     expect(patches).toMatchObject([["node-9", { providerId: "hcloud://9" }]]);
   });
 
-  it("says what is wrong with a node without server, and looks for it again soon", async () => {
-    const { turn, writes, reasons } = aTurn(aNode({ name: "lost", ...TAINTED }));
-    await expect(turn.run()).resolves.toBe(5_000);
-    expect(reasons()).toEqual(["InitializationFailed"]);
-    expect(JSON.stringify(writes)).toContain("no server named");
+  it.each([
+    ["a second: no word yet, and another look in a second", 1, 1_000, []],
+    ["a minute: an Event, and another look in five", 60, 5_000, ["InitializationFailed"]],
+    ["an hour: an Event, and every resync will do", 3_600, undefined, ["InitializationFailed"]],
+  ])(
+    "framework 1.8: says what is wrong with a node that has had no server for %s",
+    async (_, age, retryMs, expected) => {
+      const { turn, reasons } = aTurn(aNode({ name: "lost", ...TAINTED, ...ago(age) }));
+      await expect(turn.run()).resolves.toBe(retryMs);
+      expect(reasons()).toEqual(expected);
+    },
+  );
+
+  it("framework N29: makes the patch anew from the node as it is now when others write it too", async () => {
+    const { turn, patches, world, reasons } = aTurn(aNode({ name: "node-1", ...TAINTED }));
+    world.conflicts = 3;
+    const run = turn.run();
+    const other = { key: "example.com/theirs", effect: "NoSchedule" };
+    world.nodes = [aNode({ name: "node-1", taints: [...TAINTED.taints, other] })];
+    await run;
+    expect(patches).toMatchObject([["node-1", { taints: [other] }]]);
+    expect(reasons()).toEqual(["Synced"]);
+  });
+
+  it("framework N29: gives up after twenty conflicts, for the next pass", async () => {
+    const { turn, world } = aTurn(aNode({ name: "node-1", ...TAINTED }));
+    world.conflicts = 20;
+    await expect(turn.run()).rejects.toThrow("has been modified");
+    world.conflicts = 19;
+    await turn.run();
+  });
+
+  it.each([
+    ["is gone", () => []],
+    ["was initialised by another", () => [aNode({ name: "node-1", providerID: "k3s://a" })]],
+  ])("ends after a conflict when the node %s", async (_, after) => {
+    const { turn, patches, world } = aTurn(aNode({ name: "node-1", ...TAINTED }));
+    world.conflicts = 1;
+    const run = turn.run();
+    world.nodes = after();
+    await run;
+    expect(patches).toEqual([]);
+  });
+
+  it("warns before it removes an InternalIP for want of HCLOUD_NETWORK", async () => {
+    const { turn, writes, patches } = aTurn(aNode({ id: 1, addresses: [{ type: "InternalIP", address: "10.0.0.2" }] }));
+    await turn.run();
+    expect(writes).toMatchObject([{ event: { type: "Warning", reason: "InternalIPRemoved" } }]);
+    expect(patches).toHaveLength(1);
   });
 
   it.each([

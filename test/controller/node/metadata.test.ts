@@ -48,6 +48,7 @@ describe("decideNode", () => {
       kind: "ready",
       server: SERVER,
       isInitialisation: true,
+      warnings: [],
       patch: { providerId: "hcloud://12", labels: LABELS, taints: [], addresses: ADDRESSES },
     });
   });
@@ -165,6 +166,26 @@ describe("decideNode", () => {
     const verdict = decideNode(aNode({ providerID: "hrobot://5" }), [SERVER], OPTIONS);
     expect(verdict.kind === "refused" && verdict.reason).toContain("dedicated server");
     expect(verdict.kind === "refused" && verdict.reason).not.toContain("delete");
+  });
+});
+
+describe("an InternalIP that goes", () => {
+  const lost = [{ type: "InternalIP", address: "10.0.0.2" }];
+  const reasons = (node: Parameters<typeof aNode>[0], options: Partial<NodeOptions> = {}) => {
+    const verdict = decideNode(aNode(node), [SERVER], { addressFamily: "ipv4", zoneLabel: true, ...options });
+    return verdict.kind === "ready" ? verdict.warnings.map(({ reason }) => reason) : [];
+  };
+  it.each([
+    ["an initialised node", { id: 12, addresses: lost }],
+    ["a new node, whose server is in some network", { name: "worker", taints: [TAINT], addresses: lost }],
+  ])("without HCLOUD_NETWORK is warned about on %s", (_, node) => {
+    expect(reasons(node)).toEqual(["InternalIPRemoved"]);
+    expect(reasons(node, { networkId: NETWORK_ID })).toEqual([]);
+  });
+
+  it("is no loss when kubelet guessed it on a node outside of any network", () => {
+    const guess = [{ type: "InternalIP", address: "203.0.113.12" }];
+    expect(reasons({ name: "worker", taints: [TAINT], addresses: guess })).toEqual([]);
   });
 });
 
