@@ -11,6 +11,7 @@ import { endLeftovers, noteWorker } from "./leftovers.ts";
 import { unitOf } from "./names.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
+import type { UnitId } from "./spec.ts";
 import { cliEnvironment, type EngineHome, prepareFolders } from "./workspace.ts";
 
 export interface EngineOptions {
@@ -64,8 +65,9 @@ export class Engine {
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       const code = error instanceof EngineFailure ? error.code : "engine";
+      const busy = error instanceof EngineFailure ? error.busy : new Set<UnitId>();
       const durationMs = Math.round(performance.now() - started);
-      return { outcomes: allFailed(request, { code, message, retry: "soon" }), durationMs };
+      return { outcomes: allFailed(request, { code, message, retry: "soon" }, busy), durationMs };
     } finally {
       this.#running = false;
     }
@@ -90,8 +92,12 @@ export class Engine {
   async #converse(worker: ChildProcess, request: RunRequest, onStep: (step: Step) => void): Promise<RunReport> {
     const { deadlineMs, graceMs } = this.#options;
     const done = Promise.withResolvers<RunReport>();
+    const busy = new BusyUnits();
     const onMessage = (message: FromWorker) => {
-      if (message.kind === "step") onStep(message.step);
+      if (message.kind === "step") {
+        busy.note(message.step);
+        onStep(message.step);
+      }
       if (message.kind === "done") {
         if (message.heapUsed > this.#options.maxHeapBytes) this.#replace(worker);
         done.resolve(message.report);
@@ -99,13 +105,15 @@ export class Engine {
     };
     const onExit = () => {
       this.#replace(worker); // its command line and plugins may still be there
-      done.reject(new EngineFailure("worker-died", "the engine's process ended during the run"));
+      done.reject(new EngineFailure("worker-died", "the engine's process ended during the run", busy.units));
     };
     worker.on("message", onMessage).on("exit", onExit);
     const interrupt = setTimeout(() => send(worker, { kind: "interrupt" }), deadlineMs);
     const kill = setTimeout(() => {
       this.#replace(worker);
-      done.reject(new EngineFailure("deadline", `the run did not end within ${Math.round(deadlineMs / 1000)} s`));
+      done.reject(
+        new EngineFailure("deadline", `the run did not end within ${Math.round(deadlineMs / 1000)} s`, busy.units),
+      );
     }, deadlineMs + graceMs);
     send(worker, { kind: "run", request });
     try {
@@ -129,12 +137,29 @@ export class Engine {
   }
 }
 
-/** What ended a run from outside. */
+/** What ended a run from outside, and the units it was working on. */
 class EngineFailure extends Error {
   readonly code: string;
-  constructor(code: string, message: string) {
+  readonly busy: ReadonlySet<UnitId>;
+  constructor(code: string, message: string, busy: ReadonlySet<UnitId>) {
     super(message);
     this.code = code;
+    this.busy = busy;
+  }
+}
+
+/** Keeps track of steps that have begun and not ended. */
+class BusyUnits {
+  readonly #open = new Map<string, UnitId>();
+
+  note({ unit, part, phase }: Step): void {
+    const key = `${unit}#${part}`;
+    if (phase === "started") this.#open.set(key, unit);
+    else this.#open.delete(key);
+  }
+
+  get units(): ReadonlySet<UnitId> {
+    return new Set(this.#open.values());
   }
 }
 
@@ -189,7 +214,13 @@ function send(worker: ChildProcess, message: ToWorker): void {
   if (worker.connected) worker.send(message);
 }
 
-function allFailed(request: RunRequest, failure: Failure): Record<string, UnitOutcome> {
+/** Units that were being worked on may be what held the run up: they wait longer than those that only stood in line. */
+function allFailed(request: RunRequest, failure: Failure, busy: ReadonlySet<UnitId>): Record<string, UnitOutcome> {
   const units = [...request.units.map(unitOf), ...request.removals];
-  return Object.fromEntries(units.map((unit) => [unit, { status: "failed", changes: [], failure }]));
+  const outcomeOf = (unit: UnitId): UnitOutcome => ({
+    status: "failed",
+    changes: [],
+    failure: busy.has(unit) && failure.code === "deadline" ? { ...failure, retry: "backoff" } : failure,
+  });
+  return Object.fromEntries(units.map((unit) => [unit, outcomeOf(unit)]));
 }

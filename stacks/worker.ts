@@ -28,13 +28,16 @@ const NOTHING = `urn:pulumi:none::${PROJECT}::lotse:index:Nothing::*`;
 
 const home = JSON.parse(process.argv[2] ?? "") as EngineHome;
 let access: RunRequest["access"] | undefined;
+let wasInterrupted = false;
 const cli = new Cli(await PulumiCommand.get());
 const stack = await openStack();
 
 process.on("disconnect", endGroup);
 process.on("message", (message: ToWorker) => {
-  if (message.kind === "interrupt") cli.interrupt();
-  else
+  if (message.kind === "interrupt") {
+    wasInterrupted = true;
+    cli.interrupt();
+  } else
     void run(message.request).then((report) =>
       send({ kind: "done", report, heapUsed: process.memoryUsage().heapUsed }),
     );
@@ -62,6 +65,7 @@ async function run(request: RunRequest): Promise<RunReport> {
   const progress = newProgress();
   const units = [...request.units.map(unitOf), ...request.removals];
   access = request.access;
+  wasInterrupted = false;
   const options = {
     program: programOf(request),
     target: targetsOf(units),
@@ -102,6 +106,10 @@ async function ending(work: () => Promise<void>): Promise<Ending> {
     await work();
     return { ok: true, output: "" };
   } catch (error) {
+    if (wasInterrupted) {
+      const message = "the run was ended because it took too long";
+      return { ok: false, output: message, failure: { code: "deadline", message, retry: "soon" } };
+    }
     if (error instanceof CliError) return { ok: false, output: error.message };
     const message = error instanceof Error ? error.message : String(error);
     return { ok: false, output: message, failure: { code: "engine", message, retry: "backoff" } };

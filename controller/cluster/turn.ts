@@ -129,14 +129,19 @@ function unitsOfClaims({ services }: Desired, failed: readonly Write[]): Readonl
   return new Set(services.filter(({ service }) => claims.has(service)).map(({ unit }) => unit));
 }
 
-/** Outcomes on the proof of a fresh plan: what still differs was not applied, whatever the engine says. */
+/**
+ * Outcomes on the proof of a fresh plan, whatever the engine says: what still differs was not applied, and what does not
+ * differ any more was, also when the run broke off behind it.
+ */
 function proven(outcomes: RunReport["outcomes"], stillPlanned: Plan): RunReport["outcomes"] {
   const still = new Map(stillPlanned.map((step) => [step.unit as string, step.differences]));
   const check = ([unit, outcome]: [string, UnitOutcome]): [string, UnitOutcome] => {
+    const { changes } = outcome;
     const left = still.get(unit);
-    if (!left || outcome.status === "failed") return [unit, outcome];
+    if (!left) return [unit, { status: "applied", changes }];
+    if (outcome.status === "failed") return [unit, outcome];
     const message = `the change was made, but the cloud does not show it: ${left.map(({ field }) => field).join(", ")}`;
-    return [unit, { ...outcome, status: "failed", failure: { code: "not-converged", message, retry: "soon" } }];
+    return [unit, { status: "failed", changes, failure: { code: "not-converged", message, retry: "soon" } }];
   };
   return Object.fromEntries(Object.entries(outcomes).map(check));
 }

@@ -13,6 +13,8 @@ export class Budget {
   #limit = 3600;
   #remaining = 3600;
   #inFlight = 0;
+  /** True after a refusal, until an answer says how things stand. */
+  #isRefused = false;
   #at: number;
 
   constructor(now: () => number = () => performance.now()) {
@@ -45,11 +47,14 @@ export class Budget {
     const limit = Number(headers["ratelimit-limit"]);
     const remaining = Number(headers["ratelimit-remaining"]);
     if (limit > 0) this.#limit = limit;
+    const isTold = headers["ratelimit-remaining"] !== undefined && Number.isFinite(remaining);
     if (status === 429) this.#settle(0);
-    else if (Number.isFinite(remaining) && headers["ratelimit-remaining"] !== undefined) {
-      // Requests still in flight are not in the header yet.
-      this.#settle(remaining - this.#inFlight);
-    }
+    // Requests still in flight are not in the header yet.
+    else if (isTold) this.#settle(remaining - this.#inFlight);
+    // An API that answers again and says nothing of a limit has none to keep to.
+    else if (this.#isRefused && status >= 200 && status < 300) this.#settle(this.#limit);
+    else return;
+    this.#isRefused = status === 429;
   }
 
   #settle(remaining: number): void {

@@ -57,6 +57,16 @@ describe("the rate budget", () => {
     expect(budget.remaining).toBe(0);
   });
 
+  it("is full again after a refusal when the API answers and speaks of no limit", () => {
+    const budget = new Budget(() => 0);
+    budget.spend("normal");
+    budget.learn(429, {});
+    expect(budget.remaining).toBe(0);
+    budget.spend("normal");
+    budget.learn(200, {});
+    expect(budget.remaining).toBe(3600);
+  });
+
   it("stays as it is after an answer without figures, or none", () => {
     const { budget } = aBudget(1_000);
     budget.spend("normal");
