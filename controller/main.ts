@@ -125,7 +125,9 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
   const lifecycleLoop = new Loop({ name: "lifecycle", work: () => lifecycleTurn.run(), ...GATHER, everyMs, log });
   const clusterLoop = new Loop({ name: "cluster", work: () => clusterTurn.run(), ...GATHER, everyMs, log });
 
-  await Promise.all([stopping(nodes).start(), stopping(services).start()]);
+  const synced = Promise.all([stopping(nodes).start(), stopping(services).start()]);
+  await Promise.race([synced, aborted(signal)]);
+  if (signal.aborted) return;
   stopping(nodeLoop).wake();
   stopping(lifecycleLoop).wake();
   stopping(clusterLoop).wake();

@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { descendantsOf } from "../support/process-tree.ts";
+import { startWorld } from "../support/world.ts";
+
+const TOKEN = "S3cr3tT0ken".padEnd(64, "x");
+
+it("keeps the token in the controller: not in state, log, Events, nor in any process below it", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "lotse-secrets-"));
+  await using world = await startWorld({ nodes: 1, cloud: { token: TOKEN, actionMs: 200 } });
+  try {
+    const controller = world.startController(["-v=9", `--state-dir=${dir}`]);
+    const seen = new Map<string, string>();
+    const look = () => {
+      for (const { pid, command } of descendantsOf(controller.pid)) seen.set(command, command + environmentOf(pid));
+    };
+    await world.createService("web");
+    await eventually(
+      async () => {
+        look();
+        const { status } = await world.core.readNamespacedService({ namespace: "default", name: "web" });
+        expect(status?.loadBalancer?.ingress?.length).toBeGreaterThan(0);
+      },
+      { intervalMs: 20, timeoutMs: 30_000 },
+    );
+    const commands = [...seen.keys()].join("\n");
+    expect(commands).toMatch(/worker\.ts/);
+    expect(commands).toMatch(/pulumi up/);
+    expect(commands).toMatch(/pulumi-resource-hcloud/);
+    for (const [command, all] of seen) expect(all.includes(TOKEN), command).toBe(false);
+
+    for (const file of filesIn(dir)) expect(readFileSync(file, "utf8").includes(TOKEN), file).toBe(false);
+    expect(controller.output).toContain('"msg":"api request"');
+    expect(controller.output).not.toContain(TOKEN);
+    expect(JSON.stringify(await world.core.listNamespacedEvent({ namespace: "default" }))).not.toContain(TOKEN);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+});
+
+function environmentOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8");
+  } catch {
+    return ""; // ended meanwhile
+  }
+}
+
+function filesIn(dir: string): readonly string[] {
+  const entries = readdirSync(dir, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
