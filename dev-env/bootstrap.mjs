@@ -23,7 +23,9 @@ async function install() {
     : undefined;
   if (!live) show("installing npm packages …\n");
 
-  const npm = spawn("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+  // Not `npm ci`: it refuses a lock file without the optional packages of every platform, and not every registry has
+  // them all. The versions in the lock file are kept to, and the file is left as it is.
+  const npm = spawn("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -36,7 +38,7 @@ async function install() {
   clearInterval(live);
   if (code !== 0) {
     process.stderr.write(
-      `${output}\nnpm ci failed (${code}): check that the npm registry can be reached, then run the same command again\n`,
+      `${output}\nnpm install failed (${code}): check that the npm registry can be reached, then run the same command again\n`,
     );
     process.exit(1);
   }
