@@ -1,11 +1,11 @@
 /** Everything observed → everything wanted. Pure: reads the snapshot and nothing else. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { loadBalancerUnit, routeUnit } from "../../stacks/names.ts";
-import type { LoadBalancerSpec, NodeRecord, RouteSpec, UnitId, UnitState } from "../../stacks/spec.ts";
+import type { LoadBalancerSpec, NodeRecord, UnitId, UnitState } from "../../stacks/spec.ts";
 import { balancerState } from "../hcloud/balancer.ts";
 import type { CloudState } from "../hcloud/view.ts";
 import { findServer, type NodeOptions, nodeRecord } from "../node/metadata.ts";
-import { type RenderedRoutes, renderRoutes, staleRoutes } from "../route/routes.ts";
+import { planRoutes, type RoutePlan } from "../route/routes.ts";
 import { PREFIX, type ServiceOptions } from "../service/annotations.ts";
 import { findBalancer } from "../service/find.ts";
 import { defaultName, renderLoadBalancer } from "../service/load-balancer.ts";
@@ -45,7 +45,7 @@ export type ServiceWish = { readonly service: V1Service; readonly unit: UnitId }
 export interface Desired {
   readonly services: readonly ServiceWish[];
   /** Absent when routes are not ours to make. */
-  readonly routes?: RenderedRoutes & { readonly stale: readonly RouteSpec[] };
+  readonly routes?: RoutePlan;
   /** What the cloud has of our units. */
   readonly present: Readonly<Partial<Record<UnitId, UnitState>>>;
   /** For the stack's outputs. */
@@ -128,17 +128,16 @@ function renderClusterRoutes(
   present: Partial<Record<UnitId, UnitState>>,
 ): Desired["routes"] {
   if (!network || clusterCidrs.length === 0) return undefined;
-  const rendered = renderRoutes(nodes, servers, network);
-  const stale = staleRoutes(network, rendered.wanted, clusterCidrs);
+  const routes = planRoutes({ nodes, servers, network }, clusterCidrs);
   const ours = new Set([
-    ...rendered.wanted.map(({ spec }) => spec.destination),
-    ...stale.map(({ destination }) => destination),
+    ...routes.wanted.map(({ spec }) => spec.destination),
+    ...routes.stale.map(({ destination }) => destination),
   ]);
   for (const { destination, gateway } of network.routes) {
     if (!ours.has(destination)) continue;
     present[routeUnit({ destination })] = { kind: "route", networkId: network.id, destination, gateway };
   }
-  return { ...rendered, stale };
+  return routes;
 }
 
 function recordNodes({ nodes, cloud }: Snapshot, options: RenderOptions): Record<string, NodeRecord> {

@@ -85,7 +85,7 @@ export class ClusterTurn {
     const first = await this.#observe(FIRST_LOOK);
     const missesServer = first.services.some((wish) => wish.kind === "balance" && wish.leftOut.length > 0);
     const changesRoutes = planRun(first).some(({ unit }) => unit.startsWith("route/"));
-    if (!missesServer && !changesRoutes && !first.routes?.refused.length) return first;
+    if (!missesServer && !changesRoutes && !first.routes?.refused.some(({ isFinal }) => !isFinal)) return first;
     return this.#observe({ servers: 3_000, loadBalancers: 1_000, network: changesRoutes ? 0 : FIRST_LOOK.network });
   }
 

@@ -1,7 +1,6 @@
 /** What is to be written back to Kubernetes after a turn, as data. */
 import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
 import { differences } from "../../stacks/difference.ts";
-import { routeUnit } from "../../stacks/names.ts";
 import type { RunReport } from "../../stacks/run.ts";
 import type { LoadBalancerState } from "../../stacks/spec.ts";
 import type { ServiceOptions } from "../service/annotations.ts";
@@ -10,6 +9,7 @@ import { renderIngress, sameIngress } from "../service/status.ts";
 import type { Desired, ServiceWish } from "./desired.ts";
 import { type Drift, describeDrift } from "./drift.ts";
 import type { Plan } from "./plan.ts";
+import { routeWrites } from "./route-writes.ts";
 
 export type Write =
   | { readonly kind: "claim"; readonly service: V1Service }
@@ -71,7 +71,7 @@ function announcement({ service, spec, adopts }: BalanceWish, drift: Drift["diff
 export function writesAfter(desired: Desired, outcomes: Outcomes, nodes: readonly V1Node[]): readonly Write[] {
   return [
     ...desired.services.flatMap((wish) => serviceWrites(wish, desired, outcomes)),
-    ...routeWrites(desired, outcomes, nodes),
+    ...(desired.routes ? routeWrites(desired.routes, desired.present, { outcomes, nodes }) : []),
   ];
 }
 
@@ -116,41 +116,6 @@ function noteWrites({ service, notes, leftOut }: BalanceWish): readonly Write[] 
     ...(notes.length > 0 ? [warn(service, "UnsupportedProtocolConfigured", notes.join("; "))] : []),
     ...(left.length > 0 ? [warn(service, "TargetLeftOut", left.join("; "))] : []),
   ];
-}
-
-/** A node's condition is false when all its routes are listed, true when one could not be made. */
-function routeWrites({ routes, present }: Desired, outcomes: Outcomes, nodes: readonly V1Node[]): readonly Write[] {
-  if (!routes) return [];
-  return nodes.flatMap((node): Write[] => {
-    const name = node.metadata?.name;
-    const refused = routes.refused.find((refusal) => refusal.node === name);
-    if (refused) return [...condition(node, false), routeFailure(node, refused.reason)];
-    const wanted = routes.wanted.filter((route) => route.node === name);
-    if (wanted.length === 0) return [];
-    const missing = wanted.filter(({ spec }) => differences(spec, present[routeUnit(spec)]).length > 0);
-    if (missing.length === 0) return condition(node, true);
-    const failures = missing.flatMap(({ spec }) => {
-      const outcome = outcomes[routeUnit(spec)];
-      return outcome?.status === "failed" ? [`${spec.destination}: ${outcome.failure.message}`] : [];
-    });
-    return failures.length > 0 ? [...condition(node, false), routeFailure(node, failures.join("; "))] : [];
-  });
-}
-
-function condition(node: V1Node, isAvailable: boolean): Write[] {
-  const present = node.status?.conditions?.find(({ type }) => type === "NetworkUnavailable");
-  const isAsWanted =
-    present?.status === (isAvailable ? "False" : "True") &&
-    present.reason === (isAvailable ? "RouteCreated" : "NoRouteCreated");
-  return isAsWanted ? [] : [{ kind: "network-condition", node, isAvailable }];
-}
-
-function routeFailure(node: V1Node, cause: string): Write {
-  const message = `Could not create route for node ${node.metadata?.name}: ${cause}`;
-  return {
-    kind: "event",
-    event: { about: { kind: "Node", object: node }, type: "Warning", reason: "FailedToCreateRoute", message },
-  };
 }
 
 function tell(service: V1Service, reason: string, message: string): Write {

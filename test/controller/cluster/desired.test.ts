@@ -161,6 +161,7 @@ describe("routes", () => {
     expect(desired.routes).toEqual({
       wanted: [{ node: "node-1", spec: aRoute("10.120.0.0/24", "10.0.0.1") }],
       refused: [],
+      misplaced: [],
       stale: [aRoute("10.120.5.0/24", "10.0.0.5")],
     });
     expect(desired.present).toEqual({

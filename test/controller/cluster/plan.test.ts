@@ -28,7 +28,7 @@ describe("planRun", () => {
     expect(
       plan({
         services: [balance(SPEC)],
-        routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [] },
+        routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [], misplaced: [] },
         present: { [UNIT]: aBalancerState(), [ROUTE_UNIT]: ROUTE },
       }),
     ).toEqual([]);
@@ -49,7 +49,9 @@ describe("planRun", () => {
 
   it("framework R11: makes missing routes and removes stale ones, which nobody asked for", () => {
     const stale = aRoute("10.120.9.0/24", "10.0.0.9");
-    const planned = plan({ routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [stale] } });
+    const planned = plan({
+      routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [stale], misplaced: [] },
+    });
     expect(planned).toMatchObject([
       { kind: "make", unit: ROUTE_UNIT },
       { kind: "remove", unit: routeUnit(stale), asked: false },
@@ -58,7 +60,9 @@ describe("planRun", () => {
 
   it("unlike HCCM R5: changes a route with another gateway as one unit", () => {
     const present = { [ROUTE_UNIT]: aRoute("10.120.0.0/24", "10.0.0.99") };
-    expect(plan({ routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [] }, present })).toEqual([
+    expect(
+      plan({ routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [], misplaced: [] }, present }),
+    ).toEqual([
       {
         kind: "make",
         unit: ROUTE_UNIT,

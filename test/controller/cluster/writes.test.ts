@@ -133,7 +133,10 @@ describe("writesAfter routes", () => {
   const condition = (status: string, reason: string) => [{ type: "NetworkUnavailable", status, reason }];
   const published = (node: Parameters<typeof aNode>[0], present: Desired["present"], outcome?: UnitOutcome) =>
     writesAfter(
-      desired({ routes: { wanted: [{ node: "node-1", spec: ROUTE }], refused: [], stale: [] }, present }),
+      desired({
+        routes: { wanted: [{ node: "node-1", spec: ROUTE }], refused: [], stale: [], misplaced: [] },
+        present,
+      }),
       outcome ? { [RUNIT]: outcome } : {},
       [aNode({ id: 1, ...node })],
     );
@@ -141,7 +144,7 @@ describe("writesAfter routes", () => {
   it.each([
     ["R26: no condition", [], true],
     ["R28: as it should be", condition("False", "RouteCreated"), false],
-    ["R29: another's reason", condition("False", "CalicoIsUp"), true],
+    ["(unlike R29): another's reason, whose condition it is", condition("False", "CalicoIsUp"), false],
     ["an old failure", condition("True", "NoRouteCreated"), true],
   ])("framework %s, route listed: written %s", (_, conditions, isWritten) => {
     const writes = published({ conditions }, { [RUNIT]: ROUTE });
@@ -153,6 +156,7 @@ describe("writesAfter routes", () => {
   it.each([
     ["R27: no condition", [], true],
     ["R30: another's reason", condition("True", "Other"), true],
+    ["(ours): a CNI says otherwise", condition("False", "CiliumIsUp"), false],
     ["R31: it was there", condition("False", "RouteCreated"), true],
     ["R32: as it should be", condition("True", "NoRouteCreated"), false],
   ])("framework %s, route failed: written %s, with an Event (R33)", (_, conditions, isWritten) => {
@@ -167,23 +171,36 @@ describe("writesAfter routes", () => {
   });
 
   it("marks a node that can get no route, with the reason", () => {
-    const routes = { wanted: [], refused: [{ node: "node-1", reason: "it has no server" }], stale: [] };
+    const routes = {
+      wanted: [],
+      refused: [{ node: "node-1", reason: "it has no server", isFinal: false }],
+      stale: [],
+      misplaced: [],
+    };
     const writes = writesAfter(desired({ routes }), {}, [aNode({ id: 1 })]);
     expect(words(writes)).toEqual(["network-condition", "Warning FailedToCreateRoute"]);
     expect(messages(writes)[0]).toContain("it has no server");
   });
 
+  it("HCCM R9: tells of a misplaced range beside making its route", () => {
+    const wanted = [{ node: "node-1", spec: ROUTE }];
+    const routes = { wanted, refused: [], stale: [], misplaced: wanted };
+    const writes = writesAfter(desired({ routes, present: { [RUNIT]: ROUTE } }), {}, [aNode({ id: 1 })]);
+    expect(words(writes)).toEqual(["Warning ClusterCIDRMisconfigured", "network-condition"]);
+    expect(messages(writes)[0]).toContain("10.120.0.0/24");
+  });
+
   it("framework R12: leaves a node without pod ranges alone", () => {
-    expect(writesAfter(desired({ routes: { wanted: [], refused: [], stale: [] } }), {}, [aNode({ id: 1 })])).toEqual(
-      [],
-    );
+    expect(
+      writesAfter(desired({ routes: { wanted: [], refused: [], stale: [], misplaced: [] } }), {}, [aNode({ id: 1 })]),
+    ).toEqual([]);
   });
 
   it("waits for all routes of a node", () => {
     const second = aRoute("10.120.1.0/24", "10.0.0.1");
     const wanted = [ROUTE, second].map((spec) => ({ node: "node-1", spec }));
     const writes = writesAfter(
-      desired({ routes: { wanted, refused: [], stale: [] }, present: { [RUNIT]: ROUTE } }),
+      desired({ routes: { wanted, refused: [], stale: [], misplaced: [] }, present: { [RUNIT]: ROUTE } }),
       {},
       [aNode({ id: 1 })],
     );

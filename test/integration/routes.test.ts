@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ControllerProcess } from "../support/controller-process.ts";
+import { eventually } from "../support/eventually.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+describe("routes", () => {
+  let world: World;
+  let controller: ControllerProcess;
+  const routes = () => world.cloud.state.networks.get(world.networkId)?.routes ?? [];
+  const gatewayTo = (destination: string) => routes().find((route) => route.destination === destination)?.gateway;
+  const privateIp = (name: string) => world.cloud.state.servers.find(name)?.private_net[0]?.ip;
+  const network = (action: string, body: object) =>
+    world.changeCloud("POST", `/networks/${world.networkId}/actions/${action}`, body);
+  const condition = async (name: string) =>
+    (await world.core.readNode({ name })).status?.conditions?.find(({ type }) => type === "NetworkUnavailable");
+  const sayUp = (name: string, reason: string) => {
+    const now = new Date().toISOString();
+    const theirs = { type: "NetworkUnavailable", status: "False", reason, message: "up" };
+    const conditions = [{ ...theirs, lastHeartbeatTime: now, lastTransitionTime: now }];
+    return world.observer.patch(`/api/v1/nodes/${name}/status`, "strategic-merge", { status: { conditions } });
+  };
+  const settled = (check: () => void | Promise<void>) => eventually(check, { timeoutMs: 60_000 });
+
+  beforeAll(async () => {
+    world = await startWorld({ nodes: 2 });
+    await network("add_route", { destination: "10.99.0.0/24", gateway: "10.0.1.200" });
+    await network("add_route", { destination: "10.244.77.0/24", gateway: "10.0.1.77" });
+    await network("add_route", { destination: "10.244.1.0/24", gateway: "10.0.1.66" });
+    await sayUp("node-2", "CiliumIsUp");
+    controller = world.startController();
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  it("framework R07, R26: a node is routed and says that its network is available", async () => {
+    await settled(async () =>
+      expect(await condition("node-1")).toMatchObject({ status: "False", reason: "RouteCreated" }),
+    );
+    expect(gatewayTo("10.244.2.0/24")).toBe(privateIp("node-2"));
+  });
+
+  it("unlike HCCM R5: a wrong gateway is repaired", () => {
+    expect(gatewayTo("10.244.1.0/24")).toBe(privateIp("node-1"));
+  });
+
+  it("framework R13, R14: a dead end inside the cluster's range is gone, one outside stays", async () => {
+    await settled(() => expect(gatewayTo("10.244.77.0/24")).toBeUndefined());
+    expect(gatewayTo("10.99.0.0/24")).toBe("10.0.1.200");
+  });
+
+  it("unlike framework R29: the condition of a CNI is left alone", async () => {
+    expect(await condition("node-2")).toMatchObject({ reason: "CiliumIsUp" });
+  });
+
+  it("unlike HCCM R12: a node that is not called like its server keeps its route", async () => {
+    const server = world.cloud.addServer({ name: "machine", network: world.networkId });
+    await world.cluster.registerNode({
+      name: "renamed",
+      providerId: `hcloud://${server.id}`,
+      podCidrs: ["10.244.50.0/24"],
+    });
+    await settled(async () => expect(await condition("renamed")).toMatchObject({ reason: "RouteCreated" }));
+    expect(gatewayTo("10.244.50.0/24")).toBe(server.private_net[0]?.ip);
+  });
+
+  it("unlike HCCM R11: the IPv4 half of a dual-stack node is routed, and the node is available", async () => {
+    world.cloud.addServer({ name: "dual", network: world.networkId });
+    await world.cluster.registerNode({ name: "dual", podCidrs: ["10.244.51.0/24", "fd00:51::/64"] });
+    await settled(async () => expect(await condition("dual")).toMatchObject({ status: "False" }));
+    expect(gatewayTo("10.244.51.0/24")).toBe(privateIp("dual"));
+  });
+
+  it("HCCM R4: a node outside the network hears of it, and is not available", async () => {
+    world.cloud.addServer({ name: "outside" });
+    await world.cluster.registerNode({ name: "outside", podCidrs: ["10.244.52.0/24"] });
+    await settled(async () => {
+      expect((await world.eventsAbout("outside")).join()).toContain("not attached to network cluster");
+      expect(await condition("outside")).toMatchObject({ status: "True", reason: "NoRouteCreated" });
+    });
+  });
+
+  it("HCCM R9: a range outside of --cluster-cidr is routed, and told about", async () => {
+    world.cloud.addServer({ name: "elsewhere", network: world.networkId });
+    await world.cluster.registerNode({ name: "elsewhere", podCidrs: ["10.245.0.0/24"] });
+    await settled(() => expect(gatewayTo("10.245.0.0/24")).toBe(privateIp("elsewhere")));
+    await settled(async () => {
+      const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
+      expect(items.find(({ reason }) => reason === "ClusterCIDRMisconfigured")).toMatchObject({
+        involvedObject: { name: "elsewhere" },
+        source: { component: "route_controller" },
+      });
+    });
+  });
+
+  it("framework R36: the route of a node that is gone goes too", async () => {
+    await world.core.deleteNode({ name: "renamed" });
+    await settled(() => expect(gatewayTo("10.244.50.0/24")).toBeUndefined());
+  });
+
+  it("framework R33: a network without room is announced on the node, before the API refuses", async () => {
+    for (let index = 0; routes().length < 100; index += 1) {
+      await network("add_route", { destination: `10.98.${index}.0/24`, gateway: "10.0.1.200" });
+    }
+    await world.addNode(3);
+    await settled(async () => {
+      expect((await world.eventsAbout("node-3")).join()).toContain("100 is the provider's limit");
+      expect(await condition("node-3")).toMatchObject({ status: "True" });
+    });
+    expect(world.cloud.journal.count({ method: "POST", path: "**/add_route", status: 422 })).toBe(0);
+    expect(controller.records("unit failed")).toEqual([]);
+  });
+});
