@@ -24,8 +24,12 @@ export interface Config {
   readonly labelPrefixes: readonly string[];
   readonly loadBalancers: boolean;
   readonly serviceDefaults: ServiceOptions;
-  /** Where the engine keeps its state; a temporary folder when absent. */
-  readonly stateDir?: string;
+  /** Where the stack's state is kept: in Secrets of the `cluster`, nowhere (`none`), or in a Pulumi backend. */
+  readonly state: string;
+  /** Where the engine works; a temporary folder when absent. */
+  readonly workDir?: string;
+  /** Where our own objects live. */
+  readonly namespace: string;
   readonly guard: GuardLimits;
   /** How often the cloud is compared with what is wanted when nothing happens. */
   readonly resyncMs: number;
@@ -55,10 +59,11 @@ export const FLAGS: readonly Flag[] = [
   { name: "cluster-cidr", value: "<cidrs>", doc: "pod ranges of the cluster; routes are made only when it is set" },
   { name: "configure-cloud-routes", value: "[bool]", doc: "make routes to pods in the network (default: true)" },
   {
-    name: "state-dir",
-    value: "<dir>",
-    doc: "where the engine keeps its state (default: a temporary folder, the cloud is the truth)",
+    name: "state",
+    value: "<where>",
+    doc: "where the stack's state is kept: cluster (Secrets), none, or a Pulumi backend such as s3://bucket (default: cluster)",
   },
+  { name: "work-dir", value: "<dir>", doc: "folder for the engine's local files (default: a temporary one)" },
   { name: "resync", value: "<seconds>", doc: "compare the cloud with what is wanted this often (default: 60)" },
   { name: "run-deadline", value: "<seconds>", doc: "end a run that takes longer, and go on in the next (default: 90)" },
   {
@@ -120,7 +125,9 @@ export function loadConfig(flags: FlagValues, env: Environment): Config {
   const config: Config = {
     ...read.text("kubeconfig", "kubeconfig"),
     ...read.text("master", "master"),
-    ...read.text("stateDir", "state-dir"),
+    ...read.text("workDir", "work-dir"),
+    state: read.flag("state", stateLocation, env.LOTSE_STATE || "cluster"),
+    namespace: env.POD_NAMESPACE || "kube-system",
     clusterName: read.flag("cluster-name", clusterName, "kubernetes"),
     clusterCidrs: makesRoutes ? read.flag("cluster-cidr", cidrs, []) : [],
     token: readToken(env, mistakes),
@@ -205,6 +212,11 @@ function warningsFor(flags: FlagValues, read: Reading): readonly string[] {
   }
   return warnings;
 }
+
+const stateLocation: Parser<string> = (value) =>
+  value === "cluster" || value === "none" || /^(file|s3|gs|azblob|postgres):\/\//.test(value)
+    ? { value }
+    : { allowed: "cluster, none, or a file://, s3://, gs://, azblob:// or postgres:// address" };
 
 const clusterName: Parser<string> = (value) =>
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(value)

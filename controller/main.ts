@@ -7,6 +7,9 @@ import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { Command } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { Engine } from "../stacks/engine.ts";
+import { RemoteState } from "../stacks/remote-state.ts";
+import type { StateStore } from "../stacks/state-store.ts";
+import type { EngineHome } from "../stacks/workspace.ts";
 import { LifecycleTurn } from "./cluster/lifecycle.ts";
 import { NodeTurn } from "./cluster/nodes.ts";
 import { Publisher } from "./cluster/publish.ts";
@@ -23,6 +26,7 @@ import { KubeClient, paths } from "./kube/client.ts";
 import { EventRecorder } from "./kube/events.ts";
 import { Informer } from "./kube/informer.ts";
 import { loadAccess } from "./kube/kubeconfig.ts";
+import { SecretState } from "./kube/state-secrets.ts";
 import { Patcher } from "./kube/write.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { Loop } from "./work/loop.ts";
@@ -51,7 +55,7 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
   started.defer(() => client.close());
   await client.get("/version");
 
-  const engine = stopping(await startEngine(config, started));
+  const engine = stopping(await startEngine(config, client, started));
   const publisher = new Publisher({ patcher: new Patcher(client), recorder: new EventRecorder(client, log), log });
   const publish = publisher.publish.bind(publisher);
   const patcher = new Patcher(client);
@@ -161,23 +165,32 @@ async function resolveNetwork(reader: CloudReader, { network, endpoint }: Config
   }
 }
 
-async function startEngine(config: Config, started: AsyncDisposableStack): Promise<Engine> {
-  let directory = config.stateDir;
-  if (directory === undefined) {
-    const scratch = await mkdtemp(join(tmpdir(), "lotse-"));
-    started.defer(() => rm(scratch, { recursive: true, force: true }));
-    directory = scratch;
-  }
-  const isScratch = config.stateDir === undefined;
+async function startEngine(config: Config, client: KubeClient, started: AsyncDisposableStack): Promise<Engine> {
+  const isScratch = config.workDir === undefined;
+  const directory = config.workDir ?? (await mkdtemp(join(tmpdir(), "lotse-")));
+  if (isScratch) started.defer(() => rm(directory, { recursive: true, force: true }));
   const home = { ...findEngine(process.env), directory, isScratch, stack: config.clusterName };
+  const store = storeOf(config, home, client);
   const engine = new Engine({
     home,
     deadlineMs: config.runDeadlineMs,
     graceMs: GRACE_MS,
     maxHeapBytes: MAX_WORKER_HEAP,
+    ...(store && { store }),
   });
   await engine.start();
   return engine;
+}
+
+function storeOf(
+  { state, namespace, clusterName }: Config,
+  home: EngineHome,
+  client: KubeClient,
+): StateStore | undefined {
+  if (state === "none") return undefined;
+  return state === "cluster"
+    ? new SecretState(client, namespace, clusterName)
+    : new RemoteState(home, state, process.env);
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -12,7 +12,8 @@ import { unitOf } from "./names.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
 import type { UnitId } from "./spec.ts";
-import { cliEnvironment, type EngineHome, prepareFolders } from "./workspace.ts";
+import type { StateStore } from "./state-store.ts";
+import { cliEnvironment, type EngineHome, prepareFolders, readState, writeState } from "./workspace.ts";
 
 export interface EngineOptions {
   readonly home: EngineHome;
@@ -20,6 +21,8 @@ export interface EngineOptions {
   readonly deadlineMs: number;
   /** How long an interrupted run may take to end by itself. */
   readonly graceMs: number;
+  /** Where the state is kept between processes; absent means that it is rebuilt from the cloud each time. */
+  readonly store?: StateStore;
   /** A worker whose heap is larger after a run is replaced: the SDK keeps what a program has declared. */
   readonly maxHeapBytes: number;
 }
@@ -44,7 +47,16 @@ export class Engine {
     await requirePlugin(home);
     await endLeftovers(home.directory);
     await prepareFolders(home);
+    const state = await this.#options.store?.load();
+    if (state !== undefined) await writeState(home, state);
     await this.#ready();
+  }
+
+  /** Keeps the state as the last run left it. Not while a run is under way. */
+  async saveState(): Promise<void> {
+    const { home, store } = this.#options;
+    const state = store && (await readState(home));
+    if (state !== undefined) await store?.save(state);
   }
 
   /** Ends the worker with everything it started. A run under way ends as failed. */

@@ -3,7 +3,7 @@ import type { V1Node, V1Service } from "@kubernetes/client-node";
 import type { Engine } from "../../stacks/engine.ts";
 import type { RunReport, RunRequest, Step, UnitOutcome } from "../../stacks/run.ts";
 import type { NodeRecord, UnitId } from "../../stacks/spec.ts";
-import { CcmError } from "../errors.ts";
+import { CcmError, messageOf } from "../errors.ts";
 import type { Gateway } from "../hcloud/gateway.ts";
 import type { Ages, CloudState, CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
@@ -19,7 +19,7 @@ export interface TurnParts {
   /** Synced caches of the API server's objects. */
   readonly observed: () => { readonly services: readonly V1Service[]; readonly nodes: readonly V1Node[] };
   readonly view: CloudView;
-  readonly engine: Pick<Engine, "run">;
+  readonly engine: Pick<Engine, "run" | "saveState">;
   readonly gateway: Pick<Gateway, "open">;
   /** Carries out writes and returns those that failed. */
   readonly publish: (writes: readonly Write[]) => Promise<readonly Write[]>;
@@ -50,6 +50,7 @@ export class ClusterTurn {
   #stopped: string | undefined;
   #recorded = "";
   #runs = 0;
+  #savedRuns = 0;
 
   constructor(parts: TurnParts) {
     this.#parts = parts;
@@ -70,6 +71,7 @@ export class ClusterTurn {
     const outcomes = due.length === 0 ? reported : proven(reported, planRun(after));
     this.#learn(due, plan, outcomes);
     await publish(writesAfter(after, outcomes, observed().nodes));
+    await this.#saveState();
     return unclaimed.size > 0 ? CLAIM_RETRY_MS : this.#backoff.nextMs;
   }
 
@@ -111,6 +113,15 @@ export class ClusterTurn {
     } finally {
       access.close();
     }
+  }
+
+  /** Keeps the state of a run, after everything a user waits for. It can be rebuilt, so a failure holds nothing up. */
+  async #saveState(): Promise<void> {
+    if (this.#savedRuns === this.#runs) return;
+    this.#savedRuns = this.#runs;
+    await this.#parts.engine.saveState().catch((error: unknown) => {
+      this.#parts.log.warn({ error: messageOf(error) }, "state not saved, the next run saves it");
+    });
   }
 
   #learn(due: Plan, plan: Plan, outcomes: RunReport["outcomes"]): void {

@@ -142,6 +142,9 @@ export const paths = {
   services: "/api/v1/services",
   service: (namespace: string, name: string) =>
     `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`,
+  secrets: (namespace: string) => `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`,
+  secret: (namespace: string, name: string) =>
+    `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`,
   events: (namespace: string) => `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
 } as const;
 

@@ -60,7 +60,7 @@ describe("a cloud that fails", () => {
     const foreign = await addForeign(world);
     const dir = await mkdtemp(join(tmpdir(), "lotse-state-"));
     try {
-      const flags = [`--state-dir=${dir}`];
+      const flags = [`--work-dir=${dir}`, "--state=none"];
       const state = join(dir, "state", ".pulumi", "stacks", "lotse", "kubernetes.json");
       const controllers = [world.startController(flags)];
       const here = world;

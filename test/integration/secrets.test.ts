@@ -13,7 +13,7 @@ it("keeps the token in the controller: not in state, log, Events, nor in any pro
   const dir = await mkdtemp(join(tmpdir(), "lotse-secrets-"));
   await using world = await startWorld({ nodes: 1, cloud: { token: TOKEN, actionMs: 200 } });
   try {
-    const controller = world.startController(["-v=9", `--state-dir=${dir}`]);
+    const controller = world.startController(["-v=9", `--work-dir=${dir}`]);
     const seen = new Map<string, string>();
     const look = () => {
       for (const { pid, command } of descendantsOf(controller.pid)) seen.set(command, command + environmentOf(pid));

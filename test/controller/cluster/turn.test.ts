@@ -72,7 +72,7 @@ function aTurn(given: { services?: ReturnType<typeof aService>[]; nodes?: Return
   const turn = new ClusterTurn({
     observed: () => objects,
     view: cloud.view,
-    engine: { run },
+    engine: { run, saveState: async () => {} },
     gateway: { open },
     publish: async (more) => {
       writes.push(...more);
@@ -283,6 +283,7 @@ describe("the guard in a turn", () => {
           requests.push(request);
           return { outcomes: {}, durationMs: 1 };
         },
+        saveState: async () => {},
       },
       gateway: { open: () => ({ endpoint: "", token: "", close: () => {} }) },
       publish: async () => [],

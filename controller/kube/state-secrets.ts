@@ -1,0 +1,109 @@
+/**
+ * State in Secrets of the cluster: compressed, in as many parts as it takes. `kubectl get secret NAME -o jsonpath='{.data.state}' |
+ * base64 -d | gunzip` shows one that fits into a single part.
+ */
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import { gunzip, gzip } from "node:zlib";
+import type { StateStore } from "../../stacks/state-store.ts";
+import { KubeError } from "../errors.ts";
+import { type KubeClient, paths } from "./client.ts";
+
+/** Parts a state may have; the names are fixed, so that rights can name them. */
+const MAX_PARTS = 10;
+/** A Secret holds a megabyte, and its contents grow by a third on the way. */
+const PART_BYTES = 700 * 1024;
+
+interface Secret {
+  readonly metadata?: { readonly name?: string; readonly resourceVersion?: string };
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+export class SecretState implements StateStore {
+  readonly #client: KubeClient;
+  readonly #namespace: string;
+  readonly #name: string;
+  readonly #partBytes: number;
+  /** Version of the first part as we last saw it: whoever writes must have seen the newest. */
+  #version: string | undefined;
+
+  constructor(client: KubeClient, namespace: string, cluster: string, partBytes = PART_BYTES) {
+    this.#client = client;
+    this.#namespace = namespace;
+    this.#name = `lotse-state-${cluster.toLowerCase().replaceAll(/[^a-z0-9.-]/g, "-")}`;
+    this.#partBytes = partBytes;
+  }
+
+  async load(): Promise<string | undefined> {
+    const first = await this.#read(0);
+    this.#version = first?.metadata?.resourceVersion;
+    const { generation, parts = "1" } = decoded(first);
+    const rest = await Promise.all(Array.from({ length: Number(parts) - 1 }, (_, index) => this.#read(index + 1)));
+    const all = [first, ...rest];
+    // A save that broke off half-way leaves parts of two generations; the state is a cache, and rebuilt without one.
+    if (!first || !all.every((part) => decoded(part).generation === generation)) return undefined;
+    const bytes = Buffer.concat(all.map((part) => Buffer.from(part?.data?.state ?? "", "base64")));
+    return (await promisify(gunzip)(bytes).catch(() => undefined))?.toString("utf8");
+  }
+
+  /** Writes the first part last and only over the version we know: a stale writer changes nothing that anybody reads. */
+  async save(text: string): Promise<void> {
+    const bytes = await promisify(gzip)(text);
+    const count = Math.max(1, Math.ceil(bytes.length / this.#partBytes));
+    if (count > MAX_PARTS) throw new Error(`the state has ${bytes.length} bytes, more than ${MAX_PARTS} Secrets hold`);
+    const generation = createHash("sha256").update(bytes).digest("hex").slice(0, 16);
+    const part = (index: number) => ({
+      generation,
+      parts: String(count),
+      state: bytes.subarray(index * this.#partBytes, (index + 1) * this.#partBytes),
+    });
+    for (let index = 1; index < count; index++) await this.#write(index, part(index), undefined);
+    this.#version = (await this.#write(0, part(0), this.#version)).metadata?.resourceVersion;
+  }
+
+  async #read(index: number): Promise<Secret | undefined> {
+    try {
+      return await this.#client.get<Secret>(paths.secret(this.#namespace, this.#nameOf(index)));
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async #write(
+    index: number,
+    data: Readonly<Record<string, string | Buffer>>,
+    version: string | undefined,
+  ): Promise<Secret> {
+    const name = this.#nameOf(index);
+    const encoded = Object.fromEntries(
+      Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+    );
+    const labels = { "app.kubernetes.io/managed-by": "lotse" };
+    const body = {
+      metadata: { name, labels, ...(version !== undefined && { resourceVersion: version }) },
+      type: "lotse/state",
+      data: encoded,
+    };
+    try {
+      if (index > 0 || version !== undefined)
+        return await this.#client.replace(paths.secret(this.#namespace, name), body);
+    } catch (error) {
+      if (!(error instanceof KubeError && error.status === 404)) throw error;
+      delete (body.metadata as { resourceVersion?: string }).resourceVersion;
+    }
+    return this.#client.create(paths.secrets(this.#namespace), body);
+  }
+
+  #nameOf(index: number): string {
+    return index === 0 ? this.#name : `${this.#name}-${index}`;
+  }
+}
+
+function decoded(secret: Secret | undefined): { readonly generation?: string; readonly parts?: string } {
+  const text = (key: string) => {
+    const value = secret?.data?.[key];
+    return value === undefined ? {} : { [key]: Buffer.from(value, "base64").toString("utf8") };
+  };
+  return { ...text("generation"), ...text("parts") };
+}
