@@ -1,6 +1,7 @@
 /** `npm run bench`: runs the scenarios and prints a table, and the same as JSON. */
 import { writeFile } from "node:fs/promises";
 import { Command } from "commander";
+import { measurePages } from "./pages.ts";
 import { type ControllerStarter, type Result, SCENARIOS, type Scenario } from "./scenarios.ts";
 
 const program = new Command("bench")
@@ -12,6 +13,14 @@ const options = program.parse().opts<{ only?: string; long?: boolean; json?: str
 /** As shipped, without the short resync that tests use. */
 const ours: ControllerStarter = (world) => world.startController(["--resync=60"]).pid;
 
+if (!options.only || options.only === "pages") {
+  for (const { name, p50, p99 } of await measurePages()) {
+    process.stdout.write(
+      `simulator, a page of ${name.padEnd(36)} p50 ${p50.toFixed(1)} ms   p99 ${p99.toFixed(1)} ms${mark(p99, 20)}\n`,
+    );
+  }
+  process.stdout.write("\n");
+}
 const chosen = SCENARIOS.filter(({ name, isLong }) =>
   options.only ? name.includes(options.only) : options.long || !isLong,
 );

@@ -11,7 +11,7 @@ export interface EventuallyOptions {
  * deadline passes, throws what the probe threw last.
  */
 export async function eventually<T>(probe: () => T | Promise<T>, options: EventuallyOptions = {}): Promise<T> {
-  const { timeoutMs = 10_000, intervalMs = 50 } = options;
+  const { timeoutMs = 30_000, intervalMs = 50 } = options;
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     try {

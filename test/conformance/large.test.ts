@@ -1,0 +1,41 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Cloud } from "../../dev-env/cloud/cloud.ts";
+import { SERVERS, send, startLargeCloud } from "../support/large-cloud.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
+
+/** How fast its pages are is measured by `npm run bench -- --only pages`. */
+describe("a large project", () => {
+  let cloud: Cloud;
+  beforeAll(async () => {
+    cloud = await startLargeCloud();
+  });
+  afterAll(() => cloud?.stop());
+
+  test("a snapshot of it all goes through the control endpoint and back", async () => {
+    const control = new URL("/_control/snapshot", cloud.url);
+    const snapshot = await (await fetch(control)).text();
+    const reply = await fetch(control, { method: "PUT", body: snapshot });
+    expect(reply.status).toBe(204);
+    expect(cloud.state.servers.size).toBe(SERVERS);
+  });
+
+  test("memory stays bounded over thousands of writes", async () => {
+    const id = cloud.state.loadBalancers.find("lb-0")?.id;
+    const cycle = async (times: number) => {
+      for (let n = 0; n < times; n += 1) {
+        const type = n % 2 ? "round_robin" : "least_connections";
+        await send(cloud, "POST", `/load_balancers/${id}/actions/change_algorithm`, { type });
+      }
+      collectGarbage();
+      return process.memoryUsage().heapUsed / 2 ** 20;
+    };
+    const before = await cycle(1000);
+    const after = await cycle(4000);
+    expect(after - before).toBeLessThan(30);
+    expect(after).toBeLessThan(400);
+  });
+});
