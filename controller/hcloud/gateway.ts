@@ -7,37 +7,16 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout } from "node:timers/promises";
 import { CloudError, messageOf } from "../errors.ts";
 import { type Action, ActionWatch } from "./action-watch.ts";
-import { Budget, type Priority } from "./budget.ts";
-import {
-  type ApiRequest,
-  type ApiResponse,
-  collectionOf,
-  endpointOf,
-  errorResponse,
-  isRead,
-  resourceOf,
-} from "./exchange.ts";
+import type { Priority } from "./budget.ts";
+import { type ApiRequest, type ApiResponse, collectionOf, errorResponse, isRead, resourceOf } from "./exchange.ts";
 import { Lanes } from "./lanes.ts";
 import { ReadCache } from "./read-cache.ts";
+import { type Exchange, type RunInfo, Sender } from "./sender.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** One request that reached the API. */
-export interface Exchange {
-  /** The run that asked, or `reader` for our own reads. */
-  readonly run: string;
-  /** What the request was for, if its run says. */
-  readonly unit?: string;
-  readonly method: string;
-  readonly path: string;
-  /** The path without ids. */
-  readonly endpoint: string;
-  /** 0 when there was no answer. */
-  readonly status: number;
-  readonly durationMs: number;
-}
+export type { Exchange, RunInfo } from "./sender.ts";
 
 /** What a run may do, and how it gets there. */
 export interface RunAccess {
@@ -45,15 +24,6 @@ export interface RunAccess {
   readonly token: string;
   /** Ends it: nothing that still has the credential gets through any more. */
   close(): void;
-}
-
-/** A run as the gateway knows it. */
-export interface RunInfo {
-  readonly run: string;
-  /** In a preview only reads pass. */
-  readonly mode: "apply" | "preview";
-  /** Says which unit a request is for, from the request and, when there is one, the answer. */
-  readonly attribute?: (request: ApiRequest, answer?: string) => string | undefined;
 }
 
 interface Session extends RunInfo {
@@ -67,21 +37,17 @@ const READER: RunInfo = { run: "reader", mode: "preview" };
 const READ_MAX_AGE_MS = 10_000;
 /** How long the answer to a write is held back for its action; then the plugin polls, which is held likewise. */
 const ACTION_HOLD_MS = 20_000;
-const READ_TRIES = 4;
 
 export class Gateway {
-  readonly #upstream: Upstream;
-  readonly #report: (exchange: Exchange) => void;
+  readonly #sender: Sender;
   readonly #server: Server;
   readonly #sessions = new Map<string, Session>();
   readonly #lanes = new Lanes();
   readonly #cache = new ReadCache();
   readonly #actions: ActionWatch;
-  readonly budget = new Budget();
 
   constructor(upstream: Upstream, report: (exchange: Exchange) => void) {
-    this.#upstream = upstream;
-    this.#report = report;
+    this.#sender = new Sender(upstream, report);
     this.#actions = new ActionWatch((ids) => this.#fetchActions(ids));
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
@@ -98,7 +64,7 @@ export class Gateway {
     const closed = once(this.#server, "close");
     this.#server.close();
     await closed;
-    this.#upstream.close();
+    this.#sender.close();
   }
 
   /** Lets a run through until it is closed. */
@@ -116,7 +82,7 @@ export class Gateway {
   async read<T>(path: string, priority: Priority = "normal"): Promise<T> {
     const resource = resourceOf(path);
     if (resource) await this.#lanes.idle(resource);
-    const response = await this.#send(READER, { method: "GET", path }, priority);
+    const response = await this.#sender.send(READER, { method: "GET", path }, priority);
     if (response.status !== 200) throw toError(`GET ${path}`, response);
     const body = JSON.parse(response.body) as T;
     this.#prime(path, body, response);
@@ -147,7 +113,7 @@ export class Gateway {
     const resource = resourceOf(request.path);
     if (resource) await this.#lanes.idle(resource);
     const about = resource ?? collectionOf(request.path);
-    return this.#cache.get(request.path, about, READ_MAX_AGE_MS, () => this.#send(session, request, "normal"));
+    return this.#cache.get(request.path, about, READ_MAX_AGE_MS, () => this.#sender.send(session, request, "normal"));
   }
 
   async #passPoll({ path }: ApiRequest): Promise<ApiResponse> {
@@ -168,7 +134,7 @@ export class Gateway {
     };
     const send = async () => {
       forget();
-      return isOpen() ? this.#send(session, request, priority) : ENDED;
+      return isOpen() ? this.#sender.send(session, request, priority) : ENDED;
     };
     const response = await (resource ? this.#lanes.run(resource, send) : send());
     const settled = await this.#holdForActions(response);
@@ -197,44 +163,9 @@ export class Gateway {
 
   async #fetchActions(ids: readonly number[]): Promise<readonly Action[]> {
     const path = `/actions?${ids.map((id) => `id=${id}`).join("&")}`;
-    const response = await this.#send(READER, { method: "GET", path }, "urgent");
+    const response = await this.#sender.send(READER, { method: "GET", path }, "urgent");
     if (response.status !== 200) throw toError(`GET ${path}`, response);
     return (JSON.parse(response.body) as { actions: Action[] }).actions;
-  }
-
-  /** Sends within the budget. Refusals for the rate are waited out; only reads are sent again after other failures. */
-  async #send(info: RunInfo, request: ApiRequest, priority: Priority): Promise<ApiResponse> {
-    for (let attempt = 1; ; attempt++) {
-      const response = await this.#sendOnce(info, request, priority).catch((error: unknown) => {
-        if (!isRead(request) || attempt >= READ_TRIES) throw error;
-        return undefined;
-      });
-      const isTransient = !response || (response.status >= 500 && isRead(request) && attempt < READ_TRIES);
-      if (response && response.status !== 429 && !isTransient) return response;
-      if (isTransient) await setTimeout(100 * 2 ** attempt);
-    }
-  }
-
-  async #sendOnce(info: RunInfo, request: ApiRequest, priority: Priority): Promise<ApiResponse> {
-    const waitMs = this.budget.spend(priority);
-    if (waitMs > 0) await setTimeout(waitMs);
-    const started = performance.now();
-    const note = ({ status, headers, body }: ApiResponse) => {
-      this.budget.learn(status, headers);
-      const { method, path } = request;
-      const unit = info.attribute?.(request, body);
-      const durationMs = Math.round(performance.now() - started);
-      const endpoint = endpointOf(path);
-      this.#report({ run: info.run, ...(unit !== undefined && { unit }), method, path, endpoint, status, durationMs });
-    };
-    try {
-      const response = await this.#upstream.send(request, info.run);
-      note(response);
-      return response;
-    } catch (error) {
-      note({ status: 0, headers: {}, body: "" });
-      throw error;
-    }
   }
 
   #prime(path: string, body: unknown, response: ApiResponse): void {
@@ -244,7 +175,7 @@ export class Gateway {
     const items = (body as Record<string, readonly { readonly id: number }[]>)[collection] ?? [];
     for (const item of items) {
       const resource = `${collection}/${item.id}`;
-      const single = { ...response, body: JSON.stringify({ [singular]: item }) };
+      const single = () => ({ ...response, body: JSON.stringify({ [singular]: item }) });
       if (this.#lanes.isIdle(resource)) this.#cache.prime(`/${resource}`, resource, READ_MAX_AGE_MS, single);
     }
   }

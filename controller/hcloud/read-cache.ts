@@ -2,7 +2,7 @@
 import type { ApiResponse } from "./exchange.ts";
 
 interface Entry {
-  readonly answer: Promise<ApiResponse>;
+  readonly answer: () => Promise<ApiResponse>;
   readonly resource: string;
   readonly expiresAt: number;
 }
@@ -19,19 +19,20 @@ export class ReadCache {
   /** The answer to a read, asked for at most once per `maxAgeMs`. Failed reads are not kept. */
   get(path: string, resource: string, maxAgeMs: number, ask: () => Promise<ApiResponse>): Promise<ApiResponse> {
     const known = this.#entries.get(path);
-    if (known && known.expiresAt > this.#now()) return known.answer;
-    const entry: Entry = { answer: ask(), resource, expiresAt: this.#now() + maxAgeMs };
+    if (known && known.expiresAt > this.#now()) return known.answer();
+    const asked = ask();
+    const entry: Entry = { answer: () => asked, resource, expiresAt: this.#now() + maxAgeMs };
     this.#entries.set(path, entry);
     const forget = () => {
       if (this.#entries.get(path) === entry) this.#entries.delete(path);
     };
-    entry.answer.then((response) => response.status !== 200 && forget(), forget);
-    return entry.answer;
+    asked.then((response) => response.status !== 200 && forget(), forget);
+    return asked;
   }
 
-  /** Puts in an answer that is known from elsewhere, e.g. one resource out of a list. */
-  prime(path: string, resource: string, maxAgeMs: number, response: ApiResponse): void {
-    const entry = { answer: Promise.resolve(response), resource, expiresAt: this.#now() + maxAgeMs };
+  /** Puts in an answer that is known from elsewhere, e.g. one resource out of a list. It is made when somebody asks. */
+  prime(path: string, resource: string, maxAgeMs: number, answer: () => ApiResponse): void {
+    const entry = { answer: async () => answer(), resource, expiresAt: this.#now() + maxAgeMs };
     this.#entries.set(path, entry);
   }
 

@@ -69,7 +69,7 @@ describe("the read cache", () => {
 
   it("serves what is known from elsewhere", async () => {
     const { cache, get, time } = aCache();
-    cache.prime("/servers/1", "servers/1", 10, answer("listed"));
+    cache.prime("/servers/1", "servers/1", 10, () => answer("listed"));
     expect(await get()).toBe("listed");
     time.now = 10;
     expect(await get()).toBe("answer 1");

@@ -1,0 +1,81 @@
+/** Sends requests to the API: within the rate budget, again where that is safe, and each one reported. */
+import { setTimeout } from "node:timers/promises";
+import { Budget, type Priority } from "./budget.ts";
+import { type ApiRequest, type ApiResponse, endpointOf, isRead } from "./exchange.ts";
+import type { Upstream } from "./upstream.ts";
+
+/** One request that reached the API. */
+export interface Exchange {
+  /** The run that asked, or `reader` for our own reads. */
+  readonly run: string;
+  /** What the request was for, if its run says. */
+  readonly unit?: string;
+  readonly method: string;
+  readonly path: string;
+  /** The path without ids. */
+  readonly endpoint: string;
+  /** 0 when there was no answer. */
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+/** A run as the gateway knows it. */
+export interface RunInfo {
+  readonly run: string;
+  /** In a preview only reads pass. */
+  readonly mode: "apply" | "preview";
+  /** Says which unit a request is for, from the request and, when there is one, the answer. */
+  readonly attribute?: (request: ApiRequest, answer?: string) => string | undefined;
+}
+
+const READ_TRIES = 4;
+
+export class Sender {
+  readonly #upstream: Upstream;
+  readonly #report: (exchange: Exchange) => void;
+  readonly #budget = new Budget();
+
+  constructor(upstream: Upstream, report: (exchange: Exchange) => void) {
+    this.#upstream = upstream;
+    this.#report = report;
+  }
+
+  /** Sends within the budget. Refusals for the rate are waited out; only reads are sent again after other failures. */
+  async send(info: RunInfo, request: ApiRequest, priority: Priority): Promise<ApiResponse> {
+    for (let attempt = 1; ; attempt++) {
+      const response = await this.#sendOnce(info, request, priority).catch((error: unknown) => {
+        if (!isRead(request) || attempt >= READ_TRIES) throw error;
+        return undefined;
+      });
+      const isTransient = !response || (response.status >= 500 && isRead(request) && attempt < READ_TRIES);
+      if (response && response.status !== 429 && !isTransient) return response;
+      if (isTransient) await setTimeout(100 * 2 ** attempt);
+    }
+  }
+
+  async #sendOnce(info: RunInfo, request: ApiRequest, priority: Priority): Promise<ApiResponse> {
+    const waitMs = this.#budget.spend(priority);
+    if (waitMs > 0) await setTimeout(waitMs);
+    const started = performance.now();
+    const note = ({ status, headers, body }: ApiResponse) => {
+      this.#budget.learn(status, headers);
+      const { method, path } = request;
+      const unit = info.attribute?.(request, body);
+      const durationMs = Math.round(performance.now() - started);
+      const endpoint = endpointOf(path);
+      this.#report({ run: info.run, ...(unit !== undefined && { unit }), method, path, endpoint, status, durationMs });
+    };
+    try {
+      const response = await this.#upstream.send(request, info.run);
+      note(response);
+      return response;
+    } catch (error) {
+      note({ status: 0, headers: {}, body: "" });
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#upstream.close();
+  }
+}
