@@ -47,7 +47,7 @@ export default {
       severity: "error",
       from: { path: "^controller/(node|service|route)/|^stacks/(spec|names)\\.ts$" },
       to: {
-        path: "^controller/(kube|hcloud)/|^(fs|net|http|https|child_process|undici)(/|$)",
+        path: "^controller/(kube|hcloud|robot)/|^(fs|net|http|https|child_process|undici)(/|$)",
         dependencyTypesNot: ["type-only"],
       },
     },

@@ -4,6 +4,7 @@ import ipaddr from "ipaddr.js";
 import { GUARD_LIMITS, type GuardLimits } from "./cluster/guard.ts";
 import { ConfigError, messageOf } from "./errors.ts";
 import type { AddressFamily } from "./node/addresses.ts";
+import { loadRobotConfig, type RobotConfig } from "./robot/config.ts";
 import { parseDefaults, type ServiceOptions } from "./service/annotations.ts";
 import { boolean, oneOf, type Parser, seconds } from "./service/values.ts";
 
@@ -22,6 +23,8 @@ export interface Config {
   readonly zoneLabel: boolean;
   /** Labels of servers that start with one of these are copied to their nodes. */
   readonly labelPrefixes: readonly string[];
+  /** Absent when there are no dedicated servers. */
+  readonly robot?: RobotConfig;
   readonly loadBalancers: boolean;
   readonly serviceDefaults: ServiceOptions;
   /** Where the stack's state is kept: in Secrets of the `cluster`, nowhere (`none`), or in a Pulumi backend. */
@@ -122,7 +125,9 @@ export function loadConfig(flags: FlagValues, env: Environment): Config {
   const makesRoutes =
     read.flag("configure-cloud-routes", boolean, true) &&
     (network === undefined || read.env("HCLOUD_NETWORK_ROUTES_ENABLED", boolean, true));
+  const robot = loadRobotConfig(env, mistakes);
   const config: Config = {
+    ...(robot && { robot }),
     ...read.text("kubeconfig", "kubeconfig"),
     ...read.text("master", "master"),
     ...read.text("workDir", "work-dir"),

@@ -29,6 +29,7 @@ import { loadAccess } from "./kube/kubeconfig.ts";
 import { SecretState } from "./kube/state-secrets.ts";
 import { Patcher } from "./kube/write.ts";
 import { createLogger, type Logger } from "./log.ts";
+import { RobotClient } from "./robot/client.ts";
 import { Loop } from "./work/loop.ts";
 
 /** How long an interrupted run may take to end by itself. */
@@ -67,8 +68,15 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
     serviceDefaults: defaults,
     resyncMs: everyMs,
   } = config;
-  const nodeOptions = { addressFamily, zoneLabel, labelPrefixes, ...(networkId !== undefined && { networkId }) };
-  const options = { ...nodeOptions, clusterCidrs, defaults };
+  const nodeOptions = {
+    addressFamily,
+    zoneLabel,
+    labelPrefixes,
+    forwardInternalIps: config.robot?.forwardInternalIps ?? true,
+    ...(networkId !== undefined && { networkId }),
+  };
+  const options = { ...nodeOptions, clusterCidrs, defaults, robots: config.robot !== undefined };
+  const robot = robotOf(config);
 
   // Nothing is rendered before both caches are complete: absence would look like a wish to delete.
   const wake = (loop: Loop) => {
@@ -101,6 +109,7 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
     nodes: () => observed().nodes,
     view,
     patchNode: patcher.patchNode.bind(patcher),
+    ...(robot && { robots: () => robot.inventory() }),
     readNode: patcher.readNode.bind(patcher),
     publish,
     options,
@@ -110,6 +119,7 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
     nodes: () => observed().nodes,
     view,
     patchNode: patcher.patchNode.bind(patcher),
+    ...(robot && { robotState: (number: number) => robot.state(number) }),
     deleteNode: patcher.deleteNode.bind(patcher),
     publish,
     periodMs: config.nodeMonitorMs,
@@ -146,6 +156,11 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
 function upstreamOf({ endpoint, token }: Config): Upstream {
   const userAgent = `lotse/${packageJson.version}`;
   return new Upstream({ endpoint, token: () => token, userAgent, timeoutMs: 30_000 });
+}
+
+function robotOf({ robot }: Config): RobotClient | undefined {
+  const credentials = robot?.credentials;
+  return robot && credentials && new RobotClient({ ...robot, credentials });
 }
 
 /** The network's id; also proves that the API can be reached and takes the token. */

@@ -24,6 +24,8 @@ export interface RenderOptions extends NodeOptions {
   readonly defaults: ServiceOptions;
   /** Pod ranges of the cluster; empty when routes are not ours to make. */
   readonly clusterCidrs: readonly string[];
+  /** Whether dedicated servers are targets of balancers. */
+  readonly robots?: boolean;
 }
 
 /** A Service that wants a balancer, and what became of the wish. */
@@ -89,11 +91,12 @@ function wishFor(
   }
   const state = "balancer" in found ? balancerState(found.balancer) : undefined;
   if (state) present[unit] = state;
-  const { defaults, networkId } = options;
+  const { defaults, networkId, robots = false } = options;
   const rendered = renderLoadBalancer(service, {
     nodes,
     servers: cloud.servers,
     defaults,
+    robots,
     ...(networkId !== undefined && { networkId }),
     ...(state && { present: state }),
   });

@@ -4,14 +4,25 @@ import { KubeError, messageOf } from "../errors.ts";
 import type { Server } from "../hcloud/api.ts";
 import type { CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
-import { decideLifecycle, decideLifecycles, isReady, isSuspect, type LifecycleVerdict } from "../node/lifecycle.ts";
-import type { NodePatch } from "../node/metadata.ts";
+import {
+  decideLifecycle,
+  decideLifecycles,
+  decideRobotLifecycle,
+  isReady,
+  isSuspect,
+  type LifecycleVerdict,
+  suspectRobot,
+} from "../node/lifecycle.ts";
+import type { NodePatch } from "../node/patch.ts";
+import type { RobotState } from "../robot/api.ts";
 import { inParallel } from "../work/parallel.ts";
 import type { Notice, Write } from "./writes.ts";
 
 export interface LifecycleTurnParts {
   readonly nodes: () => readonly V1Node[];
   readonly view: Pick<CloudView, "servers" | "server">;
+  /** Whether a dedicated server exists and runs; absent when there are none to look up. */
+  readonly robotState?: (number: number) => Promise<RobotState>;
   readonly patchNode: (node: V1Node, patch: NodePatch) => Promise<void>;
   /** Deletes the node as it was seen; false when it was written to since and stays. */
   readonly deleteNode: (node: V1Node) => Promise<boolean>;
@@ -43,12 +54,31 @@ export class LifecycleTurn {
     await this.#settleAll(
       seen.filter(isReady).map((node) => ({ node, verdict: decideLifecycle(node, [], new Map()) })),
     );
-    if (!seen.some(isSuspect)) return undefined;
+    const robots = await this.#settleRobots(seen);
+    if (!seen.some(isSuspect)) return robots > 0 ? periodMs : undefined;
     const servers = await view.servers(periodMs);
     const witnesses = await this.#askDirectly(decideLifecycles(seen, servers, new Map()));
     const suspects = decideLifecycles(seen, servers, witnesses).filter(({ node }) => isSuspect(node));
     await this.#settleAll(suspects);
     return periodMs * Math.max(1, Math.ceil(servers.length / PAGE));
+  }
+
+  /** Nodes on dedicated servers, each looked up by itself. Returns how many are not Ready. */
+  async #settleRobots(seen: readonly V1Node[]): Promise<number> {
+    const { robotState, log } = this.#parts;
+    if (!robotState) return 0;
+    const suspects = seen.flatMap((node) => {
+      const number = suspectRobot(node);
+      return number === undefined ? [] : [{ node, number }];
+    });
+    await inParallel(suspects, 1, async ({ node, number }) => {
+      try {
+        await this.#settle(node, decideRobotLifecycle(node, await robotState(number)));
+      } catch (error) {
+        log.warn({ node: node.metadata?.name, error: messageOf(error) }, "dedicated server of a node not readable");
+      }
+    });
+    return suspects.length;
   }
 
   /** The second witness. A read that fails says nothing: its node is kept. */

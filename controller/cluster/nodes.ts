@@ -1,16 +1,19 @@
 /** Keeps nodes as the cloud has them. Needs no engine run and does not wait for one. */
 import type { V1Node } from "@kubernetes/client-node";
 import { KubeError } from "../errors.ts";
-import type { Server } from "../hcloud/api.ts";
 import type { CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
-import { decideNode, type NodeOptions, type NodePatch, type NodeVerdict } from "../node/metadata.ts";
+import { decideNode, type Inventory, type NodeOptions, type NodeVerdict } from "../node/metadata.ts";
+import type { NodePatch } from "../node/patch.ts";
+import type { RobotInventory } from "../robot/api.ts";
 import { inParallel } from "../work/parallel.ts";
 import type { Notice, Write } from "./writes.ts";
 
 export interface NodeTurnParts {
   readonly nodes: () => readonly V1Node[];
   readonly view: Pick<CloudView, "servers">;
+  /** Absent when there are no dedicated servers. */
+  readonly robots?: () => Promise<RobotInventory>;
   readonly patchNode: (node: V1Node, patch: NodePatch) => Promise<void>;
   /** The node as it is now; nothing when it is gone. */
   readonly readNode: (name: string) => Promise<V1Node | undefined>;
@@ -30,6 +33,8 @@ const WAITING = { untilMs: 600_000, retryMs: 5_000 };
 const PARALLEL = 16;
 const ATTEMPTS = 20;
 
+const NO_ROBOTS: RobotInventory = { kind: "off" };
+
 type Ready = NodeVerdict & { readonly kind: "ready" };
 
 export class NodeTurn {
@@ -43,14 +48,18 @@ export class NodeTurn {
 
   /** One pass over all nodes. A failed patch never keeps another node waiting. */
   async run(): Promise<number | undefined> {
-    const { nodes, view, options } = this.#parts;
-    const decide = (servers: readonly Server[]) =>
-      nodes().map((node) => ({ node, servers, verdict: decideNode(node, servers, options) }));
-    let decided = decide(await view.servers(SERVERS_MAX_AGE_MS));
+    let decided = await this.#decide(SERVERS_MAX_AGE_MS);
     const retryMs = this.#retryMs(decided);
-    if (retryMs !== undefined) decided = decide(await view.servers(retryMs));
+    if (retryMs !== undefined) decided = await this.#decide(retryMs);
     await inParallel(decided, PARALLEL, (item) => this.#settle(item));
     return this.#retryMs(decided);
+  }
+
+  async #decide(maxAgeMs: number): Promise<readonly Decided[]> {
+    const { nodes, view, robots, options } = this.#parts;
+    const [servers, listed] = await Promise.all([view.servers(maxAgeMs), robots?.() ?? NO_ROBOTS]);
+    const inventory = { servers, robots: listed };
+    return nodes().map((node) => ({ node, inventory, verdict: decideNode(node, inventory, options) }));
   }
 
   /** How soon another look at the cloud may help one of the nodes that wait for it. */
@@ -66,20 +75,20 @@ export class NodeTurn {
     return created === undefined ? Number.POSITIVE_INFINITY : this.#now() - new Date(created).getTime();
   }
 
-  async #settle({ node, servers, verdict }: Decided): Promise<void> {
-    if (verdict.kind === "ready") return this.#write(node, verdict, servers);
+  async #settle({ node, inventory, verdict }: Decided): Promise<void> {
+    if (verdict.kind === "ready") return this.#write(node, verdict, inventory);
     if (verdict.kind === "foreign" || (!verdict.isFinal && this.#ageOf(node) < NEW.untilMs)) return;
     const message = `Node ${node.metadata?.name} is not initialised: ${verdict.reason}`;
     await this.#tell(node, { type: "Warning", reason: "InitializationFailed", message });
   }
 
   /** Others write nodes too: on a conflict the patch is made anew from the node as it is now. */
-  async #write(seen: V1Node, decided: Ready, servers: readonly Server[]): Promise<void> {
+  async #write(seen: V1Node, decided: Ready, inventory: Inventory): Promise<void> {
     const { patchNode, readNode, options } = this.#parts;
+    for (const warning of decided.warnings) await this.#tell(seen, { type: "Warning", ...warning });
     let node: V1Node | undefined = seen;
     let verdict: NodeVerdict = decided;
     for (let attempt = 1; node && verdict.kind === "ready" && Object.keys(verdict.patch).length > 0; attempt += 1) {
-      for (const warning of verdict.warnings) await this.#tell(node, { type: "Warning", ...warning });
       try {
         await patchNode(node, verdict.patch);
         return await this.#report(node, verdict);
@@ -87,7 +96,7 @@ export class NodeTurn {
         if (attempt === ATTEMPTS || !(error instanceof KubeError && error.status === 409)) throw error;
       }
       node = await readNode(seen.metadata?.name ?? "");
-      if (node) verdict = decideNode(node, servers, options);
+      if (node) verdict = decideNode(node, inventory, options);
     }
   }
 
@@ -105,6 +114,6 @@ export class NodeTurn {
 
 interface Decided {
   readonly node: V1Node;
-  readonly servers: readonly Server[];
+  readonly inventory: Inventory;
   readonly verdict: NodeVerdict;
 }

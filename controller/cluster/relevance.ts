@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { isReady } from "../node/lifecycle.ts";
+import { parseProviderId } from "../node/provider-id.ts";
 
 interface Change<T> {
   readonly old?: T;
@@ -11,13 +12,15 @@ interface Change<T> {
 /** True when balancers or routes may have to follow. */
 export function concernsCluster({ old, now }: Change<V1Node>): boolean {
   if (!old || !now) return true;
-  const relevant = ({ metadata, spec }: V1Node) => [
+  const relevant = ({ metadata, spec, status }: V1Node) => [
     metadata?.uid,
     metadata?.labels,
     metadata?.deletionTimestamp,
     spec?.providerID,
     spec?.podCIDRs,
     spec?.taints,
+    // Dedicated servers are targets by the address that their node has.
+    parseProviderId(spec?.providerID).kind === "robot" && status?.addresses,
   ];
   return !isDeepStrictEqual(relevant(old), relevant(now));
 }

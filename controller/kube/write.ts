@@ -1,7 +1,7 @@
 /** The patcher: the few things we write to Services and Nodes, each as the smallest patch that does it. */
 import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
 import { KubeError } from "../errors.ts";
-import type { NodePatch } from "../node/metadata.ts";
+import type { NodePatch } from "../node/patch.ts";
 import { FINALIZER } from "../service/ours.ts";
 import { type KubeClient, paths } from "./client.ts";
 

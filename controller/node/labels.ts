@@ -18,7 +18,19 @@ const ZONES: Readonly<Record<string, string>> = {
   sin: "sin-dc1",
 };
 
+/** What labels say of a machine. */
+export interface MachineFacts {
+  readonly providedBy: "cloud" | "robot";
+  readonly instanceType: string;
+  readonly region: string;
+  /** Absent when nodes are to carry none. */
+  readonly zone?: string;
+  /** Its own labels, of which some may be copied. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
 export interface LabelOptions {
+  /** Whether nodes of cloud servers get zone labels. */
   readonly zoneLabel: boolean;
   /** Labels of servers that start with one of these are copied to their nodes. */
   readonly labelPrefixes?: readonly string[];
@@ -33,32 +45,33 @@ export interface LabelChanges {
   readonly annotations?: KeyChanges;
 }
 
-/** The zone of a server's location. */
-export function zoneOf({ location }: Server): string {
-  return ZONES[location.name] ?? location.name;
+/** A cloud server as labels describe it. */
+export function serverFacts({ server_type, location, labels }: Server, { zoneLabel }: LabelOptions): MachineFacts {
+  const zone = ZONES[location.name] ?? location.name;
+  const facts = { instanceType: server_type.name, region: location.name, labels };
+  return { providedBy: "cloud", ...facts, ...(zoneLabel && { zone }) };
 }
 
-/** What has to change so that the node's labels say what its server is. */
-export function planLabels(node: V1Node, server: Server, options: LabelOptions): LabelChanges {
+/** What has to change so that the node's labels say what its machine is. */
+export function planLabels(node: V1Node, machine: MachineFacts, { labelPrefixes = [] }: LabelOptions): LabelChanges {
   const present = node.metadata?.labels ?? {};
-  const topology = { ...topologyLabels(server, options), [PROVIDED_BY]: present[PROVIDED_BY] ?? "cloud" };
-  const copied = planCopies(node, server, options.labelPrefixes ?? []);
+  const topology = { ...topologyLabels(machine), [PROVIDED_BY]: present[PROVIDED_BY] ?? machine.providedBy };
+  const copied = planCopies(node, machine, labelPrefixes);
   return {
     ...named("labels", changed(present, { ...copied.labels, ...topology })),
     ...named("annotations", changed(node.metadata?.annotations ?? {}, copied.annotations)),
   };
 }
 
-/** Each of the three has a beta twin that old selectors use. */
-function topologyLabels(server: Server, { zoneLabel }: LabelOptions) {
-  const { server_type, location } = server;
-  const zone = zoneOf(server);
+/** Each of the three has a beta twin that old selectors use. What is not known is not written (N28). */
+function topologyLabels({ instanceType, region, zone }: MachineFacts): Readonly<Record<string, string>> {
   return {
-    "node.kubernetes.io/instance-type": server_type.name,
-    "beta.kubernetes.io/instance-type": server_type.name,
-    "topology.kubernetes.io/region": location.name,
-    "failure-domain.beta.kubernetes.io/region": location.name,
-    ...(zoneLabel && { "topology.kubernetes.io/zone": zone, "failure-domain.beta.kubernetes.io/zone": zone }),
+    ...(instanceType && {
+      "node.kubernetes.io/instance-type": instanceType,
+      "beta.kubernetes.io/instance-type": instanceType,
+    }),
+    ...(region && { "topology.kubernetes.io/region": region, "failure-domain.beta.kubernetes.io/region": region }),
+    ...(zone && { "topology.kubernetes.io/zone": zone, "failure-domain.beta.kubernetes.io/zone": zone }),
   };
 }
 
@@ -70,10 +83,10 @@ function topologyLabels(server: Server, { zoneLabel }: LabelOptions) {
  * | yes | yes | no | left alone: somebody else set it (N18) |
  * | no | yes | yes | removed |
  */
-function planCopies(node: V1Node, server: Server, prefixes: readonly string[]) {
+function planCopies(node: V1Node, { labels }: MachineFacts, prefixes: readonly string[]) {
   const present = node.metadata?.labels ?? {};
   const before = new Set((node.metadata?.annotations?.[COPIED_LABELS] ?? "").split(",").filter((key) => key !== ""));
-  const wanted = Object.entries(server.labels).filter(
+  const wanted = Object.entries(labels).filter(
     ([key]) =>
       !isReserved(key) &&
       prefixes.some((prefix) => key.startsWith(prefix)) &&

@@ -1,6 +1,7 @@
 /** Whether the server behind a node still exists and runs, and what that means for the Node. */
 import type { V1Node, V1Taint } from "@kubernetes/client-node";
 import type { Server } from "../hcloud/api.ts";
+import type { RobotState } from "../robot/api.ts";
 import { findServer } from "./metadata.ts";
 import { parseProviderId } from "./provider-id.ts";
 
@@ -27,10 +28,20 @@ export function isReady({ status }: V1Node): boolean {
   return status?.conditions?.find(({ type }) => type === "Ready")?.status === "True";
 }
 
-/** True for nodes whose server has to be looked at: not Ready, and possibly one of ours. */
+/** True for nodes whose cloud server has to be looked at: not Ready, and possibly one of ours. */
 export function isSuspect(node: V1Node): boolean {
   const { kind } = parseProviderId(node.spec?.providerID);
-  return !isReady(node) && node.metadata?.deletionTimestamp === undefined && (kind === "cloud" || kind === "none");
+  return isAdrift(node) && (kind === "cloud" || kind === "none");
+}
+
+/** The number of the dedicated server that has to be looked at, if the node is on one. */
+export function suspectRobot(node: V1Node): number | undefined {
+  const id = parseProviderId(node.spec?.providerID);
+  return id.kind === "robot" && isAdrift(node) ? id.number : undefined;
+}
+
+function isAdrift(node: V1Node): boolean {
+  return !isReady(node) && node.metadata?.deletionTimestamp === undefined;
 }
 
 /**
@@ -70,15 +81,24 @@ export function decideLifecycles(
   });
 }
 
+/** As above, for a node that is not Ready on a dedicated server. */
+export function decideRobotLifecycle(node: V1Node, state: RobotState): LifecycleVerdict {
+  if (state === "missing") return { kind: "delete" };
+  return state === "off" ? withShutdownTaint(node) : KEEP;
+}
+
 function held(count: number): LifecycleVerdict {
   const reason = `its server is not found, but neither is that of any of the ${count} nodes: check that HCLOUD_TOKEN belongs to this cluster's project, or delete the node yourself`;
   return { kind: "hold", reason };
 }
 
 function followStatus(node: V1Node, { status }: Server): LifecycleVerdict {
-  const taints = node.spec?.taints ?? [];
-  if (status !== "off" || taints.some(isShutdownTaint)) return KEEP;
-  return { kind: "taint", taints: [...taints, SHUTDOWN_TAINT] };
+  return status === "off" ? withShutdownTaint(node) : KEEP;
+}
+
+function withShutdownTaint({ spec }: V1Node): LifecycleVerdict {
+  const taints = spec?.taints ?? [];
+  return taints.some(isShutdownTaint) ? KEEP : { kind: "taint", taints: [...taints, SHUTDOWN_TAINT] };
 }
 
 function withoutShutdownTaint({ spec }: V1Node): LifecycleVerdict {

@@ -1,26 +1,20 @@
 /** What the cloud says of a node, and what has to be written so that the Node says the same. */
-import type { V1Node, V1NodeAddress, V1Taint } from "@kubernetes/client-node";
+import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
 import type { NodeRecord } from "../../stacks/spec.ts";
 import type { Server } from "../hcloud/api.ts";
-import { type AddressFamily, applyProvidedIps, sameAddresses, serverAddresses } from "./addresses.ts";
+import type { RobotInventory } from "../robot/api.ts";
+import { type AddressFamily, applyProvidedIps, serverAddresses } from "./addresses.ts";
 import { adviseOnAddress, explainMissing } from "./hints.ts";
-import { type LabelChanges, type LabelOptions, planLabels, zoneOf } from "./labels.ts";
+import { type LabelOptions, serverFacts } from "./labels.ts";
+import { type PlannedPatch, PROVIDED_IP, planPatch, UNINITIALIZED_TAINT } from "./patch.ts";
 import { cloudProviderId, parseProviderId } from "./provider-id.ts";
+import { decideRobotNode } from "./robot.ts";
 
-/** The taint that kubelet sets under `--cloud-provider=external`; it goes when a node is initialised. Matched by key alone. */
-export const UNINITIALIZED_TAINT = "node.cloudprovider.kubernetes.io/uninitialized";
-const PROVIDED_IP = "alpha.kubernetes.io/provided-node-ip";
 export interface NodeOptions extends LabelOptions {
   readonly addressFamily: AddressFamily;
   readonly networkId?: number;
-}
-
-/** What is to be written to a Node. Absent parts are as they should be. */
-export interface NodePatch extends LabelChanges {
-  readonly providerId?: string;
-  /** The taints to keep, when the node is to be initialised. */
-  readonly taints?: readonly V1Taint[];
-  readonly addresses?: readonly V1NodeAddress[];
+  /** Whether dedicated servers keep the internal addresses that their nodes have; default true. */
+  readonly forwardInternalIps?: boolean;
 }
 
 /** A reason and a sentence for an Event. */
@@ -31,14 +25,11 @@ export interface NodeWarning {
 
 export type NodeVerdict =
   | { readonly kind: "foreign" }
-  | {
+  | (PlannedPatch & {
       readonly kind: "ready";
-      readonly server: Server;
-      readonly patch: NodePatch;
-      readonly isInitialisation: boolean;
       /** What a user should know before the patch is written. */
       readonly warnings: readonly NodeWarning[];
-    }
+    })
   /** `isFinal`: nothing that the cloud may list later would change it. */
   | { readonly kind: "refused"; readonly reason: string; readonly isFinal: boolean };
 
@@ -49,16 +40,28 @@ export function findServer(node: V1Node, servers: readonly Server[]): Server | u
   return id.kind === "none" ? servers.find((server) => server.name === node.metadata?.name) : undefined;
 }
 
-/** What to do with one node. A node that cannot be initialised is refused with the cause and the fix. */
-export function decideNode(node: V1Node, servers: readonly Server[], options: NodeOptions): NodeVerdict {
+/** Everything that may be behind a node. */
+export interface Inventory {
+  readonly servers: readonly Server[];
+  readonly robots: RobotInventory;
+}
+
+/** What to do with one node, whichever kind of server it is on. */
+export function decideNode(node: V1Node, { servers, robots }: Inventory, options: NodeOptions): NodeVerdict {
+  const robot = decideRobotNode(node, robots, options);
+  if (!robot) return decideCloudNode(node, servers, options);
+  const namesake = findServer(node, servers);
+  if (!namesake) return robot;
+  const reason = `both cloud server ${namesake.id} and a dedicated server are named "${namesake.name}": rename one of them`;
+  return { kind: "refused", reason, isFinal: false };
+}
+
+/** What to do with a node that is not on a dedicated server. A node that cannot be initialised is refused with the cause and the fix. */
+export function decideCloudNode(node: V1Node, servers: readonly Server[], options: NodeOptions): NodeVerdict {
   const id = parseProviderId(node.spec?.providerID);
   if (id.kind === "foreign") return { kind: "foreign" };
   if (id.kind === "malformed")
     return { kind: "refused", reason: `its providerID "${id.text}" is not hcloud://<server id>`, isFinal: true };
-  if (id.kind === "robot") {
-    const reason = `it is dedicated server ${id.number}, which this version does not support`;
-    return { kind: "refused", reason, isFinal: true };
-  }
   const server = findServer(node, servers);
   if (!server) return { kind: "refused", reason: explainMissing(node, servers), isFinal: false };
 
@@ -71,20 +74,12 @@ export function decideNode(node: V1Node, servers: readonly Server[], options: No
       isFinal: false,
     };
   }
-  return { kind: "ready", server, ...planPatch(node, server, shaped.addresses, options) };
-}
-
-function planPatch(node: V1Node, server: Server, addresses: readonly V1NodeAddress[], options: NodeOptions) {
-  const taints = node.spec?.taints ?? [];
-  const kept = taints.filter(({ key }) => key !== UNINITIALIZED_TAINT);
-  const isInitialisation = kept.length !== taints.length;
-  const patch: NodePatch = {
-    ...(!node.spec?.providerID && { providerId: cloudProviderId(server.id) }),
-    ...planLabels(node, server, options),
-    ...(isInitialisation && { taints: kept }),
-    ...(!sameAddresses(addresses, node.status?.addresses ?? []) && { addresses }),
+  const machine = { providerId: cloudProviderId(server.id), ...serverFacts(server, options) };
+  return {
+    kind: "ready",
+    ...planPatch(node, { ...machine, addresses: shaped.addresses }, options),
+    warnings: warnOfLoss(node, server, shaped.addresses, options),
   };
-  return { patch, isInitialisation, warnings: warnOfLoss(node, server, addresses, options) };
 }
 
 /**
@@ -109,11 +104,12 @@ function warnOfLoss(
 
 /** The node as the stack's outputs record it. */
 export function nodeRecord(node: V1Node, server: Server, options: NodeOptions): NodeRecord {
+  const { instanceType, region, zone } = serverFacts(server, options);
   return {
     providerId: node.spec?.providerID ?? cloudProviderId(server.id),
-    instanceType: server.server_type.name,
-    region: server.location.name,
-    ...(options.zoneLabel && { zone: zoneOf(server) }),
+    instanceType,
+    region,
+    ...(zone !== undefined && { zone }),
     addresses: serverAddresses(server, options.addressFamily, options.networkId).map(({ address }) => address),
   };
 }

@@ -30,3 +30,8 @@ export function parseProviderId(text: string | undefined): ProviderId {
 export function cloudProviderId(serverId: number): string {
   return `hcloud://${serverId}`;
 }
+
+/** In the format that the official controller writes; the legacy one is only read. */
+export function robotProviderId(number: number): string {
+  return `hrobot://${number}`;
+}

@@ -15,6 +15,8 @@ export interface BalancerContext {
   readonly servers: readonly Server[];
   readonly defaults: ServiceOptions;
   readonly networkId?: number;
+  /** Whether dedicated servers are targets. */
+  readonly robots?: boolean;
   /** The balancer that exists for the Service, if one does. */
   readonly present?: LoadBalancerState;
 }
@@ -45,9 +47,9 @@ export function renderLoadBalancer(service: V1Service, context: BalancerContext)
     );
   if (!selector || !place || found.length > 0) return { ok: false, mistakes: found };
 
-  const { networkId, present } = context;
+  const { networkId, present, robots = false } = context;
   const usePrivateIp = options.usePrivateIp ?? false;
-  const targetOptions = { selector, usePrivateIp, ...(networkId !== undefined && { networkId }) };
+  const targetOptions = { selector, usePrivateIp, robots, ...(networkId !== undefined && { networkId }) };
   const { targets, leftOut } = renderTargets(context.nodes, context.servers, targetOptions);
   const service_ = serviceRef(service);
   const spec: LoadBalancerSpec = {

@@ -1,5 +1,6 @@
 /** Which nodes a balancer sends traffic to. */
 import type { V1Node } from "@kubernetes/client-node";
+import ipaddr from "ipaddr.js";
 import type { TargetSpec } from "../../stacks/spec.ts";
 import type { Server } from "../hcloud/api.ts";
 import { findServer } from "../node/metadata.ts";
@@ -15,6 +16,8 @@ export interface TargetOptions {
   readonly selector: LabelSelector;
   readonly usePrivateIp: boolean;
   readonly networkId?: number;
+  /** Whether nodes on dedicated servers are targets, by their address. */
+  readonly robots?: boolean;
 }
 
 /** Targets in a stable order, and the nodes that should have been one but cannot, each with the reason. */
@@ -25,20 +28,40 @@ export interface Targets {
 
 /** A node that cannot be a target is left out and named; it never keeps the others from being served. */
 export function renderTargets(nodes: readonly V1Node[], servers: readonly Server[], options: TargetOptions): Targets {
-  // By server: a node that was registered again under another name still has its old Node object.
-  const targets = new Map<number, TargetSpec>();
-  const { usePrivateIp } = options;
+  // By server or address: a node that was registered again under another name still has its old Node object.
+  const targets = new Map<number | string, TargetSpec>();
   const leftOut: { node: string; reason: string }[] = [];
   for (const node of nodes) {
     if (!isEligible(node) || !options.selector(node.metadata?.labels ?? {})) continue;
-    const id = parseProviderId(node.spec?.providerID);
-    if (id.kind !== "cloud" && id.kind !== "none") continue;
-    const server = findServer(node, servers);
-    const reason = server ? unusable(server, options) : "its server does not exist";
-    if (server && !reason) targets.set(server.id, { kind: "server", serverId: server.id, usePrivateIp });
-    else leftOut.push({ node: node.metadata?.name ?? "", reason: reason ?? "" });
+    const target = targetOf(node, servers, options);
+    if (typeof target === "string") leftOut.push({ node: node.metadata?.name ?? "", reason: target });
+    else if (target) targets.set(target.kind === "server" ? target.serverId : target.ip, target);
   }
-  return { targets: [...targets.values()].toSorted(byServer), leftOut };
+  return { targets: [...targets.values()].toSorted(inOrder), leftOut };
+}
+
+/** The target of a node, why it has none, or nothing for a node that is not ours. */
+function targetOf(node: V1Node, servers: readonly Server[], options: TargetOptions): TargetSpec | string | undefined {
+  const { kind } = parseProviderId(node.spec?.providerID);
+  if (kind === "robot" && options.robots) return robotTarget(node, options);
+  if (kind !== "cloud" && kind !== "none") return undefined;
+  const server = findServer(node, servers);
+  if (!server) return "its server does not exist";
+  return unusable(server, options) ?? { kind: "server", serverId: server.id, usePrivateIp: options.usePrivateIp };
+}
+
+/**
+ * By an address that the node has, which needs no look at Robot. Traffic that is meant to be private never takes the public
+ * way instead, as it does in the official controller (T5).
+ */
+function robotTarget({ status }: V1Node, { usePrivateIp }: TargetOptions): TargetSpec | string {
+  const wanted = usePrivateIp ? "InternalIP" : "ExternalIP";
+  const found = status?.addresses?.find(({ type, address }) => type === wanted && isIPv4(address));
+  return found ? { kind: "ip", ip: found.address } : `its dedicated server has no IPv4 address of type ${wanted}`;
+}
+
+function isIPv4(address: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(address);
 }
 
 /** The framework's node set: neither leaving nor excluded. Readiness is for health checks to find out (S5). */
@@ -59,6 +82,7 @@ function unusable(server: Server, { usePrivateIp, networkId }: TargetOptions): s
   return server.public_net.ipv4 ? undefined : "its server has no public IPv4 address";
 }
 
-function byServer(a: TargetSpec, b: TargetSpec): number {
-  return a.kind === "server" && b.kind === "server" ? a.serverId - b.serverId : 0;
+function inOrder(a: TargetSpec, b: TargetSpec): number {
+  if (a.kind === "server" && b.kind === "server") return a.serverId - b.serverId;
+  return a.kind === "ip" && b.kind === "ip" ? a.ip.localeCompare(b.ip) : a.kind === "server" ? -1 : 1;
 }

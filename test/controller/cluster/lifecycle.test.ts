@@ -4,7 +4,8 @@ import { LifecycleTurn } from "../../../controller/cluster/lifecycle.ts";
 import type { Write } from "../../../controller/cluster/writes.ts";
 import { CloudError, KubeError } from "../../../controller/errors.ts";
 import { SHUTDOWN_TAINT } from "../../../controller/node/lifecycle.ts";
-import type { NodePatch } from "../../../controller/node/metadata.ts";
+import type { NodePatch } from "../../../controller/node/patch.ts";
+import type { RobotState } from "../../../controller/robot/api.ts";
 import { aNode, aServer } from "../../support/builders.ts";
 import { aCloud } from "../../support/fake-cloud.ts";
 import { aLog } from "../../support/log.ts";
@@ -19,10 +20,18 @@ function aTurn(...nodes: V1Node[]) {
   const done: (string | [string, NodePatch])[] = [];
   const writes: Write[] = [];
   const { log, lines } = aLog();
-  const world: { nodes: V1Node[]; failure?: Error; isChanged?: boolean } = { nodes };
+  const world: { nodes: V1Node[]; failure?: Error; isChanged?: boolean; robots: Map<number, RobotState> } = {
+    nodes,
+    robots: new Map(),
+  };
   const turn = new LifecycleTurn({
     nodes: () => world.nodes,
     view: cloud.view,
+    robotState: async (number) => {
+      const state = world.robots.get(number);
+      if (!state) throw new Error("Robot is away");
+      return state;
+    },
     patchNode: async (node, patch) => {
       if (world.failure) throw world.failure;
       done.push([node.metadata?.name ?? "", patch]);
@@ -135,5 +144,18 @@ describe("a pass over nodes that are not Ready", () => {
       expect.stringMatching(/^NodeDeletionHeldBack: Node node-8 is not deleted: .*HCLOUD_TOKEN/),
       expect.stringContaining("node-9"),
     ]);
+  });
+
+  it("HCCM N7: follows dedicated servers, each by itself, without a list of the cloud's", async () => {
+    const robots = [5, 6, 7].map((number) => aNode({ name: `metal-${number}`, providerID: `hrobot://${number}` }));
+    const { turn, cloud, done, world, lines } = aTurn(...robots);
+    world.robots = new Map([
+      [6, "off"],
+      [7, "missing"],
+    ]);
+    await expect(turn.run()).resolves.toBe(PERIOD);
+    expect(done).toEqual([["metal-6", { taints: [SHUTDOWN_TAINT] }], "delete metal-7"]);
+    expect(lines[0]).toMatchObject({ level: "warn", node: "metal-5", error: "Robot is away" });
+    expect(cloud.reads).toEqual([]);
   });
 });

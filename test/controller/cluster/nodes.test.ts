@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NodeTurn } from "../../../controller/cluster/nodes.ts";
 import type { Write } from "../../../controller/cluster/writes.ts";
 import { KubeError } from "../../../controller/errors.ts";
-import { type NodePatch, UNINITIALIZED_TAINT } from "../../../controller/node/metadata.ts";
+import { type NodePatch, UNINITIALIZED_TAINT } from "../../../controller/node/patch.ts";
 import { aNode, aServer } from "../../support/builders.ts";
 import { aCloud } from "../../support/fake-cloud.ts";
 import { aLog } from "../../support/log.ts";

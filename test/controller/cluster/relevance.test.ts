@@ -55,6 +55,12 @@ describe("a node that changes", () => {
     expect(concernsLifecycle({ ...(old && { old }), ...(now && { now }) })).toBe(expected);
   });
 
+  it("unlike HCCM S4: wakes the cluster for the address of a dedicated server, which is its target", () => {
+    const old = aNode({ providerID: "hrobot://5", addresses: [{ type: "InternalIP", address: "10.0.0.1" }] });
+    const now = aNode({ providerID: "hrobot://5", addresses: [{ type: "InternalIP", address: "10.0.0.2" }] });
+    expect(concernsCluster({ old, now })).toBe(true);
+  });
+
   it("ignores heartbeats: another version of the same", () => {
     const old = aNode(NODE);
     const now: V1Node = { ...old, metadata: { ...old.metadata, resourceVersion: "2", managedFields: [] } };

@@ -1,9 +1,13 @@
+import type { V1Node } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
-import { COPIED_LABELS, planLabels } from "../../../controller/node/labels.ts";
+import { COPIED_LABELS, type LabelOptions, planLabels, serverFacts } from "../../../controller/node/labels.ts";
 import { aNode, aServer } from "../../support/builders.ts";
 
 const PREFIXES = { zoneLabel: false, labelPrefixes: ["example.com/", "pool"] };
 const SERVER_LABELS = { "example.com/rack": "r1", pool: "blue", other: "x" };
+
+const planFor = (node: V1Node, server: ReturnType<typeof aServer>, options: LabelOptions) =>
+  planLabels(node, serverFacts(server, options), options);
 
 /** Changes of copied labels and of the note about them alone. */
 function copies(
@@ -12,7 +16,7 @@ function copies(
   prefixes = PREFIXES,
 ) {
   const annotations = node.copied === undefined ? {} : { [COPIED_LABELS]: node.copied };
-  const plan = planLabels(aNode({ labels: node.labels ?? {}, annotations }), aServer({ labels }), prefixes);
+  const plan = planFor(aNode({ labels: node.labels ?? {}, annotations }), aServer({ labels }), prefixes);
   const own = Object.entries(plan.labels ?? {}).filter(([key]) => !/kubernetes\.io|hetzner/.test(key));
   return { labels: Object.fromEntries(own), note: plan.annotations?.[COPIED_LABELS] };
 }
@@ -32,14 +36,14 @@ describe("labels of servers", () => {
   it.each(["kubernetes.io/a", "topology.kubernetes.io/zone", "k8s.io/a", "topology.k8s.io/a"])(
     "framework N17: are not copied into Kubernetes' own namespaces: %s",
     (key) => {
-      const plan = planLabels(aNode(), aServer({ labels: { [key]: "x" } }), { zoneLabel: true, labelPrefixes: [key] });
+      const plan = planFor(aNode(), aServer({ labels: { [key]: "x" } }), { zoneLabel: true, labelPrefixes: [key] });
       expect(Object.values(plan.labels ?? {})).not.toContain("x");
       expect(plan.annotations).toBeUndefined();
     },
   );
 
   it.each(["app.k8snio/bar", "k8snio/bar", "kubernetes.io"])("framework N19: may look alike: %s", (key) => {
-    const plan = planLabels(aNode(), aServer({ labels: { [key]: "x" } }), { zoneLabel: false, labelPrefixes: [key] });
+    const plan = planFor(aNode(), aServer({ labels: { [key]: "x" } }), { zoneLabel: false, labelPrefixes: [key] });
     expect(plan.labels).toMatchObject({ [key]: "x" });
   });
 
@@ -65,7 +69,7 @@ describe("labels of servers", () => {
 
 it("framework N22: puts both spellings right, whichever is wrong", () => {
   const labels = { "topology.kubernetes.io/region": "a", "failure-domain.beta.kubernetes.io/region": "b" };
-  const plan = planLabels(aNode({ labels }), aServer({ location: "hel1" }), { zoneLabel: true });
+  const plan = planFor(aNode({ labels }), aServer({ location: "hel1" }), { zoneLabel: true });
   expect(plan.labels).toMatchObject({
     "topology.kubernetes.io/region": "hel1",
     "failure-domain.beta.kubernetes.io/region": "hel1",

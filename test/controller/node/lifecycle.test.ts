@@ -2,9 +2,11 @@ import { describe, expect, it } from "vitest";
 import {
   decideLifecycle,
   decideLifecycles,
+  decideRobotLifecycle,
   isReady,
   isSuspect,
   SHUTDOWN_TAINT,
+  suspectRobot,
   type Witnesses,
 } from "../../../controller/node/lifecycle.ts";
 import { aNode, aServer } from "../../support/builders.ts";
@@ -123,4 +125,25 @@ it("suspects only what may be ours and is not Ready", () => {
   expect(isSuspect(aNode({ id: 1 }))).toBe(true);
   expect(isSuspect(aNode({ id: 1, ready: "True" }))).toBe(false);
   expect(isSuspect(aNode({ providerID: "aws:///a/b" }))).toBe(false);
+});
+
+describe("a node on a dedicated server", () => {
+  const node = aNode({ providerID: "hrobot://5", ready: "False" });
+  it.each([
+    ["missing", { kind: "delete" }],
+    ["off", { kind: "taint", taints: [SHUTDOWN_TAINT] }],
+    ["running", { kind: "keep" }],
+  ] as const)("HCCM N7: whose server is %s", (state, expected) => {
+    expect(decideRobotLifecycle(node, state)).toEqual(expected);
+  });
+
+  it.each([
+    ["not Ready", node, 5],
+    ["in the legacy format", aNode({ providerID: "hcloud://bm-6" }), 6],
+    ["Ready", aNode({ providerID: "hrobot://5", ready: "True" }), undefined],
+    ["leaving", aNode({ providerID: "hrobot://5", isDeleted: true }), undefined],
+    ["a cloud server's", aNode({ id: 5 }), undefined],
+  ])("is looked up when it is %s: %3$s", (_, suspect, number) => {
+    expect(suspectRobot(suspect)).toBe(number);
+  });
 });

@@ -1,11 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  decideNode,
-  findServer,
-  type NodeOptions,
-  nodeRecord,
-  UNINITIALIZED_TAINT,
-} from "../../../controller/node/metadata.ts";
+import { decideCloudNode, findServer, type NodeOptions, nodeRecord } from "../../../controller/node/metadata.ts";
+import { UNINITIALIZED_TAINT } from "../../../controller/node/patch.ts";
 import { aNode, aServer, NETWORK_ID } from "../../support/builders.ts";
 
 const OPTIONS: NodeOptions = { addressFamily: "ipv4", zoneLabel: true, networkId: NETWORK_ID };
@@ -41,12 +36,11 @@ describe("findServer (HCCM N3, N6)", () => {
   });
 });
 
-describe("decideNode", () => {
+describe("decideCloudNode", () => {
   it("framework N01, N03, N05: a tainted node gets ProviderID, labels and addresses, and loses the taint", () => {
     const node = aNode({ name: "worker", taints: [TAINT], addresses: [{ type: "Hostname", address: "old" }] });
-    expect(decideNode(node, [SERVER], OPTIONS)).toEqual({
+    expect(decideCloudNode(node, [SERVER], OPTIONS)).toEqual({
       kind: "ready",
-      server: SERVER,
       isInitialisation: true,
       warnings: [],
       patch: { providerId: "hcloud://12", labels: LABELS, taints: [], addresses: ADDRESSES },
@@ -54,14 +48,17 @@ describe("decideNode", () => {
   });
 
   it("framework N21, N23: has nothing to write to a node that is as it should be", () => {
-    expect(decideNode(aNode(INITIALISED), [SERVER], OPTIONS)).toMatchObject({ patch: {}, isInitialisation: false });
+    expect(decideCloudNode(aNode(INITIALISED), [SERVER], OPTIONS)).toMatchObject({
+      patch: {},
+      isInitialisation: false,
+    });
   });
 
   it("framework N06: keeps other taints in their order", () => {
     const first = { key: "a", effect: "NoSchedule" };
     const last = { key: "b", effect: "NoExecute" };
     const node = aNode({ ...INITIALISED, taints: [first, TAINT, last] });
-    expect(decideNode(node, [SERVER], OPTIONS)).toMatchObject({ patch: { taints: [first, last] } });
+    expect(decideCloudNode(node, [SERVER], OPTIONS)).toMatchObject({ patch: { taints: [first, last] } });
   });
 
   it.each([
@@ -69,25 +66,25 @@ describe("decideNode", () => {
     ["another value", { ...TAINT, value: "x" }],
     ["no value", { key: UNINITIALIZED_TAINT, effect: "NoSchedule" }],
   ])("framework N34: knows the taint by its key, with %s", (_, taint) => {
-    const verdict = decideNode(aNode({ ...INITIALISED, taints: [taint] }), [SERVER], OPTIONS);
+    const verdict = decideCloudNode(aNode({ ...INITIALISED, taints: [taint] }), [SERVER], OPTIONS);
     expect(verdict).toMatchObject({ isInitialisation: true, patch: { taints: [] } });
   });
 
   it("framework N11: never replaces a ProviderID", () => {
     const node = aNode({ ...INITIALISED, taints: [TAINT] });
-    const verdict = decideNode(node, [SERVER], OPTIONS);
+    const verdict = decideCloudNode(node, [SERVER], OPTIONS);
     expect(verdict).toMatchObject({ kind: "ready" });
     expect(verdict.kind === "ready" && verdict.patch).not.toHaveProperty("providerId");
   });
 
   it("framework N31: follows a changed address without touching anything else", () => {
     const moved = { ...SERVER, public_net: { ...SERVER.public_net, ipv4: { ip: "203.0.113.99" } } };
-    const verdict = decideNode(aNode(INITIALISED), [moved], OPTIONS);
+    const verdict = decideCloudNode(aNode(INITIALISED), [moved], OPTIONS);
     expect(verdict.kind === "ready" && Object.keys(verdict.patch)).toEqual(["addresses"]);
   });
 
   it("follows a resized server, which the framework (N32) does not", () => {
-    const verdict = decideNode(aNode(INITIALISED), [{ ...SERVER, server_type: { name: "cx42" } }], OPTIONS);
+    const verdict = decideCloudNode(aNode(INITIALISED), [{ ...SERVER, server_type: { name: "cx42" } }], OPTIONS);
     expect(verdict.kind === "ready" && verdict.patch).toEqual({
       labels: { "node.kubernetes.io/instance-type": "cx42", "beta.kubernetes.io/instance-type": "cx42" },
     });
@@ -95,12 +92,12 @@ describe("decideNode", () => {
 
   it("HCCM K1: never overwrites who provided the node", () => {
     const labels = { ...LABELS, "instance.hetzner.cloud/provided-by": "robot" };
-    expect(decideNode(aNode({ ...INITIALISED, labels }), [SERVER], OPTIONS)).toMatchObject({ patch: {} });
+    expect(decideCloudNode(aNode({ ...INITIALISED, labels }), [SERVER], OPTIONS)).toMatchObject({ patch: {} });
   });
 
   it("leaves labels of others alone", () => {
     const labels = { ...LABELS, "example.com/rack": "r1" };
-    expect(decideNode(aNode({ ...INITIALISED, labels }), [SERVER], OPTIONS)).toMatchObject({ patch: {} });
+    expect(decideCloudNode(aNode({ ...INITIALISED, labels }), [SERVER], OPTIONS)).toMatchObject({ patch: {} });
   });
 
   it.each([
@@ -112,12 +109,12 @@ describe("decideNode", () => {
     ["sin", "sin-dc1"],
     ["new1", "new1"],
   ])("HCCM N13: names the zone of %s %s", (location, zone) => {
-    const verdict = decideNode(aNode({ name: "worker" }), [aServer({ name: "worker", location })], OPTIONS);
+    const verdict = decideCloudNode(aNode({ name: "worker" }), [aServer({ name: "worker", location })], OPTIONS);
     expect(verdict).toMatchObject({ patch: { labels: { "topology.kubernetes.io/zone": zone } } });
   });
 
   it("HCCM E8: writes no zone when that is switched off", () => {
-    const verdict = decideNode(aNode({ name: "worker" }), [SERVER], { ...OPTIONS, zoneLabel: false });
+    const verdict = decideCloudNode(aNode({ name: "worker" }), [SERVER], { ...OPTIONS, zoneLabel: false });
     const labels = verdict.kind === "ready" ? Object.keys(verdict.patch.labels ?? {}) : [];
     expect(labels).toHaveLength(5);
     expect(labels.filter((key) => key.endsWith("/zone"))).toEqual([]);
@@ -126,13 +123,13 @@ describe("decideNode", () => {
   it("framework N08: puts kubelet's address first", () => {
     const annotations = { "alpha.kubernetes.io/provided-node-ip": "10.0.0.2" };
     const [hostname, external, internal] = ADDRESSES;
-    expect(decideNode(aNode({ ...INITIALISED, annotations }), [SERVER], OPTIONS)).toMatchObject({
+    expect(decideCloudNode(aNode({ ...INITIALISED, annotations }), [SERVER], OPTIONS)).toMatchObject({
       patch: { addresses: [internal, hostname, external] },
     });
   });
 
   it("HCCM N2: has nothing to do with other providers' nodes", () => {
-    expect(decideNode(aNode({ providerID: "aws:///x/i-1" }), [SERVER], OPTIONS)).toEqual({ kind: "foreign" });
+    expect(decideCloudNode(aNode({ providerID: "aws:///x/i-1" }), [SERVER], OPTIONS)).toEqual({ kind: "foreign" });
   });
 
   it.each([
@@ -150,7 +147,7 @@ describe("decideNode", () => {
       ["invalid-ip"],
     ],
   ])("refuses %s with the cause and the fix", (_, node, words) => {
-    const verdict = decideNode(aNode({ ...node, taints: [TAINT] }), [SERVER], OPTIONS);
+    const verdict = decideCloudNode(aNode({ ...node, taints: [TAINT] }), [SERVER], OPTIONS);
     expect(verdict).toMatchObject({ kind: "refused" });
     for (const word of words) expect(verdict.kind === "refused" && verdict.reason).toContain(word);
   });
@@ -158,21 +155,15 @@ describe("decideNode", () => {
   it("HCCM N16: names HCLOUD_NETWORK when a private --node-ip cannot match without it", () => {
     const annotations = { "alpha.kubernetes.io/provided-node-ip": "10.0.0.2" };
     const withoutNetwork: NodeOptions = { addressFamily: "ipv4", zoneLabel: true };
-    const verdict = decideNode(aNode({ id: 12, annotations }), [SERVER], withoutNetwork);
+    const verdict = decideCloudNode(aNode({ id: 12, annotations }), [SERVER], withoutNetwork);
     expect(verdict.kind === "refused" && verdict.reason).toContain("HCLOUD_NETWORK");
-  });
-
-  it("HCCM N4: never advises to delete a dedicated server's node", () => {
-    const verdict = decideNode(aNode({ providerID: "hrobot://5" }), [SERVER], OPTIONS);
-    expect(verdict.kind === "refused" && verdict.reason).toContain("dedicated server");
-    expect(verdict.kind === "refused" && verdict.reason).not.toContain("delete");
   });
 });
 
 describe("an InternalIP that goes", () => {
   const lost = [{ type: "InternalIP", address: "10.0.0.2" }];
   const reasons = (node: Parameters<typeof aNode>[0], options: Partial<NodeOptions> = {}) => {
-    const verdict = decideNode(aNode(node), [SERVER], { addressFamily: "ipv4", zoneLabel: true, ...options });
+    const verdict = decideCloudNode(aNode(node), [SERVER], { addressFamily: "ipv4", zoneLabel: true, ...options });
     return verdict.kind === "ready" ? verdict.warnings.map(({ reason }) => reason) : [];
   };
   it.each([

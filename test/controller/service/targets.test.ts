@@ -93,3 +93,41 @@ describe("renderTargets", () => {
     });
   });
 });
+
+describe("dedicated servers", () => {
+  const addresses = [
+    { type: "ExternalIP", address: "2001:db8::1" },
+    { type: "ExternalIP", address: "203.0.113.50" },
+    { type: "InternalIP", address: "10.0.0.50" },
+  ];
+  const robot = aNode({ name: "metal", providerID: "hrobot://50", addresses });
+  const legacy = aNode({ name: "old", providerID: "hcloud://bm-51", addresses: addresses.slice(2) });
+  const cloud = aNode({ id: 1 });
+  const servers = [aServer({ id: 1, privateIp: "10.0.0.1" })];
+
+  it("HCCM T1, T5: are targets by their IPv4 address, behind the servers", () => {
+    expect(renderTargets([robot, cloud], servers, { ...PUBLIC, robots: true }).targets).toEqual([
+      { kind: "server", serverId: 1, usePrivateIp: false },
+      { kind: "ip", ip: "203.0.113.50" },
+    ]);
+  });
+
+  it("unlike HCCM T7: have one target, private or public, never both", () => {
+    expect(renderTargets([robot, legacy], servers, { ...PRIVATE, robots: true })).toEqual({
+      targets: [{ kind: "ip", ip: "10.0.0.50" }],
+      leftOut: [],
+    });
+  });
+
+  it("unlike HCCM T5: are left out rather than reached over the public way when that was not asked for", () => {
+    const lacking = aNode({ name: "lacking", providerID: "hrobot://52", addresses: addresses.slice(0, 2) });
+    expect(renderTargets([lacking, cloud], servers, { ...PRIVATE, robots: true })).toMatchObject({
+      targets: [{ serverId: 1 }],
+      leftOut: [{ node: "lacking", reason: expect.stringContaining("InternalIP") }],
+    });
+  });
+
+  it("HCCM T2: are passed over when Robot is off", () => {
+    expect(renderTargets([robot], servers, PUBLIC)).toEqual({ targets: [], leftOut: [] });
+  });
+});

@@ -1,0 +1,112 @@
+/** Reads of the Robot API, as few as possible: it allows a few hundred an hour. */
+import { CloudError, messageOf } from "../errors.ts";
+import type { RobotInventory, RobotServer, RobotState } from "./api.ts";
+import type { RobotConfig } from "./config.ts";
+
+const TIMEOUT_MS = 15_000;
+/** A server's state is asked for at most this often. */
+const STATE_MAX_AGE_MS = 60_000;
+
+interface Aged<T> {
+  readonly value: T;
+  readonly at: number;
+}
+
+type Settings = Pick<RobotConfig, "endpoint" | "cacheMs" | "rateLimitWaitMs"> & {
+  readonly credentials: { readonly user: string; readonly password: string };
+};
+
+/** Answers from memory while that is young enough, and while Robot refuses. */
+export class RobotClient {
+  readonly #settings: Settings;
+  readonly #now: () => number;
+  readonly #states = new Map<number, Aged<RobotState>>();
+  #list: Aged<readonly RobotServer[]> | undefined;
+  #reading: Promise<readonly RobotServer[]> | undefined;
+  #pausedUntil = 0;
+
+  constructor(settings: Settings, now: () => number = () => performance.now()) {
+    this.#settings = settings;
+    this.#now = now;
+  }
+
+  /** All dedicated servers, or why they are not known. An older list is better than none. */
+  async inventory(): Promise<RobotInventory> {
+    try {
+      return { kind: "listed", servers: await this.#servers() };
+    } catch (error) {
+      if (this.#list) return { kind: "listed", servers: this.#list.value };
+      return { kind: "unreadable", reason: messageOf(error) };
+    }
+  }
+
+  /** Whether a server exists and runs. Missing is what the list lacks and a direct read does not find. */
+  async state(number: number): Promise<RobotState> {
+    const known = this.#states.get(number);
+    if (known && this.#now() - known.at < STATE_MAX_AGE_MS) return known.value;
+    const servers = await this.#servers();
+    if (servers.length === 0) {
+      const message = "Robot lists no servers at all: check that ROBOT_USER belongs to this cluster's account";
+      throw new CloudError("GET /server", 200, "implausible", message);
+    }
+    const isListed = servers.some((server) => server.server_number === number);
+    const value = isListed ? await this.#power(number) : await this.#existence(number);
+    this.#states.set(number, { value, at: this.#now() });
+    return value;
+  }
+
+  /** Models whose power Robot cannot see count as running. */
+  async #power(number: number): Promise<RobotState> {
+    const answer = await this.#get<{ reset?: { operating_status?: string } }>(`/reset/${number}`);
+    return answer?.reset?.operating_status === "shut off" ? "off" : "running";
+  }
+
+  async #existence(number: number): Promise<RobotState> {
+    return (await this.#get(`/server/${number}`)) === undefined ? "missing" : "running";
+  }
+
+  #servers(): Promise<readonly RobotServer[]> {
+    if (this.#list && this.#now() - this.#list.at < this.#settings.cacheMs) return Promise.resolve(this.#list.value);
+    this.#reading ??= this.#readAll().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #readAll(): Promise<readonly RobotServer[]> {
+    const answer = (await this.#get<readonly { readonly server: RobotServer }[]>("/server")) ?? [];
+    const value = answer.map(({ server }) => server);
+    this.#list = { value, at: this.#now() };
+    return value;
+  }
+
+  /** Nothing when Robot says that there is no such server. */
+  async #get<T>(path: string): Promise<T | undefined> {
+    const { endpoint, credentials, rateLimitWaitMs } = this.#settings;
+    if (this.#now() < this.#pausedUntil) {
+      throw new CloudError(
+        `GET ${path}`,
+        403,
+        "rate_limit",
+        "Robot refused for the rate and is left alone for a while",
+      );
+    }
+    const basic = Buffer.from(`${credentials.user}:${credentials.password}`).toString("base64");
+    const response = await this.#fetch(`${endpoint}${path}`, `GET ${path}`, basic);
+    const body = (await response.json().catch(() => ({}))) as { error?: { code?: string; message?: string } };
+    if (response.ok) return body as T;
+    const { code = `http_${response.status}`, message = "no reason given" } = body.error ?? {};
+    if (response.status === 404 && /NOT_(FOUND|AVAILABLE)$/.test(code)) return undefined;
+    if (response.status === 403) this.#pausedUntil = this.#now() + rateLimitWaitMs;
+    throw new CloudError(`GET ${path}`, response.status, code, message);
+  }
+
+  async #fetch(url: string, request: string, basic: string): Promise<Response> {
+    try {
+      const headers = { authorization: `Basic ${basic}`, accept: "application/json", "user-agent": "lotse" };
+      return await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    } catch (error) {
+      throw new CloudError(request, 0, "unreachable", messageOf(error), error);
+    }
+  }
+}
