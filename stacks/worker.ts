@@ -13,7 +13,15 @@ import { advance, type Ending, newProgress, outcomesOf } from "./progress.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { RunReport, RunRequest } from "./run.ts";
 import type { UnitId } from "./spec.ts";
-import { cliEnvironment, type EngineHome, folders, pruneHistory, readState, writeState } from "./workspace.ts";
+import {
+  cliEnvironment,
+  type EngineHome,
+  folders,
+  pruneHistory,
+  readState,
+  removeLocks,
+  writeState,
+} from "./workspace.ts";
 
 /** How many resources the engine works on at once; the order that the API needs is kept in the gateway. */
 const PARALLEL = 64;
@@ -78,6 +86,7 @@ async function run(request: RunRequest): Promise<RunReport> {
     },
   };
   const ended = await ending(async () => {
+    await removeLocks(home);
     const state = reconcile(parseCheckpoint(await readState(home)), request, {
       stack: home.stack,
       provider: { version: PROVIDER_VERSION, config: PROVIDER_CONFIG },

@@ -35,18 +35,22 @@ export function stateFile(home: EngineHome): string {
   return join(folders(home).backend, ".pulumi", "stacks", PROJECT, `${home.stack}.json`);
 }
 
-/**
- * Makes the folders, and removes locks: they belong to runs of an engine that died, because a directory has one engine
- * and it calls this only while it runs nothing.
- */
+/** Makes the folders that an engine works in. */
 export async function prepareFolders(home: EngineHome): Promise<void> {
-  const { project, home: pulumiHome, backend } = folders(home);
+  const { project, home: pulumiHome } = folders(home);
   for (const folder of [project, pulumiHome, dirname(stateFile(home))]) await mkdir(folder, { recursive: true });
   await chmod(home.directory, 0o700);
-  await rm(join(backend, ".pulumi", "locks"), { recursive: true, force: true });
   const plugins = join(pulumiHome, "plugins");
   await rm(plugins, { recursive: true, force: true });
   await symlink(home.plugins, plugins);
+}
+
+/**
+ * Removes locks on the state. They belong to a command line that died: a folder has one engine, and that calls this only
+ * while it runs nothing.
+ */
+export async function removeLocks(home: EngineHome): Promise<void> {
+  await rm(join(folders(home).backend, ".pulumi", "locks"), { recursive: true, force: true });
 }
 
 /** The text of the state file; nothing when there is none yet. */

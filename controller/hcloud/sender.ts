@@ -47,7 +47,7 @@ export class Sender {
         if (!isRead(request) || attempt >= READ_TRIES) throw error;
         return undefined;
       });
-      const isTransient = !response || (response.status >= 500 && isRead(request) && attempt < READ_TRIES);
+      const isTransient = !response || (isRead(request) && isPassing(response.status) && attempt < READ_TRIES);
       if (response && response.status !== 429 && !isTransient) return response;
       if (isTransient) await setTimeout(100 * 2 ** attempt);
     }
@@ -78,4 +78,9 @@ export class Sender {
   close(): void {
     this.#upstream.close();
   }
+}
+
+/** Statuses of an API that is out of order or busy for a moment. */
+function isPassing(status: number): boolean {
+  return status >= 500 || status === 409 || status === 423;
 }

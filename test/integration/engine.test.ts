@@ -10,6 +10,7 @@ import { stateFile } from "../../stacks/workspace.ts";
 import { aBalancerSpec, aListener } from "../support/builders.ts";
 import { type EngineWorld, startEngineWorld } from "../support/engine.ts";
 import { eventually } from "../support/eventually.ts";
+import { descendantsOf } from "../support/process-tree.ts";
 
 let world: EngineWorld;
 let empty: ReturnType<EngineWorld["cloud"]["snapshot"]>;
@@ -260,6 +261,17 @@ describe("a broken engine", () => {
     const again = await world.run({ units: [spec] }, world.stateOf(unit, spec.name));
     expect(statusOf(again)).toEqual({ [unit]: "applied" });
     expect(world.cloud.state.loadBalancers.values()).toHaveLength(1);
+  });
+
+  it("works again after its command line was killed in the middle of a run", async () => {
+    const spec = balancer();
+    const report = await world.run({ units: [spec] }, {}, ({ phase }) => {
+      const cli = descendantsOf(workerPid(world)).find(({ command }) => command.includes("pulumi up"));
+      if (phase === "started" && cli) process.kill(cli.pid, "SIGKILL");
+    });
+    expect(report.outcomes[unit]?.status).toBe("failed");
+    const again = await world.run({ units: [spec] }, world.stateOf(unit, spec.name));
+    expect(statusOf(again)).toEqual({ [unit]: "applied" });
   });
 
   it("notices that its worker died while it had nothing to do", async () => {
