@@ -181,7 +181,7 @@ describe("a run", () => {
     expect(world.cloud.journal.entries.length).toBeLessThanOrEqual(2);
   });
 
-  it("fails the unit that fails, with the API's own words, and none of the others", async () => {
+  it("framework R35: fails the unit that fails, with the API's own words, and none of the others", async () => {
     const bad = balancer({
       service: { namespace: "default", name: "bad", uid: "bad-0000" },
       name: "bad",

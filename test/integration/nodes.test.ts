@@ -103,7 +103,7 @@ describe("nodes that join", () => {
   });
   afterAll(() => controller.stop());
 
-  it("framework N16, N32: have the labels of their server, also after these and its type have changed", async () => {
+  it("framework N16, unlike framework N32: have the labels of their server, also after these and its type have changed", async () => {
     const labels = { "example.com/pool": "blue", "other.com/x": "y" };
     const server = world.cloud.addServer({ name: "labelled", labels, status: "off" });
     await world.cluster.registerNode({ name: "labelled" });

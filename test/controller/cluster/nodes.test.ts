@@ -2,7 +2,7 @@ import type { V1Node } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NodeTurn } from "../../../controller/cluster/nodes.ts";
 import type { Write } from "../../../controller/cluster/writes.ts";
-import { KubeError } from "../../../controller/errors.ts";
+import { CloudError, KubeError } from "../../../controller/errors.ts";
 import { type NodePatch, UNINITIALIZED_TAINT } from "../../../controller/node/patch.ts";
 import { aNode, aServer } from "../../support/builders.ts";
 import { aCloud } from "../../support/fake-cloud.ts";
@@ -86,11 +86,12 @@ describe("a pass over the nodes", () => {
     ["a minute: an Event, and another look in five", 60, 5_000, ["InitializationFailed"]],
     ["an hour: an Event, and every resync will do", 3_600, undefined, ["InitializationFailed"]],
   ])(
-    "framework 1.8: says what is wrong with a node that has had no server for %s",
+    "framework N07, N27: says what is wrong with a node that has had no server for %s",
     async (_, age, retryMs, expected) => {
-      const { turn, reasons } = aTurn(aNode({ name: "lost", ...TAINTED, ...ago(age) }));
+      const { turn, reasons, patches } = aTurn(aNode({ name: "lost", ...TAINTED, ...ago(age) }));
       await expect(turn.run()).resolves.toBe(retryMs);
       expect(reasons()).toEqual(expected);
+      expect(patches).toEqual([]);
     },
   );
 
@@ -144,13 +145,20 @@ describe("a pass over the nodes", () => {
     expect(reasons()).toEqual(["InitializationFailed", "InitializationFailed"]);
   });
 
+  it("framework N14: changes nothing when the cloud cannot be read", async () => {
+    const { turn, cloud, patches, writes } = aTurn(aNode({ name: "node-1", ...TAINTED }));
+    cloud.failure = new CloudError("GET /servers", 503, "unavailable", "down");
+    await expect(turn.run()).rejects.toThrow("down");
+    expect([patches, writes]).toEqual([[], []]);
+  });
+
   it("passes over other providers' nodes", async () => {
     const { turn, patches, writes } = aTurn(aNode({ providerID: "k3s://a" }));
     await turn.run();
     expect([patches, writes]).toEqual([[], []]);
   });
 
-  it("tries all nodes when one cannot be patched, and then fails, to be repeated", async () => {
+  it("framework N30: tries all nodes when one cannot be patched, and then fails, to be repeated", async () => {
     const nodes = Array.from({ length: 40 }, (_, index) => aNode({ name: `n${index}`, id: (index % 2) + 1 }));
     const { turn, world, patches } = aTurn(...nodes);
     world.broken = "n3";

@@ -47,7 +47,7 @@ describe("planRun", () => {
     ]);
   });
 
-  it("framework R11: makes missing routes and removes stale ones, which nobody asked for", () => {
+  it("framework R09, R11: makes missing routes and removes stale ones, which nobody asked for", () => {
     const stale = aRoute("10.120.9.0/24", "10.0.0.9");
     const planned = plan({
       routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [stale], misplaced: [] },

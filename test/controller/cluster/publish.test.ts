@@ -170,7 +170,7 @@ describe("Events", () => {
 });
 
 describe("a node's patch", () => {
-  it("framework 1.3: writes ProviderID, labels and taints together, for this version, then the addresses", async () => {
+  it("HCCM N14, framework 1.3: writes ProviderID, labels and taints together, for this version, then the addresses", async () => {
     const addresses = [{ type: "Hostname", address: "a" }];
     await new Patcher(client).patchNode(aNode({ name: "a" }), {
       providerId: "hcloud://1",

@@ -187,7 +187,7 @@ describe("a turn", () => {
     expect(requests.flatMap(({ units }) => units.map(unitOf))).toEqual([UNIT]);
   });
 
-  it("tells of a failure, waits, and does not try the same again at once", async () => {
+  it("unlike HCCM R7: tells of a failure, waits, and does not try the same again at once", async () => {
     const { turn, world, requests, kinds } = aTurn();
     world.act = () => FAILED;
     const againMs = await turn.run();

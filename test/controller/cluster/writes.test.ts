@@ -146,7 +146,7 @@ describe("writesAfter routes", () => {
     ["R28: as it should be", condition("False", "RouteCreated"), false],
     ["(unlike R29): another's reason, whose condition it is", condition("False", "CalicoIsUp"), false],
     ["an old failure", condition("True", "NoRouteCreated"), true],
-  ])("framework %s, route listed: written %s", (_, conditions, isWritten) => {
+  ])("HCCM R10, framework %s, route listed: written", (_, conditions, isWritten) => {
     const writes = published({ conditions }, { [RUNIT]: ROUTE });
     expect(writes.map((write) => write.kind === "network-condition" && write.isAvailable)).toEqual(
       isWritten ? [true] : [],
@@ -159,7 +159,7 @@ describe("writesAfter routes", () => {
     ["(ours): a CNI says otherwise", condition("False", "CiliumIsUp"), false],
     ["R31: it was there", condition("False", "RouteCreated"), true],
     ["R32: as it should be", condition("True", "NoRouteCreated"), false],
-  ])("framework %s, route failed: written %s, with an Event (R33)", (_, conditions, isWritten) => {
+  ])("framework %s, route failed: with an Event (R33)", (_, conditions, isWritten) => {
     const writes = published({ conditions }, {}, FAILED);
     expect(words(writes)).toEqual([...(isWritten ? ["network-condition"] : []), "Warning FailedToCreateRoute"]);
     expect(messages(writes)).toEqual(["Could not create route for node node-1: 10.120.0.0/24: it is too long"]);

@@ -220,7 +220,7 @@ describe("reads", () => {
 });
 
 describe("writes", () => {
-  it("to one resource go out one after the other, in their order; others pass them", async () => {
+  it("unlike HCCM R6: to one resource go out one after the other, in their order; others pass them", async () => {
     const held = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
     answer = async ({ body }, response) => {

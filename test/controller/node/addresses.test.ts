@@ -61,64 +61,69 @@ describe("applyProvidedIps", () => {
   });
 
   it.each([
-    ["A01: a match comes first", "10.1.1.1", "I 10.1.1.1, H h", "I 10.1.1.1, H h"],
-    ["A02: whatever its type", "55.55.55.55", "I 10.1.1.1, E 55.55.55.55, H h", "E 55.55.55.55, I 10.1.1.1, H h"],
+    ["framework A01: a match comes first", "10.1.1.1", "I 10.1.1.1, H h", "I 10.1.1.1, H h"],
     [
-      "A03: in every type that has it",
+      "framework A02: whatever its type",
+      "55.55.55.55",
+      "I 10.1.1.1, E 55.55.55.55, H h",
+      "E 55.55.55.55, I 10.1.1.1, H h",
+    ],
+    [
+      "framework A03: in every type that has it",
       "55.55.55.55",
       "I 44.44.44.44, E 44.44.44.44, I 55.55.55.55, E 55.55.55.55, H h",
       "I 55.55.55.55, E 55.55.55.55, H h",
     ],
     [
-      "A04: other types keep their order",
+      "framework A04: other types keep their order",
       "10.1.1.1",
       "I 10.1.1.1, E 55.55.55.55, ID ip-10-1-1-1.int, ED ec2.ext, H h",
       "I 10.1.1.1, E 55.55.55.55, ID ip-10-1-1-1.int, ED ec2.ext, H h",
     ],
     [
-      "A05: a match pushes out other addresses of its type",
+      "framework A05: a match pushes out other addresses of its type",
       "10.1.1.1",
       "I 10.1.1.1, I 10.2.2.2, I 10.3.3.3, E 55.55.55.55, H h",
       "I 10.1.1.1, E 55.55.55.55, H h",
     ],
     [
-      "A07: IPv6 is compared as a number and kept in the cloud's spelling",
+      "framework A07: IPv6 is compared as a number and kept in the cloud's spelling",
       "2600:1f14:1d4:d101::ba3d",
       "I 10.1.1.1, I 2600:1f14:1d4:d101:0:0:0:ba3d, H h",
       "I 2600:1f14:1d4:d101:0:0:0:ba3d, H h",
     ],
     [
-      "A09: both families",
+      "framework A09: both families",
       "10.1.1.1,fc01:1234::5678",
       "I 10.1.1.1, I fc01:1234::5678, H h",
       "I 10.1.1.1, I fc01:1234::5678, H h",
     ],
     [
-      "A10: in the annotation's order",
+      "framework A10: in the annotation's order",
       "10.1.1.1,fc01:1234::5678",
       "I fc01:1234::5678, I 10.1.1.1, H h",
       "I 10.1.1.1, I fc01:1234::5678, H h",
     ],
     [
-      "A11: others of both families go",
+      "framework A11: others of both families go",
       "10.1.1.1,fc01:1234::5678",
       "I 10.1.1.1, I 10.1.1.2, I fc01:1234::1234, I fc01:1234::5678, H h",
       "I 10.1.1.1, I fc01:1234::5678, H h",
     ],
     [
-      "A12: external ones follow",
+      "framework A12: external ones follow",
       "10.1.1.1,fc01:1234::5678",
       "I 10.1.1.1, I fc01:1234::5678, E 55.55.55.55, H h",
       "I 10.1.1.1, I fc01:1234::5678, E 55.55.55.55, H h",
     ],
     [
-      "A13: IPv6 may come first",
+      "framework A13: IPv6 may come first",
       "fc01:1234::5678,10.1.1.1",
       "I 10.1.1.1, I fc01:1234::5678, E 55.55.55.55, E 2001:db1::1, H h",
       "I fc01:1234::5678, I 10.1.1.1, E 55.55.55.55, E 2001:db1::1, H h",
     ],
     [
-      "A14: the two may be of different types",
+      "framework A14: the two may be of different types",
       "55.55.55.55,fc01:1234::5678",
       "I 10.1.1.1, E 55.55.55.55, I fc01:1234::5678, E 2001:db1::1, H h",
       "E 55.55.55.55, I fc01:1234::5678, H h",
@@ -129,8 +134,8 @@ describe("applyProvidedIps", () => {
   });
 
   it.each([
-    ["A06: the only address", "10.2.2.2", "I 10.1.1.1, H h", "10.2.2.2"],
-    ["A08: one of the two", "10.1.1.1,fc01:1234::5678", "I 10.1.1.1, H h", "fc01:1234::5678"],
+    ["framework A06: the only address", "10.2.2.2", "I 10.1.1.1, H h", "10.2.2.2"],
+    ["framework A08: one of the two", "10.1.1.1,fc01:1234::5678", "I 10.1.1.1, H h", "fc01:1234::5678"],
     ["a host name that reads like a short IP", "0.0.0.10", "I 10.1.1.1, H 10", "0.0.0.10"],
   ])("%s is missing: says which, and which the server has", (_, annotation, cloud, missing) => {
     const shaped = applyProvidedIps(list(cloud), annotation);
@@ -141,10 +146,10 @@ describe("applyProvidedIps", () => {
 
   it.each([
     ["framework N09: no IP at all", "invalid-ip"],
-    ["A15: nothing", ""],
-    ["A15: two of one family", "10.1.1.1,10.1.1.2"],
-    ["A15: three", "10.1.1.1,fc01::1,10.1.1.2"],
-    ["A15: a blank", "10.1.1.1, fc01::1"],
+    ["framework A15: nothing", ""],
+    ["framework A15: two of one family", "10.1.1.1,10.1.1.2"],
+    ["framework A15: three", "10.1.1.1,fc01::1,10.1.1.2"],
+    ["framework A15: a blank", "10.1.1.1, fc01::1"],
     ["a trailing comma", "10.1.1.1,"],
     ["an unspecified one of two", "0.0.0.0,fc01::1"],
     ["a number that is no dotted quad", "167837953"],
@@ -165,7 +170,12 @@ describe("sameAddresses", () => {
     ["framework N25: one more", "H h", "H h, E 1.1.1.1", false],
     ["framework N25: one less", "H h, E 1.1.1.1", "H h", false],
     ["framework N26: types swapped", "I 1.1.1.1, E 2.2.2.2", "E 1.1.1.1, I 2.2.2.2", false],
-    ["HCCM N17: two of one type are no change for ever", "E 1.1.1.1, E 2001:db8::1", "E 1.1.1.1, E 2001:db8::1", true],
+    [
+      "unlike HCCM N17: two of one type are no change for ever",
+      "E 1.1.1.1, E 2001:db8::1",
+      "E 1.1.1.1, E 2001:db8::1",
+      true,
+    ],
   ])("%s", (_, a, b, expected) => {
     expect(sameAddresses(list(a), list(b))).toBe(expected);
   });

@@ -67,11 +67,20 @@ describe("labels of servers", () => {
   });
 });
 
-it("framework N22: puts both spellings right, whichever is wrong", () => {
+it("framework N20, N22: puts both spellings right, whichever is wrong", () => {
   const labels = { "topology.kubernetes.io/region": "a", "failure-domain.beta.kubernetes.io/region": "b" };
   const plan = planFor(aNode({ labels }), aServer({ location: "hel1" }), { zoneLabel: true });
   expect(plan.labels).toMatchObject({
     "topology.kubernetes.io/region": "hel1",
     "failure-domain.beta.kubernetes.io/region": "hel1",
   });
+});
+
+it("framework N28: writes no label for what is not known", () => {
+  const plan = planLabels(
+    aNode(),
+    { providedBy: "robot", instanceType: "", region: "", labels: {} },
+    { zoneLabel: true },
+  );
+  expect(plan).toEqual({ labels: { "instance.hetzner.cloud/provided-by": "robot" } });
 });

@@ -19,7 +19,7 @@ const NOT_ASKED: Witnesses = new Map();
 
 describe("a node that is not Ready", () => {
   it.each([
-    ["framework L01: goes when its server is gone", aNode({ id: 1, ready: "False" }), "delete"],
+    ["framework L01, L11, L12: goes when its server is gone", aNode({ id: 1, ready: "False" }), "delete"],
     ["framework L04, L14: goes also when nobody has heard of it", aNode({ id: 1, ready: "Unknown" }), "delete"],
     ["framework L15: goes without a Ready condition", aNode({ id: 1 }), "delete"],
     [
@@ -27,7 +27,11 @@ describe("a node that is not Ready", () => {
       aNode({ id: 1, taints: [OTHER] }),
       "delete",
     ],
-    ["unlike framework L09: stays without a ProviderID: it was never ours", aNode({ name: "node-1" }), "keep"],
+    [
+      "unlike HCCM N18, unlike framework L09: stays without a ProviderID: it was never ours",
+      aNode({ name: "node-1" }),
+      "keep",
+    ],
     ["HCCM N2: stays with another provider's ProviderID", aNode({ providerID: "k3s://node-1" }), "keep"],
     ["stays with a broken ProviderID", aNode({ providerID: "hcloud://one" }), "keep"],
     ["HCCM N4: stays as a dedicated server that nobody can look up", aNode({ providerID: "hrobot://1" }), "keep"],

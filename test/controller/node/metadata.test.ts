@@ -37,7 +37,7 @@ describe("findServer (HCCM N3, N6)", () => {
 });
 
 describe("decideCloudNode", () => {
-  it("framework N01, N03, N05: a tainted node gets ProviderID, labels and addresses, and loses the taint", () => {
+  it("HCCM K2 to K4, K7, framework N01, N03, N05: a tainted node gets ProviderID, labels and addresses, and loses the taint", () => {
     const node = aNode({ name: "worker", taints: [TAINT], addresses: [{ type: "Hostname", address: "old" }] });
     expect(decideCloudNode(node, [SERVER], OPTIONS)).toEqual({
       kind: "ready",
@@ -47,7 +47,7 @@ describe("decideCloudNode", () => {
     });
   });
 
-  it("framework N21, N23: has nothing to write to a node that is as it should be", () => {
+  it("framework N04, N21, N23: has nothing to write to a node that is as it should be", () => {
     expect(decideCloudNode(aNode(INITIALISED), [SERVER], OPTIONS)).toMatchObject({
       patch: {},
       isInitialisation: false,
@@ -70,7 +70,7 @@ describe("decideCloudNode", () => {
     expect(verdict).toMatchObject({ isInitialisation: true, patch: { taints: [] } });
   });
 
-  it("framework N11: never replaces a ProviderID", () => {
+  it("framework N11, N13: never replaces a ProviderID", () => {
     const node = aNode({ ...INITIALISED, taints: [TAINT] });
     const verdict = decideCloudNode(node, [SERVER], OPTIONS);
     expect(verdict).toMatchObject({ kind: "ready" });
@@ -83,7 +83,7 @@ describe("decideCloudNode", () => {
     expect(verdict.kind === "ready" && Object.keys(verdict.patch)).toEqual(["addresses"]);
   });
 
-  it("follows a resized server, which the framework (N32) does not", () => {
+  it("unlike HCCM N15, unlike framework N32: follows a resized server", () => {
     const verdict = decideCloudNode(aNode(INITIALISED), [{ ...SERVER, server_type: { name: "cx42" } }], OPTIONS);
     expect(verdict.kind === "ready" && verdict.patch).toEqual({
       labels: { "node.kubernetes.io/instance-type": "cx42", "beta.kubernetes.io/instance-type": "cx42" },
@@ -120,7 +120,7 @@ describe("decideCloudNode", () => {
     expect(labels.filter((key) => key.endsWith("/zone"))).toEqual([]);
   });
 
-  it("framework N08: puts kubelet's address first", () => {
+  it("HCCM K9, framework N08: puts kubelet's address first", () => {
     const annotations = { "alpha.kubernetes.io/provided-node-ip": "10.0.0.2" };
     const [hostname, external, internal] = ADDRESSES;
     expect(decideCloudNode(aNode({ ...INITIALISED, annotations }), [SERVER], OPTIONS)).toMatchObject({

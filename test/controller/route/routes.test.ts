@@ -62,7 +62,7 @@ describe("renderRoutes", () => {
     ]);
   });
 
-  it("unlike HCCM R12: finds the server by ProviderID whatever the node is called", () => {
+  it("unlike HCCM R2, R12: finds the server by ProviderID whatever the node is called", () => {
     const node = aNode({ name: "renamed", id: 1, podCIDRs: ["10.120.0.0/24"] });
     expect(renderRoutes({ nodes: [node], servers: SERVERS, network: NETWORK }).wanted).toMatchObject([
       { node: "renamed" },
@@ -121,11 +121,27 @@ describe("staleRoutes", () => {
     ["R10: those of unknown nodes", ["10.120.0.0/24", "10.120.2.0/24"], ["10.120.2.0/24"]],
     ["R13: dead ends inside the cluster's range", ["10.120.9.0/24"], ["10.120.9.0/24"]],
     ["R14: never those outside of it", ["10.1.2.0/24", "0.0.0.0/0"], []],
-  ])("framework %s", (_, listed, stale) => {
+  ])("HCCM R3, framework %s", (_, listed, stale) => {
     const routes = listed.map((destination) => ({ destination, gateway: "10.0.0.9" }));
     expect(staleRoutes(aNetwork({ routes }), wanted, CLUSTER)).toEqual(
       stale.map((destination) => aRoute(destination, "10.0.0.9")),
     );
+  });
+
+  it("unlike HCCM R8: names the gateway of every route that it removes, as the network has it", () => {
+    const routes = [{ destination: "10.120.9.0/24", gateway: "10.0.0.77" }];
+    expect(staleRoutes(aNetwork({ routes }), wanted, CLUSTER)).toEqual([aRoute("10.120.9.0/24", "10.0.0.77")]);
+  });
+
+  it("framework R17: wants other gateways, and removes nothing, when nodes swap their ranges", () => {
+    const routes = wanted.map(({ spec }) => ({ destination: spec.destination, gateway: spec.gateway }));
+    const nodes = [aNode({ id: 1, podCIDRs: ["10.120.1.0/24"] }), aNode({ id: 2, podCIDRs: ["10.120.0.0/24"] })];
+    const plan = planRoutes({ nodes, servers: SERVERS, network: aNetwork({ routes }) }, CLUSTER);
+    expect(plan.wanted.map(({ spec }) => [spec.destination, spec.gateway])).toEqual([
+      ["10.120.1.0/24", "10.0.0.1"],
+      ["10.120.0.0/24", "10.0.0.2"],
+    ]);
+    expect([plan.stale, plan.refused]).toEqual([[], []]);
   });
 
   it("does not take a wanted range with another gateway for stale: it is replaced in order", () => {

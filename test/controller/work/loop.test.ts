@@ -28,7 +28,7 @@ function aLoop(given: { everyMs?: number; work?: () => Promise<number | undefine
 }
 
 describe("the loop", () => {
-  it("makes one run of a burst, after a moment of quiet", async () => {
+  it("framework R25b: makes one run of a burst, after a moment of quiet", async () => {
     const { loop, runs } = aLoop();
     loop.wake();
     await vi.advanceTimersByTimeAsync(50);
@@ -80,7 +80,7 @@ describe("the loop", () => {
     await loop.stop();
   });
 
-  it("runs unasked, in the second half of its interval", async () => {
+  it("framework R25a: runs unasked, in the second half of its interval", async () => {
     vi.spyOn(Math, "random").mockReturnValueOnce(0).mockReturnValueOnce(0.5);
     const { loop, runs } = aLoop({ everyMs: 10_000 });
     loop.wake();
