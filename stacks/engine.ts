@@ -49,7 +49,7 @@ export class Engine {
     await prepareFolders(home);
     const state = await this.#options.store?.load();
     if (state !== undefined) await writeState(home, state);
-    await this.#ready();
+    await this.#ready().catch(() => this.#ready()); // it may have died by accident; twice is no accident
   }
 
   /** Keeps the state as the last run left it. Not while a run is under way. */

@@ -6,6 +6,7 @@ import { afterEach, describe, it } from "vitest";
 import type { Fault, FaultEffect } from "../../dev-env/cloud/http/faults.ts";
 import { Random } from "../support/random.ts";
 import { startWorld, type World } from "../support/world.ts";
+import { Supervised } from "./supervised.ts";
 import { addForeign, converged, work } from "./workload.ts";
 
 const SEED = Number(process.env.LOTSE_SEED ?? Math.floor(Math.random() * 1e9));
@@ -36,7 +37,7 @@ describe("a cloud that fails", () => {
     const random = new Random(SEED);
     world = await startWorld({ nodes: 3, cloud: CLOUD });
     const foreign = await addForeign(world);
-    const controller = world.startController(["--run-deadline=6"]);
+    const controller = new Supervised(world, ["--run-deadline=6"]);
     const { faults } = world.cloud;
     const rain = async () => {
       for (const effect of EFFECTS) faults.add(faultOf(effect, random));
@@ -53,6 +54,7 @@ describe("a cloud that fails", () => {
       });
     });
     foreign.check();
+    await controller.stop();
   }, 300_000);
 
   it("ends converged when its state is of an hour ago, and when two controllers run at once", async () => {

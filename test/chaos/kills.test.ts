@@ -1,9 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import type { ControllerProcess } from "../support/controller-process.ts";
 import { descendantsOf } from "../support/process-tree.ts";
 import { Random } from "../support/random.ts";
 import { startWorld, type World } from "../support/world.ts";
+import { Supervised } from "./supervised.ts";
 import { addForeign, converged, work } from "./workload.ts";
 
 /** How many moments are tried: a few in every test run, more with LOTSE_CHAOS=30. */
@@ -27,13 +27,13 @@ describe("SIGKILL at random moments of a run that builds, changes and deletes ba
     world = await startWorld({ nodes: 3, cloud: { latencyMs: 5, actionMs: 150, rateLimit: "off" } });
     const foreign = await addForeign(world);
     const here = world;
-    let controller: ControllerProcess = here.startController();
+    const controller = new Supervised(here);
     const victims: string[] = [];
     const strike = async () => {
       await setTimeout(random.between(100, 2_500)); // the chaos itself, not waiting for luck
       const name = random.pick(Object.keys(VICTIMS) as (keyof typeof VICTIMS)[]);
       victims.push(name);
-      controller = await kill(here, controller, name);
+      kill(controller, VICTIMS[name]);
     };
     const strikes = async (count: number) => {
       for (let index = 0; index < count; index++) await strike();
@@ -49,18 +49,8 @@ describe("SIGKILL at random moments of a run that builds, changes and deletes ba
   }, 300_000);
 });
 
-async function kill(
-  world: World,
-  controller: ControllerProcess,
-  name: keyof typeof VICTIMS,
-): Promise<ControllerProcess> {
-  const pattern = VICTIMS[name];
-  if (!pattern) {
-    controller.signal("SIGKILL");
-    await controller.ended;
-    return world.startController();
-  }
+function kill(controller: Supervised, pattern: RegExp | undefined): void {
+  if (!pattern) return controller.kill();
   const victim = descendantsOf(controller.pid).find(({ command }) => pattern.test(command));
   if (victim) process.kill(victim.pid, "SIGKILL");
-  return controller;
 }

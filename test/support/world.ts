@@ -24,6 +24,8 @@ export class World implements AsyncDisposable {
   /** For looking often: keeps its connection, where the generated client makes a new one for every request. */
   readonly observer: KubeClient;
   readonly networkId: number;
+  /** True from the moment everything is being taken down. */
+  isEnding = false;
   readonly #kubeconfig: string;
   readonly #controllers = new Set<ControllerProcess>();
 
@@ -105,6 +107,7 @@ export class World implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.isEnding = true;
     await Promise.all([...this.#controllers].map((controller) => controller.stop()));
     this.observer.close();
     await Promise.all([this.cluster.stop(), this.cloud.stop()]);
