@@ -57,6 +57,19 @@ export const SCENARIOS: readonly Scenario[] = [
     floorSeconds: 10 * call + action,
     run: (start) => routes({ cloud: API, nodes: 10 }, start),
   },
+  {
+    name: "routes of 99 new nodes, as they register",
+    target: {},
+    floorSeconds: 99 * call + action,
+    isLong: true,
+    run: (start) => routes({ cloud: API, nodes: 99 }, start),
+  },
+  {
+    name: "99 nodes join: the last is initialised, lists of servers",
+    target: { seconds: 3, calls: 10 },
+    isLong: true,
+    run: (start) => joining({ cloud: INSTANT, nodes: 99 }, start),
+  },
   { name: "a minute at rest, 11 nodes, 15 balancers", target: { calls: 6 }, isLong: true, run: (start) => rest(start) },
   {
     name: "one Service, instant cloud",
@@ -124,6 +137,22 @@ async function routes({ cloud, nodes }: Setting, start: ControllerStarter) {
       assert.equal(available.length, nodes + 1);
     }, patience);
   });
+}
+
+/** From the last node's registration; registering them keeps the machine busy for longer than we do. */
+async function joining({ cloud, nodes }: Setting, start: ControllerStarter): Promise<Result> {
+  await using world = await startWorld({ nodes: 1, cloud });
+  const pid = start(world);
+  await settled(world, 0, 1);
+  world.cloud.journal.clear();
+  await Promise.all(Array.from({ length: nodes }, (_, index) => world.addNode(index + 2)));
+  const started = performance.now();
+  await eventually(async () => {
+    const { items } = await world.observer.get<V1NodeList>(paths.nodes);
+    assert.equal(items.filter(({ spec }) => spec?.providerID && !spec.taints?.length).length, nodes + 1);
+  }, patience);
+  const seconds = (performance.now() - started) / 1000;
+  return { seconds, calls: world.cloud.journal.count({ method: "GET", path: "**/servers" }), memory: memoryOf(pid) };
 }
 
 async function rest(start: ControllerStarter) {
