@@ -5,6 +5,7 @@ import type { LoadBalancerSpec, NodeRecord, UnitId, UnitState } from "../../stac
 import { balancerState } from "../hcloud/balancer.ts";
 import type { CloudState } from "../hcloud/view.ts";
 import { findServer, type NodeOptions, nodeRecord } from "../node/metadata.ts";
+import { robotRecord } from "../node/robot.ts";
 import { planRoutes, type RoutePlan } from "../route/routes.ts";
 import { PREFIX, type ServiceOptions } from "../service/annotations.ts";
 import { findBalancer } from "../service/find.ts";
@@ -147,7 +148,8 @@ function recordNodes({ nodes, cloud }: Snapshot, options: RenderOptions): Record
   const records: Record<string, NodeRecord> = {};
   for (const node of nodes) {
     const server = findServer(node, cloud.servers);
-    if (server) records[node.metadata?.name ?? ""] = nodeRecord(node, server, options);
+    const record = server ? nodeRecord(node, server, options) : robotRecord(node);
+    if (record) records[node.metadata?.name ?? ""] = record;
   }
   return records;
 }

@@ -1,6 +1,7 @@
 /** Nodes on dedicated servers: what Robot says of them, in the words of a Node. */
 import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
 import ipaddr from "ipaddr.js";
+import type { NodeRecord } from "../../stacks/spec.ts";
 import type { RobotInventory, RobotServer } from "../robot/api.ts";
 import { type AddressFamily, applyProvidedIps } from "./addresses.ts";
 import type { MachineFacts } from "./labels.ts";
@@ -109,5 +110,18 @@ export function robotFacts({ product, dc }: RobotServer): MachineFacts {
     region: zone.split("-")[0] ?? "",
     zone,
     labels: {},
+  };
+}
+
+/** A node on a dedicated server as the stack's outputs record it: what was written to it. Nothing for other nodes. */
+export function robotRecord({ metadata, spec, status }: V1Node): NodeRecord | undefined {
+  if (parseProviderId(spec?.providerID).kind !== "robot") return undefined;
+  const label = (key: string) => metadata?.labels?.[key] ?? "";
+  return {
+    providerId: spec?.providerID ?? "",
+    instanceType: label("node.kubernetes.io/instance-type"),
+    region: label("topology.kubernetes.io/region"),
+    zone: label("topology.kubernetes.io/zone"),
+    addresses: (status?.addresses ?? []).map(({ address }) => address),
   };
 }

@@ -171,6 +171,28 @@ describe("routes", () => {
   });
 });
 
+it("records a node on a dedicated server as it is", () => {
+  const labels = {
+    "node.kubernetes.io/instance-type": "AX41",
+    "topology.kubernetes.io/region": "fsn1",
+    "topology.kubernetes.io/zone": "fsn1-dc8",
+  };
+  const addresses = [{ type: "ExternalIP", address: "203.0.113.5" }];
+  const nodes = [
+    aNode({ name: "metal", providerID: "hrobot://5", labels, addresses }),
+    aNode({ providerID: "k3s://x" }),
+  ];
+  expect(render({ nodes }).nodes).toEqual({
+    metal: {
+      providerId: "hrobot://5",
+      instanceType: "AX41",
+      region: "fsn1",
+      zone: "fsn1-dc8",
+      addresses: ["203.0.113.5"],
+    },
+  });
+});
+
 it("records every node that has a server, under its name", () => {
   const nodes = [aNode({ id: 1 }), aNode({ id: 99 }), aNode({ name: "constructor", id: 2 })];
   const servers = [aServer({ id: 1, privateIp: "10.0.0.1" }), aServer({ id: 2 })];
