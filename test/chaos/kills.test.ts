@@ -50,7 +50,7 @@ describe("SIGKILL at random moments of a run that builds, changes and deletes ba
 });
 
 function kill(controller: Supervised, pattern: RegExp | undefined): void {
-  if (!pattern) return controller.kill();
-  const victim = descendantsOf(controller.pid).find(({ command }) => pattern.test(command));
-  if (victim) process.kill(victim.pid, "SIGKILL");
+  const victim = pattern && descendantsOf(controller.pid).find(({ command }) => pattern.test(command));
+  if (!pattern) controller.kill();
+  else if (victim) process.kill(victim.pid, "SIGKILL");
 }
