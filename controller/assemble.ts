@@ -1,0 +1,118 @@
+/** Builds the parts of the controller from its configuration; whatever needs an end is put on the stack of things to end. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import packageJson from "../package.json" with { type: "json" };
+import { Engine } from "../stacks/engine.ts";
+import { RemoteState } from "../stacks/remote-state.ts";
+import type { StateStore } from "../stacks/state-store.ts";
+import type { EngineHome } from "../stacks/workspace.ts";
+import type { RenderOptions } from "./cluster/desired.ts";
+import { Publisher } from "./cluster/publish.ts";
+import type { Config } from "./config.ts";
+import { findEngine } from "./engine-home.ts";
+import { ConfigError, messageOf } from "./errors.ts";
+import { Gateway } from "./hcloud/gateway.ts";
+import { CloudReader } from "./hcloud/reader.ts";
+import { Upstream } from "./hcloud/upstream.ts";
+import { CloudView } from "./hcloud/view.ts";
+import { KubeClient } from "./kube/client.ts";
+import { EventRecorder } from "./kube/events.ts";
+import { loadAccess } from "./kube/kubeconfig.ts";
+import { SecretState } from "./kube/state-secrets.ts";
+import { Patcher } from "./kube/write.ts";
+import type { Logger } from "./log.ts";
+import { RobotClient } from "./robot/client.ts";
+
+/** How long an interrupted run may take to end by itself. */
+const GRACE_MS = 10_000;
+const MAX_WORKER_HEAP = 256 * 1024 * 1024;
+const API_TIMEOUT_MS = 30_000;
+
+/** The Hetzner side: the way out, and what is seen there. Throws a ConfigError when the API or the network is not to be had. */
+export async function openCloud(config: Config, log: Logger, ends: AsyncDisposableStack) {
+  const { endpoint, token, robot } = config;
+  const userAgent = `lotse/${packageJson.version}`;
+  const upstream = new Upstream({ endpoint, token: () => token, userAgent, timeoutMs: API_TIMEOUT_MS });
+  const gateway = new Gateway(upstream, (exchange) => log.debug(exchange, "api request"));
+  await gateway.start();
+  ends.defer(() => gateway.stop());
+  const reader = new CloudReader(gateway);
+  const networkId = await resolveNetwork(reader, config);
+  const credentials = robot?.credentials;
+  return {
+    gateway,
+    networkId,
+    view: new CloudView(reader, networkId),
+    robot: robot && credentials && new RobotClient({ ...robot, credentials }),
+  };
+}
+
+/** The Kubernetes side, proven to answer. */
+export async function openCluster(config: Config, log: Logger, ends: AsyncDisposableStack) {
+  const client = new KubeClient(await loadAccess(config.kubeconfig, config.master));
+  ends.defer(() => client.close());
+  await client.get("/version");
+  const patcher = new Patcher(client);
+  const publisher = new Publisher({ patcher, recorder: new EventRecorder(client, log), log });
+  return { client, patcher, publish: publisher.publish.bind(publisher) };
+}
+
+/** The engine, warm, with the state of last time. */
+export async function startEngine(config: Config, client: KubeClient, ends: AsyncDisposableStack): Promise<Engine> {
+  const isScratch = config.workDir === undefined;
+  const directory = config.workDir ?? (await mkdtemp(join(tmpdir(), "lotse-")));
+  if (isScratch) ends.defer(() => rm(directory, { recursive: true, force: true }));
+  const home = { ...findEngine(process.env), directory, isScratch, stack: config.clusterName };
+  const store = storeOf(config, home, client);
+  const engine = new Engine({
+    home,
+    deadlineMs: config.runDeadlineMs,
+    graceMs: GRACE_MS,
+    maxHeapBytes: MAX_WORKER_HEAP,
+    ...(store && { store }),
+  });
+  ends.defer(() => engine.stop());
+  await engine.start();
+  return engine;
+}
+
+/** What rendering needs to know of the configuration. */
+export function renderOptions(config: Config, networkId: number | undefined): RenderOptions {
+  const { addressFamily, zoneLabel, labelPrefixes, clusterCidrs, serviceDefaults, robot } = config;
+  return {
+    addressFamily,
+    zoneLabel,
+    labelPrefixes,
+    clusterCidrs,
+    defaults: serviceDefaults,
+    robots: robot !== undefined,
+    forwardInternalIps: robot?.forwardInternalIps ?? true,
+    ...(networkId !== undefined && { networkId }),
+  };
+}
+
+/** The network's id; also proves that the API can be reached and takes the token. */
+async function resolveNetwork(reader: CloudReader, { network, endpoint }: Config): Promise<number | undefined> {
+  try {
+    if (network === undefined) {
+      await reader.probe();
+      return undefined;
+    }
+    const found = await reader.findNetwork(network);
+    if (found) return found.id;
+  } catch (error) {
+    throw new ConfigError([`the Hetzner API at ${endpoint} cannot be used: ${messageOf(error)}`]);
+  }
+  throw new ConfigError([`HCLOUD_NETWORK: no network with id or name ${JSON.stringify(network)} in this project`]);
+}
+
+function storeOf(
+  { state, namespace, clusterName }: Config,
+  home: EngineHome,
+  client: KubeClient,
+): StateStore | undefined {
+  if (state === "none") return undefined;
+  if (state === "cluster") return new SecretState(client, namespace, clusterName);
+  return new RemoteState(home, state, process.env);
+}

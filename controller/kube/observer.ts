@@ -1,0 +1,75 @@
+/** What the cluster shows: Nodes and Services, complete and current, or not at all. */
+import type { V1Node, V1Service } from "@kubernetes/client-node";
+import { CcmError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { type KubeClient, paths } from "./client.ts";
+import { Informer } from "./informer.ts";
+
+/** The API server has not been heard of for so long that what we know may be wrong. */
+class StaleCluster extends CcmError {
+  readonly code = "stale-cluster";
+  readonly retry = "soon";
+}
+
+/** Bookmarks come about once a minute; what is older than this many of them is not acted on. */
+const STALE_MS = 150_000;
+
+interface Change<T> {
+  readonly old?: T;
+  readonly now?: T;
+}
+
+export interface ObserverOptions {
+  readonly client: KubeClient;
+  readonly log: Logger;
+  /** Called for changes after everything was there once: absence before that would look like a wish to delete. */
+  readonly onNode: (change: Change<V1Node>) => void;
+  readonly onService: (change: Change<V1Service>) => void;
+}
+
+export class KubeObserver {
+  readonly #nodes: Informer<V1Node>;
+  readonly #services: Informer<V1Service>;
+
+  constructor({ client, log, onNode, onService }: ObserverOptions) {
+    const whenSynced =
+      <T>(call: (change: T) => void) =>
+      (change: T) => {
+        if (this.#isSynced) call(change);
+      };
+    this.#nodes = new Informer<V1Node>({ client, path: paths.nodes, log, onChange: whenSynced(onNode) });
+    this.#services = new Informer<V1Service>({ client, path: paths.services, log, onChange: whenSynced(onService) });
+  }
+
+  /** Resolves when both lists are in. */
+  async start(): Promise<void> {
+    await Promise.all([this.#nodes.start(), this.#services.start()]);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#nodes.stop(), this.#services.stop()]);
+  }
+
+  /** Throws rather than show what may be long gone. */
+  nodes(): readonly V1Node[] {
+    return this.#current(this.#nodes);
+  }
+
+  /** As `nodes`. */
+  services(): readonly V1Service[] {
+    return this.#current(this.#services);
+  }
+
+  get #isSynced(): boolean {
+    return this.#nodes.isSynced && this.#services.isSynced;
+  }
+
+  #current<T extends V1Node | V1Service>(informer: Informer<T>): readonly T[] {
+    const silentMs = performance.now() - informer.lastContact;
+    if (silentMs <= STALE_MS) return [...informer.items.values()];
+    const seconds = Math.round(silentMs / 1000);
+    throw new StaleCluster(
+      `the API server has not been heard of for ${seconds} s: nothing is changed until it is back`,
+    );
+  }
+}
