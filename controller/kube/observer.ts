@@ -25,13 +25,16 @@ export interface ObserverOptions {
   /** Called for changes after everything was there once: absence before that would look like a wish to delete. */
   readonly onNode: (change: Change<V1Node>) => void;
   readonly onService: (change: Change<V1Service>) => void;
+  readonly staleMs?: number;
 }
 
 export class KubeObserver {
   readonly #nodes: Informer<V1Node>;
   readonly #services: Informer<V1Service>;
+  readonly #staleMs: number;
 
-  constructor({ client, log, onNode, onService }: ObserverOptions) {
+  constructor({ client, log, onNode, onService, staleMs = STALE_MS }: ObserverOptions) {
+    this.#staleMs = staleMs;
     const whenSynced =
       <T>(call: (change: T) => void) =>
       (change: T) => {
@@ -66,7 +69,7 @@ export class KubeObserver {
 
   #current<T extends V1Node | V1Service>(informer: Informer<T>): readonly T[] {
     const silentMs = performance.now() - informer.lastContact;
-    if (silentMs <= STALE_MS) return [...informer.items.values()];
+    if (silentMs <= this.#staleMs) return [...informer.items.values()];
     const seconds = Math.round(silentMs / 1000);
     throw new StaleCluster(
       `the API server has not been heard of for ${seconds} s: nothing is changed until it is back`,
