@@ -53,6 +53,8 @@ export class World implements AsyncDisposable {
         HCLOUD_TOKEN: this.cloud.token,
         HCLOUD_ENDPOINT: this.cloud.url,
         HCLOUD_NETWORK: String(this.networkId),
+        // What a killed controller leaves behind goes with the cluster's folder.
+        TMPDIR: this.cluster.dir,
         ...env,
       },
     });
