@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createWriteStream } from "node:fs";
+import { createWriteStream, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -189,7 +189,9 @@ function farewell(): void {
   say("stopping", "controller, cluster and cloud are being taken down …");
 }
 
+/** The log goes with everything else, so its end is shown here. */
 function fail(logFile: string): void {
   process.exitCode = 1;
-  say("trouble", `the controller ended by itself; its log: ${logFile}`);
+  const end = readFileSync(logFile, "utf8").trimEnd().split("\n").slice(-10);
+  say("trouble", `the controller ended by itself; its last words:\n${end.join("\n")}`);
 }

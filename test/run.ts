@@ -33,7 +33,8 @@ async function runAll(): Promise<boolean> {
     check("lint and format", "biome", "ci", "--error-on-warnings", "."),
     check("imports", "depcruise", "--config", ".dependency-cruiser.mjs", "controller", "stacks", "dev-env", "test"),
   ]);
-  const results = [...checks, await test("unit"), await test("integration")];
+  const docs = await check("generated docs", "node", "test/rows/main.ts", "--check");
+  const results = [...checks, docs, await test("unit"), await test("integration")];
   summarise(results);
   return results.every(({ isFine }) => isFine);
 }
