@@ -1,4 +1,8 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startCloud } from "../../dev-env/cloud/cloud.ts";
 import { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -188,6 +192,28 @@ describe("a controller that cannot start", () => {
     expect(code).toBe(1);
     expect(output.split("\n")[0]).toMatch(expected);
     expect(output.trim().split("\n").length).toBeLessThanOrEqual(2);
+  });
+
+  it("says in one line what is wrong: a Kubernetes API server that does not answer", async () => {
+    const cloud = await startCloud();
+    const dir = await mkdtemp(join(tmpdir(), "lotse-kubeconfig-"));
+    try {
+      const kubeconfig = join(dir, "kubeconfig");
+      const config = {
+        "current-context": "dead",
+        contexts: [{ name: "dead", context: { cluster: "dead", user: "nobody" } }],
+        clusters: [{ name: "dead", cluster: { server: "https://127.0.0.1:9" } }],
+      };
+      await writeFile(kubeconfig, JSON.stringify(config));
+      const env = { HCLOUD_TOKEN: cloud.token, HCLOUD_ENDPOINT: cloud.url };
+      expect(await failure([`--kubeconfig=${kubeconfig}`], env)).toEqual({
+        code: 1,
+        output: "lotse: GET /version: 127.0.0.1:9 refuses connections",
+      });
+    } finally {
+      await rm(dir, { recursive: true, force: true });
+      await cloud.stop();
+    }
   });
 
   it("reports every mistake at once", async () => {
