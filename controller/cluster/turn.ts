@@ -111,7 +111,7 @@ export class ClusterTurn {
       logReport(log, run, report);
       return report.outcomes;
     } finally {
-      access.close();
+      await access.close();
     }
   }
 

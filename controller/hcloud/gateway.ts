@@ -22,12 +22,17 @@ export type { Exchange, RunInfo } from "./sender.ts";
 export interface RunAccess {
   readonly endpoint: string;
   readonly token: string;
-  /** Ends it: nothing that still has the credential gets through any more. */
-  close(): void;
+  /**
+   * Ends it: nothing that still has the credential gets through any more. Resolves when what was on its way has been
+   * answered, so that a list read afterwards shows all that the run has done.
+   */
+  close(): Promise<void>;
 }
 
 interface Session extends RunInfo {
   readonly token: string;
+  /** Writes on their way to the API. */
+  readonly writes: Set<Promise<ApiResponse>>;
 }
 
 /** Our own reads. */
@@ -71,10 +76,14 @@ export class Gateway {
   open(info: RunInfo): RunAccess {
     const key = randomBytes(8).toString("hex");
     const token = randomBytes(32).toString("hex");
-    this.#sessions.set(key, { ...info, token });
+    const session: Session = { ...info, token, writes: new Set() };
+    this.#sessions.set(key, session);
     this.#cache.sweep();
     const { port } = this.#server.address() as AddressInfo;
-    const close = () => void this.#sessions.delete(key);
+    const close = async () => {
+      this.#sessions.delete(key);
+      await Promise.allSettled(session.writes);
+    };
     return { endpoint: `http://127.0.0.1:${port}/${key}/v1`, token, close };
   }
 
@@ -134,7 +143,10 @@ export class Gateway {
     };
     const send = async () => {
       forget();
-      return isOpen() ? this.#sender.send(session, request, priority) : ENDED;
+      if (!isOpen()) return ENDED;
+      const sent = this.#sender.send(session, request, priority, isOpen);
+      session.writes.add(sent);
+      return sent.finally(() => session.writes.delete(sent));
     };
     const response = await (resource ? this.#lanes.run(resource, send) : send());
     const settled = await this.#holdForActions(response);

@@ -40,10 +40,10 @@ export class Sender {
     this.#report = report;
   }
 
-  /** Sends within the budget. Refusals for the rate are waited out; only reads are sent again after other failures. */
-  async send(info: RunInfo, request: ApiRequest, priority: Priority): Promise<ApiResponse> {
+  /** Sends within the budget, and only if it still may go when its turn comes. Refusals for the rate are waited out; only reads are sent again after other failures. */
+  async send(info: RunInfo, request: ApiRequest, priority: Priority, mayGo = () => true): Promise<ApiResponse> {
     for (let attempt = 1; ; attempt++) {
-      const response = await this.#sendOnce(info, request, priority).catch((error: unknown) => {
+      const response = await this.#sendOnce(info, request, priority, mayGo).catch((error: unknown) => {
         if (!isRead(request) || attempt >= READ_TRIES) throw error;
         return undefined;
       });
@@ -53,9 +53,10 @@ export class Sender {
     }
   }
 
-  async #sendOnce(info: RunInfo, request: ApiRequest, priority: Priority): Promise<ApiResponse> {
+  async #sendOnce(info: RunInfo, request: ApiRequest, priority: Priority, mayGo: () => boolean): Promise<ApiResponse> {
     const waitMs = this.#budget.spend(priority);
     if (waitMs > 0) await setTimeout(waitMs);
+    if (!mayGo()) throw new Error("the run ended while this request waited for its turn");
     const started = performance.now();
     const note = ({ status, headers, body }: ApiResponse) => {
       this.#budget.learn(status, headers);

@@ -67,7 +67,7 @@ function aTurn(given: { services?: ReturnType<typeof aService>[]; nodes?: Return
   };
   const open = ({ run: name }: { readonly run: string }) => {
     sessions.push(`open ${name}`);
-    return { endpoint: "http://gateway", token: "credential", close: () => void sessions.push(`close ${name}`) };
+    return { endpoint: "http://gateway", token: "credential", close: async () => void sessions.push(`close ${name}`) };
   };
   const turn = new ClusterTurn({
     observed: () => objects,
@@ -285,7 +285,7 @@ describe("the guard in a turn", () => {
         },
         saveState: async () => {},
       },
-      gateway: { open: () => ({ endpoint: "", token: "", close: () => {} }) },
+      gateway: { open: () => ({ endpoint: "", token: "", close: async () => {} }) },
       publish: async () => [],
       options: { ...OPTIONS, networkId: NETWORK_ID },
       guardLimits: GUARD_LIMITS,
