@@ -9,7 +9,8 @@ import { startWorld, type World } from "../support/world.ts";
 import { Supervised } from "./supervised.ts";
 import { addForeign, converged, work } from "./workload.ts";
 
-const SEED = Number(process.env.LOTSE_SEED ?? Math.floor(Math.random() * 1e9));
+/** The same chaos in every test run; another with LOTSE_SEED. */
+const SEED = Number(process.env.LOTSE_SEED ?? 82_751_574);
 const CLOUD = { latencyMs: 2, actionMs: 50, rateLimit: "off" } as const;
 
 /** Every kind of fault that the cloud can have; each strikes now and then while the work goes on. */

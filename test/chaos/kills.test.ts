@@ -8,7 +8,8 @@ import { addForeign, converged, work } from "./workload.ts";
 
 /** How many moments are tried: a few in every test run, more with LOTSE_CHAOS=30. */
 const KILLS = Number(process.env.LOTSE_CHAOS ?? 6);
-const SEED = Number(process.env.LOTSE_SEED ?? Math.floor(Math.random() * 1e9));
+/** The same chaos in every test run; another with LOTSE_SEED. */
+const SEED = Number(process.env.LOTSE_SEED ?? 203_811_227);
 
 /** What can be killed, and how it is found below the controller. */
 const VICTIMS = {
