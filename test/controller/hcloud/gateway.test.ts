@@ -89,7 +89,7 @@ describe("credentials", () => {
   it("refuses a run that was closed", async () => {
     const access = open();
     expect((await call(access, "GET", "/servers/1")).status).toBe(200);
-    access.close();
+    await access.close();
     expect((await call(access, "GET", "/servers/1")).status).toBe(401);
   });
 
@@ -109,11 +109,17 @@ describe("credentials", () => {
     const second = call(access, "PUT", "/load_balancers/1", "second");
     // Sent after the second: when this is answered, the second is in line.
     await call(access, "PUT", "/load_balancers/2", "other");
-    access.close();
+    let isClosed = false;
+    const closed = access.close().then(() => {
+      isClosed = true;
+    });
+    await call(open(), "GET", "/servers/1");
+    expect(isClosed, "a run ends only when the writes it has under way are answered").toBe(false);
     held.resolve();
     expect((await first).status).toBe(200);
     expect((await second).status).toBe(401);
-    expect(upstream.received.map(({ body }) => body)).toEqual(['"first"', '"other"']);
+    await closed;
+    expect(upstream.received.map(({ body }) => body)).toEqual(['"first"', '"other"', ""]);
   });
 
   it("listens on loopback only", () => {
