@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pluginPackage from "@pulumi/hcloud/package.json" with { type: "json" };
 import sdkPackage from "@pulumi/pulumi/package.json" with { type: "json" };
-import { endLeftovers, noteWorker } from "./leftovers.ts";
+import { endLeftovers, endPlugins, noteWorker } from "./leftovers.ts";
 import { unitOf } from "./names.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
@@ -63,7 +63,7 @@ export class Engine {
   async stop(): Promise<void> {
     const worker = await this.#worker?.catch(() => undefined);
     this.#worker = undefined;
-    if (worker) await endGroup(worker);
+    if (worker) await endGroup(worker, this.#options.home);
   }
 
   /** Runs one request. Callers take turns: a second run while one is under way is a mistake of the caller. */
@@ -139,7 +139,7 @@ export class Engine {
 
   /** Ends a worker and lets the next run, or the next moment, start a fresh one. */
   #replace(worker: ChildProcess): void {
-    this.#worker = endGroup(worker).then(async () => {
+    this.#worker = endGroup(worker, this.#options.home).then(async () => {
       await prepareFolders(this.#options.home);
       return startWorker(this.#options.home);
     });
@@ -195,7 +195,7 @@ async function startWorker(home: EngineHome): Promise<ChildProcess> {
   exited.catch(() => {}); // the run in progress notices an exit itself
   if (worker.pid !== undefined) await noteWorker(home.directory, worker.pid);
   if (ready.kind === "ready" && ready.cliVersion !== SDK_VERSION) {
-    await endGroup(worker);
+    await endGroup(worker, home);
     throw new Error(
       `pulumi is ${ready.cliVersion}, and the SDK ${SDK_VERSION}: both must be the same. Run "npm run setup"`,
     );
@@ -211,7 +211,7 @@ async function requirePlugin({ plugins }: EngineHome): Promise<void> {
   });
 }
 
-async function endGroup(worker: ChildProcess): Promise<void> {
+async function endGroup(worker: ChildProcess, home: EngineHome): Promise<void> {
   if (worker.pid === undefined) return;
   const gone = worker.exitCode !== null || worker.signalCode !== null ? undefined : once(worker, "exit");
   try {
@@ -220,6 +220,7 @@ async function endGroup(worker: ChildProcess): Promise<void> {
     if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
   }
   await gone;
+  endPlugins(home.directory);
 }
 
 function send(worker: ChildProcess, message: ToWorker): void {

@@ -1,4 +1,5 @@
 /** What a killed controller may have left running: found by a note in the engine's folder, and ended before anything else starts. */
+import { readdirSync, readFileSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -24,7 +25,32 @@ export async function endLeftovers(directory: string): Promise<void> {
   if (note && note.startedAt !== "" && (await startTime(note.group)) === note.startedAt) {
     process.kill(-note.group, "SIGKILL");
   }
+  endPlugins(directory);
   await rm(file, { force: true });
+}
+
+/**
+ * Ends the plugins of the engine that works in a folder. The command line gives each a process group of its own, so they
+ * do not end with the others; but they run from a path below the folder, which no other process does. Where the kernel
+ * has no tables to look at, they end by themselves some minutes after their engine.
+ */
+export function endPlugins(directory: string): void {
+  const path = join(directory, "home", "plugins");
+  for (const pid of processIds()) {
+    try {
+      if (readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith(path)) process.kill(pid, "SIGKILL");
+    } catch {
+      // Ended between two looks, as it should.
+    }
+  }
+}
+
+function processIds(): readonly number[] {
+  try {
+    return readdirSync("/proc").map(Number).filter(Number.isInteger);
+  } catch {
+    return [];
+  }
 }
 
 async function readNote(file: string): Promise<Note | undefined> {

@@ -7,6 +7,7 @@ import hcloudPackage from "@pulumi/hcloud/package.json" with { type: "json" };
 import { LocalWorkspace, PulumiCommand, Stack } from "@pulumi/pulumi/automation/index.js";
 import { parseCheckpoint, reconcile, renderCheckpoint } from "./checkpoint.ts";
 import { Cli, CliError } from "./cli.ts";
+import { endPlugins } from "./leftovers.ts";
 import { componentUrn, PROJECT, partsPattern, unitOf } from "./names.ts";
 import { programOf } from "./program.ts";
 import { advance, type Ending, newProgress, outcomesOf } from "./progress.ts";
@@ -94,6 +95,7 @@ async function run(request: RunRequest): Promise<RunReport> {
     await writeState(home, renderCheckpoint(state, home.stack));
     await (request.mode === "apply" ? stack.up(options) : stack.preview(options));
   });
+  if (!ended.ok) endPlugins(home.directory); // a command line that was killed could not
   await pruneHistory(home);
   return {
     outcomes: outcomesOf(progress, units, ended),
@@ -131,6 +133,7 @@ function send(message: FromWorker): void {
 
 /** Ends the process group this worker leads: itself, the command line and the plugins. Nobody else would clean up scratch. */
 function endGroup(): void {
+  endPlugins(home.directory);
   if (home.isScratch) rmSync(home.directory, { recursive: true, force: true });
   process.kill(-process.pid, "SIGKILL");
 }

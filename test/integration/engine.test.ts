@@ -258,6 +258,7 @@ describe("a broken engine", () => {
       if (phase === "started") killWorker();
     });
     expect(report.outcomes[unit]).toMatchObject({ status: "failed", failure: { code: "worker-died", retry: "soon" } });
+    await eventually(() => expect(pluginsOf(world)).toEqual([]));
     const again = await world.run({ units: [spec] }, world.stateOf(unit, spec.name));
     expect(statusOf(again)).toEqual({ [unit]: "applied" });
     expect(world.cloud.state.loadBalancers.values()).toHaveLength(1);
@@ -306,6 +307,12 @@ describe("a broken engine", () => {
 
 function workerPid({ home }: EngineWorld): number {
   return JSON.parse(readFileSync(join(home.directory, "worker.json"), "utf8")).group;
+}
+
+/** Plugins that run for this engine, wherever they have ended up in the tree of processes. */
+function pluginsOf({ home }: EngineWorld): readonly string[] {
+  const commands = descendantsOf(0).map(({ command }) => command);
+  return commands.filter((command) => command.startsWith(join(home.directory, "home", "plugins")));
 }
 
 /** Calls the cloud's API as somebody else would. */
