@@ -7,6 +7,7 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { CloudError, messageOf } from "../errors.ts";
 import { type Action, ActionWatch } from "./action-watch.ts";
 import type { Priority } from "./budget.ts";
@@ -109,7 +110,7 @@ export class Gateway {
     const match = /^\/(?<key>[0-9a-f]{16})\/v1(?<path>\/.*)$/.exec(incoming.url ?? "");
     const session = this.#sessions.get(match?.groups?.key ?? "");
     if (!session || !isBearer(incoming.headers.authorization, session.token)) return ENDED;
-    const body = await bodyOf(incoming);
+    const body = await text(incoming);
     const path = match?.groups?.path ?? "/";
     const request: ApiRequest = { method: incoming.method ?? "GET", path, ...(body !== "" && { body }) };
     if (isRead(request)) return this.#passRead(session, request);
@@ -207,13 +208,6 @@ function isBearer(header: string | undefined, token: string): boolean {
   const given = Buffer.from(header ?? "");
   const wanted = Buffer.from(`Bearer ${token}`);
   return given.length === wanted.length && timingSafeEqual(given, wanted);
-}
-
-async function bodyOf(incoming: IncomingMessage): Promise<string> {
-  incoming.setEncoding("utf8");
-  let body = "";
-  for await (const chunk of incoming) body += chunk;
-  return body;
 }
 
 function toError(request: string, response: ApiResponse): CloudError {

@@ -1,6 +1,7 @@
 /** The Hetzner API itself: adds the token, keeps connections open, gives up on silence. */
 import http from "node:http";
 import https from "node:https";
+import { text } from "node:stream/consumers";
 import { CloudError, messageOf } from "../errors.ts";
 import type { ApiRequest, ApiResponse } from "./exchange.ts";
 
@@ -57,9 +58,7 @@ export class Upstream {
 }
 
 async function collect(response: http.IncomingMessage): Promise<ApiResponse> {
-  response.setEncoding("utf8");
-  let body = "";
-  for await (const chunk of response) body += chunk;
+  const body = await text(response);
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(response.headers)) {
     if (typeof value === "string" && PASSED_ON.test(name)) headers[name] = value;

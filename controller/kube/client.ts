@@ -2,6 +2,7 @@
 import http, { type IncomingMessage, type RequestOptions } from "node:http";
 import https from "node:https";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { KubeError, messageOf } from "../errors.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 
@@ -163,11 +164,4 @@ async function failure(request: string, response: IncomingMessage): Promise<Kube
     // Not a Status object: a proxy's page, or nothing. The text itself is all there is to say.
   }
   return new KubeError(request, response.statusCode ?? 0, message.trim() || `status ${response.statusCode}`);
-}
-
-async function text(response: IncomingMessage): Promise<string> {
-  response.setEncoding("utf8");
-  let body = "";
-  for await (const chunk of response) body += chunk;
-  return body;
 }
