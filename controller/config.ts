@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { GUARD_LIMITS, type GuardLimits } from "./cluster/guard.ts";
 import { ConfigError, messageOf } from "./errors.ts";
 import { cidrs, clusterName, natural, period, prefixes, stateLocation, url } from "./flag-values.ts";
+import { type FlagValues, RUN_FLAGS } from "./flags.ts";
 import type { AddressFamily } from "./node/addresses.ts";
 import { loadRobotConfig, type RobotConfig } from "./robot/config.ts";
 import { parseDefaults, type ServiceOptions } from "./service/annotations.ts";
@@ -46,67 +47,6 @@ export interface Config {
   readonly warnings: readonly string[];
 }
 
-/** A flag of `lotse run`. `ignored` says why it is accepted without effect. */
-export interface Flag {
-  readonly name: string;
-  readonly value?: string;
-  readonly doc: string;
-  readonly ignored?: string;
-}
-
-/** Flags as upstream's manifests have them, and ours. */
-export const FLAGS: readonly Flag[] = [
-  { name: "kubeconfig", value: "<file>", doc: "how to reach the API server; default the pod's service account" },
-  { name: "master", value: "<url>", doc: "address of the API server, instead of the kubeconfig's" },
-  { name: "cluster-name", value: "<name>", doc: "name of the cluster's stack (default: kubernetes)" },
-  { name: "cluster-cidr", value: "<cidrs>", doc: "pod ranges of the cluster; routes are made only when it is set" },
-  { name: "configure-cloud-routes", value: "[bool]", doc: "make routes to pods in the network (default: true)" },
-  {
-    name: "state",
-    value: "<where>",
-    doc: "where the stack's state is kept: cluster (Secrets), none, or a Pulumi backend such as s3://bucket (default: cluster)",
-  },
-  { name: "work-dir", value: "<dir>", doc: "folder for the engine's local files (default: a temporary one)" },
-  { name: "resync", value: "<seconds>", doc: "compare the cloud with what is wanted this often (default: 60)" },
-  { name: "run-deadline", value: "<seconds>", doc: "end a run that takes longer, and go on in the next (default: 90)" },
-  {
-    name: "node-monitor-period",
-    value: "<duration>",
-    doc: "look this often whether the servers of nodes that are not Ready exist and run (default: 5s)",
-  },
-  {
-    name: "node-status-update-frequency",
-    value: "<duration>",
-    doc: "accepted",
-    ignored: "addresses and labels follow at every --resync",
-  },
-  {
-    name: "guard-removals",
-    value: "<count>",
-    doc: "hold back removals that no object asks for when there are more than this many and more than a third of all (default: 5)",
-  },
-  { name: "logging-format", value: "<format>", doc: "json or text (default: text on a terminal, else json)" },
-  { name: "v", value: "<level>", doc: "verbosity; 2 and more logs every step" },
-  { name: "cloud-provider", value: "<name>", doc: "must be hcloud when given" },
-  { name: "allow-untagged-cloud", value: "[bool]", doc: "accepted", ignored: "Hetzner Cloud has no cluster tags" },
-  {
-    name: "allocate-node-cidrs",
-    value: "[bool]",
-    doc: "accepted",
-    ignored: "pod ranges are given out by the controller manager",
-  },
-  {
-    name: "route-reconciliation-period",
-    value: "<duration>",
-    doc: "accepted",
-    ignored: "routes follow nodes at once, and --resync",
-  },
-  { name: "feature-gates", value: "<gates>", doc: "accepted", ignored: "routes are always watch-based" },
-  { name: "webhook-secure-port", value: "<port>", doc: "accepted", ignored: "there are no webhooks" },
-  { name: "leader-elect", value: "[bool]", doc: "must be false in this version: run one replica" },
-];
-
-export type FlagValues = Readonly<Record<string, string | boolean | undefined>>;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads everything; throws a ConfigError with all mistakes. `flags` are keyed by their names without dashes in front. */
@@ -210,7 +150,7 @@ function readToken(env: Environment, mistakes: string[]): string {
 }
 
 function warningsFor(flags: FlagValues, read: Reading): readonly string[] {
-  const ignored = FLAGS.filter(({ name, ignored: reason }) => reason && flags[name] !== undefined);
+  const ignored = RUN_FLAGS.filter(({ name, ignored: reason }) => reason && flags[name] !== undefined);
   const warnings = ignored.map(({ name, ignored: reason }) => `--${name} has no effect: ${reason}`);
   if (read.flag("leader-elect", boolean, false)) {
     warnings.push("--leader-elect is not supported by this version: run one replica, and pass --leader-elect=false");

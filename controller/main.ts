@@ -5,9 +5,10 @@ import { LifecycleTurn } from "./cluster/lifecycle.ts";
 import { NodeTurn } from "./cluster/nodes.ts";
 import { concernsCluster, concernsLifecycle, concernsNode, concernsService } from "./cluster/relevance.ts";
 import { ClusterTurn } from "./cluster/turn.ts";
-import { commandLine } from "./command-line.ts";
-import { type Config, type FlagValues, loadConfig } from "./config.ts";
+import { type CommandDefinition, commandLine } from "./command-line.ts";
+import { type Config, loadConfig } from "./config.ts";
 import { CcmError, ConfigError } from "./errors.ts";
+import { type FlagValues, RUN_FLAGS } from "./flags.ts";
 import { KubeObserver } from "./kube/observer.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { Loop } from "./work/loop.ts";
@@ -88,9 +89,14 @@ async function run(flags: FlagValues): Promise<void> {
   await runController(config, log, stop.signal);
 }
 
+/** Commands other than `run` are loaded when they are called: the controller should not carry them in its memory. */
+const COMMANDS: readonly CommandDefinition[] = [
+  { name: "run", summary: "run the controller", flags: RUN_FLAGS, action: ({ flags }) => run(flags) },
+];
+
 if (import.meta.main) {
   try {
-    await commandLine(run).parseAsync();
+    await commandLine(COMMANDS).parseAsync();
   } catch (error) {
     const known = error instanceof CcmError ? error.message : String(error);
     for (const line of error instanceof ConfigError ? error.mistakes : [known])

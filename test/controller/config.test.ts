@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FLAGS, type FlagValues, loadConfig } from "../../controller/config.ts";
+import { loadConfig } from "../../controller/config.ts";
 import { ConfigError } from "../../controller/errors.ts";
+import { type FlagValues, RUN_FLAGS } from "../../controller/flags.ts";
 
 const TOKEN = { HCLOUD_TOKEN: "t".repeat(64) };
 const load = (flags: FlagValues = {}, env: Record<string, string> = {}) => loadConfig(flags, { ...TOKEN, ...env });
@@ -192,7 +193,7 @@ describe("flags of the official manifests (HCCM F1 to F7)", () => {
     "node-monitor-period",
     "node-status-update-frequency",
   ])("--%s is known", (name) => {
-    expect(FLAGS.map((flag) => flag.name)).toContain(name);
+    expect(RUN_FLAGS.map((flag) => flag.name)).toContain(name);
   });
 
   it("warn when they have no effect, with the reason", () => {
