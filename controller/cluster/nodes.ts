@@ -4,7 +4,7 @@ import { KubeError } from "../errors.ts";
 import type { CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
 import { decideNode, type Inventory, type NodeOptions, type NodeVerdict } from "../node/metadata.ts";
-import type { NodePatch } from "../node/patch.ts";
+import { isUninitialised, type NodePatch } from "../node/patch.ts";
 import type { RobotInventory } from "../robot/api.ts";
 import { inParallel } from "../work/parallel.ts";
 import type { Notice, Write } from "./writes.ts";
@@ -78,8 +78,10 @@ export class NodeTurn {
   async #settle({ node, inventory, verdict }: Decided): Promise<void> {
     if (verdict.kind === "ready") return this.#write(node, verdict, inventory);
     if (verdict.kind === "foreign" || (!verdict.isFinal && this.#ageOf(node) < NEW.untilMs)) return;
-    const message = `Node ${node.metadata?.name} is not initialised: ${verdict.reason}`;
-    await this.#tell(node, { type: "Warning", reason: "InitializationFailed", message });
+    const isNew = !node.spec?.providerID || isUninitialised(node);
+    const message = `Node ${node.metadata?.name} is not ${isNew ? "initialised" : "kept up to date"}: ${verdict.reason}`;
+    const reason = verdict.event ?? (isNew ? "InitializationFailed" : "SyncFailed");
+    await this.#tell(node, { type: "Warning", reason, message });
   }
 
   /** Others write nodes too: on a conflict the patch is made anew from the node as it is now. */

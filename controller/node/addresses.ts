@@ -5,12 +5,22 @@ import type { Server } from "../hcloud/api.ts";
 
 export type AddressFamily = "ipv4" | "ipv6" | "dualstack";
 
+/** Which of a server's addresses a node gets. */
+export interface AddressOptions {
+  readonly addressFamily: AddressFamily;
+  readonly networkId?: number;
+  /** The IPv6 address that the node states for itself. */
+  readonly externalIpv6?: string | undefined;
+}
+
 /** A server's addresses as the cloud knows them: name, public by family, private ones in the cluster's network (N8). */
-export function serverAddresses(server: Server, family: AddressFamily, networkId?: number): readonly V1NodeAddress[] {
+export function serverAddresses(server: Server, options: AddressOptions): readonly V1NodeAddress[] {
   const { ipv4, ipv6 } = server.public_net;
+  const { addressFamily: family, networkId } = options;
+  const external = options.externalIpv6 ?? (ipv6 && firstAddress(ipv6.ip));
   const addresses: V1NodeAddress[] = [{ type: "Hostname", address: server.name }];
   if (family !== "ipv6" && ipv4) addresses.push({ type: "ExternalIP", address: ipv4.ip });
-  if (family !== "ipv4" && ipv6) addresses.push({ type: "ExternalIP", address: firstAddress(ipv6.ip) });
+  if (family !== "ipv4" && external) addresses.push({ type: "ExternalIP", address: external });
   for (const { network, ip } of server.private_net) {
     if (network === networkId) addresses.push({ type: "InternalIP", address: ip });
   }
@@ -27,7 +37,8 @@ function firstAddress(cidr: string): string {
 /** The list to write, or why there is none. */
 export type ShapedAddresses =
   | { readonly ok: true; readonly addresses: readonly V1NodeAddress[] }
-  | { readonly ok: false; readonly reason: string };
+  /** `missing`: the address that the server does not have. */
+  | { readonly ok: false; readonly reason: string; readonly missing?: string };
 
 /**
  * Applies `alpha.kubernetes.io/provided-node-ip` (kubelet's `--node-ip`): matching addresses come first, in annotation
@@ -46,7 +57,8 @@ export function applyProvidedIps(addresses: readonly V1NodeAddress[], annotation
   const missing = wanted.find((_, index) => matches[index]?.length === 0);
   if (missing) {
     const known = addresses.map(({ address }) => address).join(", ") || "none";
-    return { ok: false, reason: `kubelet's --node-ip ${missing} is not an address of the server (it has ${known})` };
+    const reason = `kubelet's --node-ip ${missing} is not an address of the server (it has ${known})`;
+    return { ok: false, reason, missing };
   }
   const first = matches.flat();
   const types = new Set(first.map(({ type }) => type));
@@ -63,7 +75,7 @@ function parseProvidedIps(annotation: string): readonly string[] | undefined {
 }
 
 /** As kubelet reads them: short, octal and hexadecimal forms are no addresses, neither are zones and blanks. */
-function isIp(text: string): boolean {
+export function isIp(text: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(text) || (ipaddr.IPv6.isValid(text) && /^[0-9a-f:.]+$/i.test(text));
 }
 

@@ -1,6 +1,9 @@
 /** Why a node cannot be initialised, and what would help: near matches that a person would look for. */
 import type { V1Node } from "@kubernetes/client-node";
+import ipaddr from "ipaddr.js";
 import type { Server } from "../hcloud/api.ts";
+import type { AddressOptions } from "./addresses.ts";
+import { EXTERNAL_IPV6 } from "./external-ipv6.ts";
 
 /** Why no server was found for a node, with the one that was probably meant. */
 export function explainMissing(node: V1Node, servers: readonly Server[]): string {
@@ -44,8 +47,15 @@ function ipsOf({ public_net, private_net }: Server): readonly string[] {
 }
 
 /** What would make kubelet's `--node-ip` one of the server's addresses. */
-export function adviseOnAddress(server: Server, networkId: number | undefined): string {
+export function adviseOnAddress(
+  server: Server,
+  { addressFamily, networkId }: AddressOptions,
+  missing: string | undefined,
+): string {
   const networks = server.private_net.map(({ network }) => network);
+  if (missing !== undefined && addressFamily !== "ipv4" && isOfServer(missing, server)) {
+    return `annotate the node with ${EXTERNAL_IPV6}=${missing} if the server uses this address of its network`;
+  }
   if (networkId === undefined) {
     return networks.length > 0
       ? `set HCLOUD_NETWORK to the cluster's network (the server is attached to ${networks.join(", ")})`
@@ -54,4 +64,10 @@ export function adviseOnAddress(server: Server, networkId: number | undefined): 
   return networks.includes(networkId)
     ? "change --node-ip to one of them"
     : `server ${server.name} is not attached to network ${networkId}: attach it, or change --node-ip`;
+}
+
+/** True for any address of the server's IPv6 network. */
+function isOfServer(address: string, { public_net }: Server): boolean {
+  if (!public_net.ipv6 || !ipaddr.IPv6.isValid(address)) return false;
+  return ipaddr.IPv6.parse(address).match(ipaddr.IPv6.parseCIDR(public_net.ipv6.ip));
 }

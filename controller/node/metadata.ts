@@ -4,9 +4,10 @@ import type { NodeRecord } from "../../stacks/spec.ts";
 import type { Server } from "../hcloud/api.ts";
 import type { RobotInventory } from "../robot/api.ts";
 import { type AddressFamily, applyProvidedIps, serverAddresses } from "./addresses.ts";
+import { readExternalIpv6 } from "./external-ipv6.ts";
 import { adviseOnAddress, explainMissing } from "./hints.ts";
 import { type LabelOptions, serverFacts } from "./labels.ts";
-import { type PlannedPatch, PROVIDED_IP, planPatch, UNINITIALIZED_TAINT } from "./patch.ts";
+import { isUninitialised, type PlannedPatch, PROVIDED_IP, planPatch } from "./patch.ts";
 import { cloudProviderId, parseProviderId } from "./provider-id.ts";
 import { decideRobotNode } from "./robot.ts";
 
@@ -30,8 +31,14 @@ export type NodeVerdict =
       /** What a user should know before the patch is written. */
       readonly warnings: readonly NodeWarning[];
     })
-  /** `isFinal`: nothing that the cloud may list later would change it. */
-  | { readonly kind: "refused"; readonly reason: string; readonly isFinal: boolean };
+  | {
+      readonly kind: "refused";
+      readonly reason: string;
+      /** True when nothing that the cloud may list later would change it. */
+      readonly isFinal: boolean;
+      /** The Event's reason, where users know one from the official controller. */
+      readonly event?: string;
+    };
 
 /** The server behind a node: by ProviderID, else by name. */
 export function findServer(node: V1Node, servers: readonly Server[]): Server | undefined {
@@ -64,13 +71,15 @@ export function decideCloudNode(node: V1Node, servers: readonly Server[], option
     return { kind: "refused", reason: `its providerID "${id.text}" is not hcloud://<server id>`, isFinal: true };
   const server = findServer(node, servers);
   if (!server) return { kind: "refused", reason: explainMissing(node, servers), isFinal: false };
+  const ipv6 = readExternalIpv6(node, options.addressFamily);
+  if (!ipv6.ok) return ipv6.refusal;
 
-  const known = serverAddresses(server, options.addressFamily, options.networkId);
+  const known = serverAddresses(server, { ...options, externalIpv6: ipv6.address });
   const shaped = applyProvidedIps(known, node.metadata?.annotations?.[PROVIDED_IP]);
   if (!shaped.ok) {
     return {
       kind: "refused",
-      reason: `${shaped.reason}: ${adviseOnAddress(server, options.networkId)}`,
+      reason: `${shaped.reason}: ${adviseOnAddress(server, options, shaped.missing)}`,
       isFinal: false,
     };
   }
@@ -78,7 +87,7 @@ export function decideCloudNode(node: V1Node, servers: readonly Server[], option
   return {
     kind: "ready",
     ...planPatch(node, { ...machine, addresses: shaped.addresses }, options),
-    warnings: warnOfLoss(node, server, shaped.addresses, options),
+    warnings: [...ipv6.warnings, ...warnOfLoss(node, server, shaped.addresses, options)],
   };
 }
 
@@ -95,9 +104,8 @@ function warnOfLoss(
   const lost = (node.status?.addresses ?? []).find(
     ({ type, address }) => type === "InternalIP" && !addresses.some((kept) => kept.address === address),
   );
-  const isNew = node.spec?.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
   const isPrivate = server.private_net.some(({ ip }) => ip === lost?.address);
-  if (networkId !== undefined || !lost || (isNew && !isPrivate)) return [];
+  if (networkId !== undefined || !lost || (isUninitialised(node) && !isPrivate)) return [];
   const message = `InternalIP ${lost.address} is removed, because HCLOUD_NETWORK is not set: set it to the cluster's network to keep private addresses`;
   return [{ reason: "InternalIPRemoved", message }];
 }
@@ -105,11 +113,13 @@ function warnOfLoss(
 /** The node as the stack's outputs record it. */
 export function nodeRecord(node: V1Node, server: Server, options: NodeOptions): NodeRecord {
   const { instanceType, region, zone } = serverFacts(server, options);
+  const ipv6 = readExternalIpv6(node, options.addressFamily);
+  const known = serverAddresses(server, { ...options, externalIpv6: ipv6.ok ? ipv6.address : undefined });
   return {
     providerId: node.spec?.providerID ?? cloudProviderId(server.id),
     instanceType,
     region,
     ...(zone !== undefined && { zone }),
-    addresses: serverAddresses(server, options.addressFamily, options.networkId).map(({ address }) => address),
+    addresses: known.map(({ address }) => address),
   };
 }

@@ -8,6 +8,11 @@ export const UNINITIALIZED_TAINT = "node.cloudprovider.kubernetes.io/uninitializ
 /** Where kubelet writes its `--node-ip`. */
 export const PROVIDED_IP = "alpha.kubernetes.io/provided-node-ip";
 
+/** True while the node waits to be initialised. */
+export function isUninitialised({ spec }: V1Node): boolean {
+  return spec?.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
+}
+
 /** What is to be written to a Node. Absent parts are as they should be. */
 export interface NodePatch extends LabelChanges {
   readonly providerId?: string;

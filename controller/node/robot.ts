@@ -3,7 +3,8 @@ import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
 import ipaddr from "ipaddr.js";
 import type { NodeRecord } from "../../stacks/spec.ts";
 import type { RobotInventory, RobotServer } from "../robot/api.ts";
-import { type AddressFamily, applyProvidedIps } from "./addresses.ts";
+import { type AddressOptions, applyProvidedIps } from "./addresses.ts";
+import { readExternalIpv6 } from "./external-ipv6.ts";
 import type { MachineFacts } from "./labels.ts";
 import type { NodeOptions, NodeVerdict, NodeWarning } from "./metadata.ts";
 import { PROVIDED_IP, planPatch } from "./patch.ts";
@@ -46,22 +47,33 @@ function refused(reason: string, isFinal: boolean): NodeVerdict {
 }
 
 function decideFor(node: V1Node, server: RobotServer, options: NodeOptions): NodeVerdict {
-  const internal = forwardInternal(node, server, options);
-  const known = [...robotAddresses(server, options.addressFamily), ...internal.addresses];
+  const ipv6 = readExternalIpv6(node, options.addressFamily);
+  if (!ipv6.ok) return ipv6.refusal;
+  const external = robotAddresses(server, { ...options, externalIpv6: ipv6.address });
+  const internal = forwardInternal(node, [...robotAddresses(server, EVERY_FAMILY), ...external], options);
+  const known = [...external, ...internal.addresses];
   const shaped = applyProvidedIps(known, node.metadata?.annotations?.[PROVIDED_IP]);
   if (!shaped.ok) return refused(`${shaped.reason}: change --node-ip`, false);
   const machine = { providerId: robotProviderId(server.server_number), ...robotFacts(server) };
   return {
     kind: "ready",
     ...planPatch(node, { ...machine, addresses: shaped.addresses }, options),
-    warnings: [...internal.warnings, ...warnOfName(node, server)],
+    warnings: [...ipv6.warnings, ...internal.warnings, ...warnOfName(node, server)],
   };
 }
 
-/** Name, then IPv6 before IPv4, as the official controller has them (N9). A server without IPv6 gets no such address. */
-export function robotAddresses(server: RobotServer, family: AddressFamily): readonly V1NodeAddress[] {
+const EVERY_FAMILY: AddressOptions = { addressFamily: "dualstack" };
+
+/**
+ * Name, then IPv6 before IPv4, as the official controller has them (N9). A server without IPv6 gets no such address,
+ * unless its node states one.
+ */
+export function robotAddresses(server: RobotServer, options: AddressOptions): readonly V1NodeAddress[] {
+  const { addressFamily: family, externalIpv6 } = options;
   const net = server.server_ipv6_net?.split("/")[0] ?? "";
-  const ipv6 = family !== "ipv4" && ipaddr.IPv6.isValid(net) ? [firstOf(net)] : [];
+  const derived = ipaddr.IPv6.isValid(net) ? [firstOf(net)] : [];
+  const wanted = externalIpv6 === undefined ? derived : [externalIpv6];
+  const ipv6 = family === "ipv4" ? [] : wanted;
   const ipv4 = family !== "ipv6" && server.server_ip ? [server.server_ip] : [];
   const external = [...ipv6, ...ipv4].map((address) => ({ type: "ExternalIP", address }));
   return [{ type: "Hostname", address: server.server_name }, ...external];
@@ -74,10 +86,10 @@ function firstOf(net: string): string {
 }
 
 /** Robot knows no internal addresses: those that the node has are kept, if they can be right (N10). */
-function forwardInternal(node: V1Node, server: RobotServer, options: NodeOptions) {
+function forwardInternal(node: V1Node, known: readonly V1NodeAddress[], options: NodeOptions) {
   const addresses: V1NodeAddress[] = [];
-  const warnings: NodeWarning[] = [];
-  const external = robotAddresses(server, "dualstack").map(({ address }) => address);
+  const problems: string[] = [];
+  const external = known.map(({ address }) => address);
   const present = options.forwardInternalIps === false ? [] : (node.status?.addresses ?? []);
   for (const { type, address } of present) {
     if (type !== "InternalIP" || !ipaddr.isValid(address)) continue;
@@ -86,9 +98,11 @@ function forwardInternal(node: V1Node, server: RobotServer, options: NodeOptions
     const problem = external.includes(address)
       ? "is the server's public address"
       : isOtherFamily && `does not fit HCLOUD_INSTANCES_ADDRESS_FAMILY=${options.addressFamily}`;
-    if (problem) warnings.push({ reason: "MisconfiguredInternalIP", message: `InternalIP ${address} ${problem}` });
+    if (problem) problems.push(`InternalIP ${address} ${problem}`);
     else addresses.push({ type, address });
   }
+  // One Event for all: each would push the other out of what was last said.
+  const warnings = problems.length > 0 ? [{ reason: "MisconfiguredInternalIP", message: problems.join("; ") }] : [];
   return { addresses, warnings };
 }
 

@@ -47,6 +47,7 @@ export const SECTIONS: readonly Section[] = [
     "N16 every provided IP must be among the addresses",
     "N17 addresses refreshed every 5 minutes, patched without need on dual stack",
     "N18 lifecycle every 5 seconds; a foreign node without ProviderID is deleted",
+    "P18 annotation external-ipv6 states the IPv6 address, since v1.37",
   ]),
   section("HCCM: routes", "HCCM", [
     "R1 triggered by nodes that come, go, or change ranges",

@@ -32,7 +32,7 @@ function aTurn(...nodes: V1Node[]) {
     },
     readNode: async (name) => world.nodes.find(({ metadata }) => metadata?.name === name),
     publish: async (more) => void writes.push(...more),
-    options: { addressFamily: "ipv4", zoneLabel: true },
+    options: { addressFamily: "dualstack", zoneLabel: true },
     log,
     now: () => NOW,
   });
@@ -95,6 +95,22 @@ describe("a pass over the nodes", () => {
     },
   );
 
+  it.each([
+    ["waits to be initialised", { ...TAINTED, id: 9 }, "InitializationFailed", "is not initialised: no server with"],
+    ["has been initialised", { id: 9 }, "SyncFailed", "is not kept up to date: no server with"],
+    [
+      "states an address that is none (HCCM P18)",
+      { ...TAINTED, id: 1, annotations: { "instance.hetzner.cloud/external-ipv6": "::1" } },
+      "InvalidExternalIPv6",
+      "is not initialised: annotation",
+    ],
+  ])("says of a node that %s what is wrong with it", async (_, given, reason, words) => {
+    const { turn, writes, patches } = aTurn(aNode({ ...given, ...ago(60) }));
+    await turn.run();
+    expect(writes).toMatchObject([{ event: { type: "Warning", reason, message: expect.stringContaining(words) } }]);
+    expect(patches).toEqual([]);
+  });
+
   it("framework N29: makes the patch anew from the node as it is now when others write it too", async () => {
     const { turn, patches, world, reasons } = aTurn(aNode({ name: "node-1", ...TAINTED }));
     world.conflicts = 3;
@@ -142,7 +158,7 @@ describe("a pass over the nodes", () => {
     vi.advanceTimersByTime(10_000);
     await expect(turn.run()).resolves.toBeUndefined();
     expect(cloud.reads).toHaveLength(1);
-    expect(reasons()).toEqual(["InitializationFailed", "InitializationFailed"]);
+    expect(reasons()).toEqual(["SyncFailed", "SyncFailed"]);
   });
 
   it("framework N14: changes nothing when the cloud cannot be read", async () => {

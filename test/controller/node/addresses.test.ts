@@ -18,6 +18,11 @@ const list = (text: string): V1NodeAddress[] =>
     return { type: TYPES[type], address };
   });
 
+const aim = (addressFamily: AddressFamily, networkId?: number) => ({
+  addressFamily,
+  ...(networkId !== undefined && { networkId }),
+});
+
 describe("serverAddresses (HCCM N8)", () => {
   const server = aServer({ id: 9, name: "worker", privateIp: "10.0.0.2" });
   it.each<[AddressFamily, number | undefined, string]>([
@@ -28,12 +33,12 @@ describe("serverAddresses (HCCM N8)", () => {
     ["dualstack", NETWORK_ID, "H worker, E 203.0.113.9, E 2001:db8:9::1, I 10.0.0.2"],
     ["ipv4", 99, "H worker, E 203.0.113.9"],
   ])("with family %s and network %s gives %s", (family, networkId, expected) => {
-    expect(serverAddresses(server, family, networkId)).toEqual(list(expected));
+    expect(serverAddresses(server, aim(family, networkId))).toEqual(list(expected));
   });
 
   it("leaves out public addresses that the server does not have", () => {
     const bare = aServer({ name: "bare", ipv4: null, ipv6: null, privateIp: "10.0.0.3" });
-    expect(serverAddresses(bare, "dualstack", NETWORK_ID)).toEqual(list("H bare, I 10.0.0.3"));
+    expect(serverAddresses(bare, aim("dualstack", NETWORK_ID))).toEqual(list("H bare, I 10.0.0.3"));
   });
 
   it("ignores attachments to other networks", () => {
@@ -44,13 +49,23 @@ describe("serverAddresses (HCCM N8)", () => {
         { network: NETWORK_ID, ip: "10.0.0.4" },
       ],
     });
-    expect(serverAddresses(both, "ipv4", NETWORK_ID)).toEqual(list("H both, E 203.0.113.1, I 10.0.0.4"));
+    expect(serverAddresses(both, aim("ipv4", NETWORK_ID))).toEqual(list("H both, E 203.0.113.1, I 10.0.0.4"));
   });
 
   it("takes the first address of the server's IPv6 network however it is written", () => {
-    expect(serverAddresses(aServer({ name: "n", ipv6: "2001:DB8:0:0::/64" }), "ipv6")).toEqual(
+    expect(serverAddresses(aServer({ name: "n", ipv6: "2001:DB8:0:0::/64" }), aim("ipv6"))).toEqual(
       list("H n, E 2001:db8::1"),
     );
+  });
+
+  it.each<[string, AddressFamily, Parameters<typeof aServer>[0], string]>([
+    ["in place of the first", "ipv6", {}, "H n, E 2001:db8::5"],
+    ["behind IPv4", "dualstack", {}, "H n, E 203.0.113.1, E 2001:db8::5"],
+    ["also without a network to take it from", "ipv6", { ipv6: null }, "H n, E 2001:db8::5"],
+    ["not where nodes carry no IPv6", "ipv4", {}, "H n, E 203.0.113.1"],
+  ])("HCCM P18: takes the IPv6 address that the node states, %s", (_, addressFamily, given, expected) => {
+    const options = { addressFamily, externalIpv6: "2001:db8::5" };
+    expect(serverAddresses(aServer({ name: "n", ...given }), options)).toEqual(list(expected));
   });
 });
 

@@ -45,6 +45,16 @@ describe("an address that is not the server's", () => {
     ],
     ["it is in the network", aServer({ privateIp: "10.0.0.1" }), NETWORK_ID, "change --node-ip to one of them"],
   ])("comes with advice when %s", (_, server, networkId, expected) => {
-    expect(adviseOnAddress(server, networkId)).toContain(expected);
+    const options = { addressFamily: "dualstack" as const, ...(networkId !== undefined && { networkId }) };
+    expect(adviseOnAddress(server, options, "10.9.9.9")).toContain(expected);
+  });
+
+  it.each([
+    ["of its IPv6 network", "dualstack", "2001:db8:1::5", true],
+    ["of its IPv6 network, which nodes do not carry", "ipv4", "2001:db8:1::5", false],
+    ["of another network", "dualstack", "2001:db8:2::5", false],
+  ] as const)("comes with the annotation that states it when it is %s", (_, addressFamily, missing, isNamed) => {
+    const advice = adviseOnAddress(aServer({ id: 1 }), { addressFamily }, missing);
+    expect(advice.includes("instance.hetzner.cloud/external-ipv6=2001:db8:1::5")).toBe(isNamed);
   });
 });

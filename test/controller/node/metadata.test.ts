@@ -128,6 +128,20 @@ describe("decideCloudNode", () => {
     });
   });
 
+  it("HCCM P18: takes the IPv6 address that the node states, which kubelet may have been given too", () => {
+    const stated = { "instance.hetzner.cloud/external-ipv6": "2001:db8:12::5" };
+    const annotations = { ...stated, "alpha.kubernetes.io/provided-node-ip": "2001:db8:12::5" };
+    const dualstack: NodeOptions = { ...OPTIONS, addressFamily: "dualstack" };
+    expect(decideCloudNode(aNode({ ...INITIALISED, annotations }), [SERVER], dualstack)).toMatchObject({
+      patch: { addresses: [{ type: "ExternalIP", address: "2001:db8:12::5" }, ADDRESSES[0], ADDRESSES[2]] },
+    });
+    expect(nodeRecord(aNode({ id: 12, annotations }), SERVER, dualstack).addresses).toContain("2001:db8:12::5");
+    expect(decideCloudNode(aNode({ ...INITIALISED, annotations: stated }), [SERVER], OPTIONS)).toMatchObject({
+      patch: {},
+      warnings: [{ reason: "IgnoredExternalIPv6" }],
+    });
+  });
+
   it("HCCM N2: has nothing to do with other providers' nodes", () => {
     expect(decideCloudNode(aNode({ providerID: "aws:///x/i-1" }), [SERVER], OPTIONS)).toEqual({ kind: "foreign" });
   });

@@ -100,8 +100,14 @@ describe("internal addresses of a dedicated server", () => {
   };
 
   it("HCCM N10: are kept when they fit, and told about when they do not", () => {
-    expect(written({})).toEqual([["10.0.0.5"], ["MisconfiguredInternalIP", "MisconfiguredInternalIP"]]);
+    expect(written({})).toEqual([["10.0.0.5"], ["MisconfiguredInternalIP"]]);
     expect(written({ addressFamily: "dualstack" })).toEqual([["10.0.0.5", "fd00::5"], ["MisconfiguredInternalIP"]]);
+  });
+
+  it("HCCM N10: are told about in one Event, however many do not fit: each would push the other out", () => {
+    const verdict = decide({ name: "metal", addresses });
+    const [warning] = verdict.kind === "ready" ? verdict.warnings : [];
+    for (const address of ["203.0.113.5", "fd00::5"]) expect(warning?.message).toContain(address);
   });
 
   it("HCCM E30: are not kept when that is switched off", () => {
@@ -124,7 +130,37 @@ describe("robotAddresses", () => {
     ["dualstack", { ...METAL, server_ipv6_net: null, server_ip: null }, ["metal"]],
     ["ipv6", { ...METAL, server_ipv6_net: "2001:db8:5::/64" }, ["metal", "2001:db8:5::1"]],
   ] as const)("unlike HCCM N9 (a server without IPv6 gets none): %s", (family, server, expected) => {
-    expect(robotAddresses(server, family).map(({ address }) => address)).toEqual(expected);
+    expect(robotAddresses(server, { addressFamily: family }).map(({ address }) => address)).toEqual(expected);
+  });
+});
+
+describe("a dedicated server whose node states its IPv6 address (HCCM P18)", () => {
+  const annotations = { "instance.hetzner.cloud/external-ipv6": "2001:db8:9::5" };
+  const withoutIpv6: RobotInventory = { kind: "listed", servers: [{ ...METAL, server_ipv6_net: null }] };
+  const external = (verdict: ReturnType<typeof decide>) =>
+    (verdict.kind === "ready" ? (verdict.patch.addresses ?? []) : [])
+      .filter(({ type }) => type === "ExternalIP")
+      .map(({ address }) => address);
+
+  it.each([
+    ["in place of the first of its network", LISTED],
+    ["also when Robot knows of no network", withoutIpv6],
+  ])("carries it, %s", (_, robots) => {
+    const verdict = decide({ name: "metal", annotations }, robots, { addressFamily: "dualstack" });
+    expect(external(verdict)).toEqual(["2001:db8:9::5", "203.0.113.5"]);
+  });
+
+  it("does not carry it a second time as its internal one", () => {
+    const addresses = [{ type: "InternalIP", address: "2001:db8:9::5" }];
+    const verdict = decide({ name: "metal", annotations, addresses }, LISTED, { addressFamily: "ipv6" });
+    expect(verdict).toMatchObject({ warnings: [{ reason: "MisconfiguredInternalIP" }] });
+    expect(external(verdict)).toEqual(["2001:db8:9::5"]);
+  });
+
+  it("is refused when that is no address", () => {
+    const wrong = { "instance.hetzner.cloud/external-ipv6": "::1" };
+    const verdict = decide({ name: "metal", annotations: wrong }, LISTED, { addressFamily: "dualstack" });
+    expect(verdict).toMatchObject({ kind: "refused", event: "InvalidExternalIPv6" });
   });
 });
 
