@@ -6,7 +6,8 @@ import { cidrs, clusterName, natural, period, prefixes, stateLocation, url } fro
 import { type FlagValues, RUN_FLAGS } from "./flags.ts";
 import type { AddressFamily } from "./node/addresses.ts";
 import { loadRobotConfig, type RobotConfig } from "./robot/config.ts";
-import { parseDefaults, type ServiceOptions } from "./service/annotations.ts";
+import type { ServiceOptions } from "./service/annotations.ts";
+import { parseDefaults } from "./service/settings.ts";
 import { boolean, oneOf, type Parser, seconds } from "./service/values.ts";
 
 export interface Config {

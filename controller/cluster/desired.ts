@@ -10,7 +10,9 @@ import { planRoutes, type RoutePlan } from "../route/routes.ts";
 import { PREFIX, type ServiceOptions } from "../service/annotations.ts";
 import { findBalancer } from "../service/find.ts";
 import { defaultName, renderLoadBalancer } from "../service/load-balancer.ts";
+import type { Note } from "../service/notes.ts";
 import { serviceRef, wishOf } from "../service/ours.ts";
+import type { Settings } from "../service/settings.ts";
 import type { Targets } from "../service/targets.ts";
 
 /** Everything observed at one moment. */
@@ -34,8 +36,10 @@ export type ServiceWish = { readonly service: V1Service; readonly unit: UnitId }
   | {
       readonly kind: "balance";
       readonly spec: LoadBalancerSpec;
-      readonly options: ServiceOptions;
-      readonly notes: readonly string[];
+      readonly settings: Settings;
+      /** What is wrong with the Service: the spec keeps what the balancer has there. */
+      readonly mistakes: readonly string[];
+      readonly notes: readonly Note[];
       readonly leftOut: Targets["leftOut"];
       /** Set when an existing balancer without an owner is taken over. */
       readonly adopts?: number;

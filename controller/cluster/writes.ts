@@ -3,8 +3,8 @@ import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/clien
 import { differences } from "../../stacks/difference.ts";
 import type { RunReport } from "../../stacks/run.ts";
 import type { LoadBalancerState } from "../../stacks/spec.ts";
-import type { ServiceOptions } from "../service/annotations.ts";
 import { FINALIZER } from "../service/ours.ts";
+import type { Settings } from "../service/settings.ts";
 import { renderIngress, sameIngress } from "../service/status.ts";
 import type { Desired, ServiceWish } from "./desired.ts";
 import { type Drift, describeDrift } from "./drift.ts";
@@ -40,16 +40,20 @@ export function writesBefore(desired: Desired, due: Plan, drifted: readonly Drif
   const drifts = new Map(drifted.map(({ unit, differences: found }) => [unit, found]));
   return desired.services.flatMap((wish): Write[] => {
     const { service, unit } = wish;
-    if (wish.kind === "refused") {
-      return [warn(service, "SyncLoadBalancerFailed", `Error syncing load balancer: ${wish.mistakes.join("; ")}`)];
-    }
+    if (wish.kind === "refused") return mistakeWrites(wish);
     if (wish.kind === "release") {
       return isDue.has(unit) ? [tell(service, "DeletingLoadBalancer", "Deleting load balancer")] : [];
     }
     const isClaimed = service.metadata?.finalizers?.includes(FINALIZER) ?? false;
-    const claim: Write[] = isClaimed ? [] : [{ kind: "claim", service }];
-    return isDue.has(unit) ? [...claim, announcement(wish, drifts.get(unit))] : claim;
+    const first: Write[] = [...(isClaimed ? [] : [{ kind: "claim", service } as const]), ...mistakeWrites(wish)];
+    return isDue.has(unit) ? [...first, announcement(wish, drifts.get(unit))] : first;
   });
+}
+
+/** Everything that is wrong with a Service, in one Event. */
+function mistakeWrites({ service, mistakes }: ServiceWish & { readonly mistakes: readonly string[] }): Write[] {
+  if (mistakes.length === 0) return [];
+  return [warn(service, "SyncLoadBalancerFailed", `Error syncing load balancer: ${mistakes.join("; ")}`)];
 }
 
 function announcement({ service, spec, adopts }: BalanceWish, drift: Drift["differences"] | undefined): Write {
@@ -88,7 +92,7 @@ function serviceWrites(wish: ServiceWish, { present }: Desired, outcomes: Outcom
   if (wish.kind === "release") return [...failed, ...releaseWrites(service, balancer)];
   if (!balancer || differences(wish.spec, balancer).length > 0) return failed;
   const ensured = outcome ? [tell(service, "EnsuredLoadBalancer", "Ensured load balancer")] : [];
-  return [...noteWrites(wish), ...ingressWrites(service, balancer, wish.options), ...ensured];
+  return [...noteWrites(wish), ...ingressWrites(service, balancer, wish.settings), ...ensured];
 }
 
 function failureText(wish: ServiceWish, message: string): string {
@@ -103,9 +107,9 @@ function releaseWrites(service: V1Service, balancer: LoadBalancerState | undefin
   return [{ kind: "release", service }, warn(service, "LoadBalancerKept", kept)];
 }
 
-function ingressWrites(service: V1Service, balancer: LoadBalancerState, options: ServiceOptions): readonly Write[] {
-  const ingress = renderIngress(balancer, options);
-  if (sameIngress(ingress, service.status?.loadBalancer?.ingress ?? [])) return [];
+function ingressWrites(service: V1Service, balancer: LoadBalancerState, settings: Settings): readonly Write[] {
+  const ingress = renderIngress(balancer, settings);
+  if (!ingress || sameIngress(ingress, service.status?.loadBalancer?.ingress ?? [])) return [];
   return [{ kind: "ingress", service, ingress }];
 }
 
@@ -113,7 +117,7 @@ function ingressWrites(service: V1Service, balancer: LoadBalancerState, options:
 function noteWrites({ service, notes, leftOut }: BalanceWish): readonly Write[] {
   const left = leftOut.map(({ node, reason }) => `node ${node} is no target: ${reason}`);
   return [
-    ...(notes.length > 0 ? [warn(service, "UnsupportedProtocolConfigured", notes.join("; "))] : []),
+    ...notes.map(({ reason, message }) => warn(service, reason, message)),
     ...(left.length > 0 ? [warn(service, "TargetLeftOut", left.join("; "))] : []),
   ];
 }

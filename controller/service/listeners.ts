@@ -1,18 +1,43 @@
 /** Listeners of a balancer from the ports of a Service. Every field is set, so that removing an option restores its default. */
 import type { V1Service, V1ServicePort } from "@kubernetes/client-node";
 import type { HealthCheck, HttpOptions, ListenerSpec } from "../../stacks/spec.ts";
-import type { ServiceOptions } from "./annotations.ts";
+import { PORT_ROWS, type ServiceOptions } from "./annotations.ts";
+import type { ServiceSettings, Settings } from "./settings.ts";
 
-/** Listeners for one Service, keyed by listen port so that a port keeps its resource when others come and go. */
-export function renderListeners(service: V1Service, options: ServiceOptions): readonly ListenerSpec[] {
+/**
+ * Listeners for one Service, keyed by listen port so that a port keeps its resource when others come and go. A port with a
+ * mistake keeps the listener it has, or has none yet.
+ */
+export function renderListeners(
+  service: V1Service,
+  settings: ServiceSettings,
+  present: readonly ListenerSpec[] = [],
+): readonly ListenerSpec[] {
   return tcpPorts(service)
-    .map((port) => renderListener(port, options))
+    .flatMap((port) => {
+      const own = settings.ports.get(port.port) ?? settings;
+      if (!isBroken(own)) return [renderListener(port, own.options)];
+      const kept = present.find(({ listenPort }) => listenPort === port.port);
+      return kept ? [followNodePort(kept, port.nodePort)] : [];
+    })
     .toSorted((a, b) => a.listenPort - b.listenPort);
 }
 
 /** Ports that a balancer can carry: the provider forwards TCP only. */
 export function tcpPorts(service: V1Service): readonly V1ServicePort[] {
   return (service.spec?.ports ?? []).filter(({ protocol }) => (protocol ?? "TCP") === "TCP");
+}
+
+function isBroken({ broken }: Settings): boolean {
+  return PORT_ROWS.some(([name]) => broken.has(name));
+}
+
+/** Nodes are to be found where they are, whatever else is wrong; so are their health checks, if they were there. */
+function followNodePort(kept: ListenerSpec, nodePort: number | undefined): ListenerSpec {
+  if (!nodePort) return kept;
+  const { destinationPort, healthCheck } = kept;
+  const port = healthCheck.port === destinationPort ? nodePort : healthCheck.port;
+  return { ...kept, destinationPort: nodePort, healthCheck: { ...healthCheck, port } };
 }
 
 function renderListener(port: V1ServicePort, options: ServiceOptions): ListenerSpec {

@@ -1,13 +1,16 @@
 /** A Service and the nodes → the balancer it wants. Everything is checked before anything is touched. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
-import type { LoadBalancerSpec, LoadBalancerState } from "../../stacks/spec.ts";
+import type { LoadBalancerSpec, LoadBalancerState, NetworkAttachment } from "../../stacks/spec.ts";
 import type { Server } from "../hcloud/api.ts";
-import { PREFIX, parseAnnotations, type ServiceOptions } from "./annotations.ts";
+import type { ServiceOptions } from "./annotations.ts";
+import { checkSettings } from "./checks.ts";
 import { parseLabelSelector } from "./label-selector.ts";
 import { renderListeners, tcpPorts } from "./listeners.ts";
+import type { Note } from "./notes.ts";
 import { serviceRef } from "./ours.ts";
-import { renderTargets, type Targets } from "./targets.ts";
+import { parseSettings, type Settings } from "./settings.ts";
+import { isSameTarget, renderTargets, type Targets } from "./targets.ts";
 
 /** What surrounds a Service when its balancer is rendered. */
 export interface BalancerContext {
@@ -21,57 +24,49 @@ export interface BalancerContext {
   readonly present?: LoadBalancerState;
 }
 
-export type RenderedBalancer =
+/** What a Service gets, and what its user should hear. */
+export type RenderedBalancer = { readonly mistakes: readonly string[]; readonly notes: readonly Note[] } & (
   | {
       readonly ok: true;
+      /** Where a mistake was made it says what the balancer has. */
       readonly spec: LoadBalancerSpec;
-      readonly options: ServiceOptions;
-      readonly notes: readonly string[];
+      readonly settings: Settings;
       readonly leftOut: Targets["leftOut"];
     }
-  /** The Service keeps what it has. */
-  | { readonly ok: false; readonly mistakes: readonly string[] };
+  /** Nothing exists yet, and nothing is made with a mistake in it. */
+  | { readonly ok: false }
+);
 
 /** The official controller's default, with which users of no configuration at all have been served. */
 const DEFAULT_TYPE = "lb11";
 
-/** The balancer of a Service, or every mistake that keeps it from being rendered. */
+/**
+ * The balancer of a Service. With mistakes, an existing one keeps what they are about and follows in the rest, its nodes
+ * above all; a new one is not made.
+ */
 export function renderLoadBalancer(service: V1Service, context: BalancerContext): RenderedBalancer {
-  const { options, mistakes } = parseAnnotations(service.metadata?.annotations ?? {}, context.defaults);
-  const selector = parseLabelSelector(options.nodeSelector ?? "");
-  const place = placeOf(options, context.present);
-  const found = [...mistakes, ...conflicts(options, context, place !== undefined), ...unreachable(service)];
-  if (!selector)
-    found.push(
-      `annotation ${PREFIX}node-selector: ${JSON.stringify(options.nodeSelector?.slice(0, 80))} is not a label selector`,
-    );
-  if (!selector || !place || found.length > 0) return { ok: false, mistakes: found };
+  const annotations = service.metadata?.annotations ?? {};
+  const parsed = parseSettings(annotations, tcpPorts(service), context.defaults);
+  const settings = checkSettings(service, parsed, context);
+  const { mistakes } = settings;
+  const notes = [...settings.notes, ...unsupported(service)];
+  const { present } = context;
+  const place = placeOf(settings.options, present);
+  if (!place || (mistakes.length > 0 && !present)) return { ok: false, mistakes, notes };
 
-  const { networkId, present, robots = false } = context;
-  const usePrivateIp = options.usePrivateIp ?? false;
-  const targetOptions = { selector, usePrivateIp, robots, ...(networkId !== undefined && { networkId }) };
-  const { targets, leftOut } = renderTargets(context.nodes, context.servers, targetOptions);
-  const service_ = serviceRef(service);
+  const ref = serviceRef(service);
+  const { targets, leftOut } = targetsOf(settings, context);
+  const network = attachmentOf(settings, context);
   const spec: LoadBalancerSpec = {
     kind: "load-balancer",
-    service: service_,
-    name: options.name || defaultName(service_.uid),
-    type: options.type || (present?.type ?? DEFAULT_TYPE),
+    service: ref,
     place,
-    algorithm: options.algorithm ?? "round_robin",
-    labels: { ...present?.labels, [SERVICE_UID_LABEL]: service_.uid },
-    deleteProtection: present?.deleteProtection ?? false,
-    ...(networkId !== undefined && {
-      network: {
-        networkId,
-        publicInterface: !(options.disablePublicNetwork ?? false),
-        ...(options.privateIpv4 !== undefined && { ip: options.privateIpv4 }),
-      },
-    }),
-    listeners: renderListeners(service, options),
+    ...fieldsOf(settings, ref.uid, present),
+    ...(network && { network }),
+    listeners: renderListeners(service, settings, present?.listeners),
     targets,
   };
-  return { ok: true, spec, options, notes: unsupported(service), leftOut };
+  return { ok: true, spec, settings, mistakes, notes, leftOut };
 }
 
 /** `a` and the uid without dashes, cut to 32 characters: the framework's name, by which an existing balancer is found. */
@@ -89,42 +84,57 @@ function placeOf(
   return options.networkZone ? { networkZone: options.networkZone } : undefined;
 }
 
-/** Mistakes that no single option makes. */
-function conflicts(options: ServiceOptions, { networkId }: BalancerContext, hasPlace: boolean): string[] {
-  const mistakes: string[] = [];
-  if (!hasPlace) {
-    mistakes.push(
-      `neither annotation ${PREFIX}location nor ${PREFIX}network-zone is set: set one of them, or HCLOUD_LOAD_BALANCERS_LOCATION for all Services`,
-    );
-  }
-  if (networkId === undefined) {
-    const needNetwork = {
-      "use-private-ip": options.usePrivateIp,
-      "disable-public-network": options.disablePublicNetwork,
-      "private-ipv4": options.privateIpv4,
-    };
-    for (const [annotation, value] of Object.entries(needNetwork)) {
-      if (value) mistakes.push(`annotation ${PREFIX}${annotation}: needs a network, and HCLOUD_NETWORK is not set`);
-    }
-  }
-  if (options.protocol === "https") {
-    mistakes.push(`annotation ${PREFIX}protocol: https needs certificates, which this version does not support yet`);
-  }
-  if (options.redirectHttp && options.protocol !== "https") {
-    mistakes.push(`annotation ${PREFIX}http-redirect-http: needs protocol https`);
-  }
-  return mistakes;
+/** The balancer's own fields. Those with a mistake, and those that are not ours to reset, stay as they are. */
+function fieldsOf(
+  { options, broken }: Settings,
+  uid: string,
+  present: LoadBalancerState | undefined,
+): Pick<LoadBalancerSpec, "name" | "type" | "algorithm" | "labels" | "deleteProtection"> {
+  const algorithm = options.algorithm ?? "round_robin";
+  return {
+    name: options.name || (present?.name ?? defaultName(uid)),
+    type: options.type || (present?.type ?? DEFAULT_TYPE),
+    algorithm: broken.has("algorithm") ? (present?.algorithm ?? algorithm) : algorithm,
+    labels: { ...present?.labels, [SERVICE_UID_LABEL]: uid },
+    deleteProtection: present?.deleteProtection ?? false,
+  };
 }
 
-/** A balancer reaches a port through its node port; a Service may have been told to allocate none. */
-function unreachable(service: V1Service): readonly string[] {
-  return tcpPorts(service)
-    .filter(({ nodePort }) => !nodePort)
-    .map(({ port }) => `port ${port} has no node port: set allocateLoadBalancerNodePorts, or give it a nodePort`);
+function attachmentOf(
+  { options, broken }: Settings,
+  { networkId, present }: BalancerContext,
+): NetworkAttachment | undefined {
+  if (networkId === undefined) return undefined;
+  const isPublic = !(options.disablePublicNetwork ?? false);
+  return {
+    networkId,
+    publicInterface: broken.has("disablePublicNetwork") ? (present?.publicInterface ?? isPublic) : isPublic,
+    ...(options.privateIpv4 !== undefined && { ip: options.privateIpv4 }),
+  };
+}
+
+/** With a selector that cannot be read, targets may leave with their nodes, but none may join. */
+function targetsOf({ options, broken }: Settings, context: BalancerContext): Targets {
+  const { networkId, present, robots = false } = context;
+  const isPrivate = present?.targets.find((target) => target.kind === "server")?.usePrivateIp ?? false;
+  const rendered = renderTargets(context.nodes, context.servers, {
+    selector: parseLabelSelector(options.nodeSelector ?? "") ?? (() => true),
+    usePrivateIp: broken.has("usePrivateIp") ? isPrivate : (options.usePrivateIp ?? false),
+    robots,
+    ...(networkId !== undefined && { networkId }),
+  });
+  if (!broken.has("nodeSelector")) return rendered;
+  const isPresent = (target: Targets["targets"][number]) =>
+    present?.targets.some((other) => isSameTarget(target, other)) ?? false;
+  return { ...rendered, targets: rendered.targets.filter(isPresent) };
 }
 
 /** Wishes that the provider cannot fulfil. The rest of the Service is served. */
-function unsupported(service: V1Service): readonly string[] {
+function unsupported(service: V1Service): readonly Note[] {
   const others = (service.spec?.ports ?? []).filter((port) => !tcpPorts(service).includes(port));
-  return others.map(({ port, protocol }) => `port ${port}/${protocol} is left out: Hetzner balancers forward TCP only`);
+  if (others.length === 0) return [];
+  const message = others
+    .map(({ port, protocol }) => `port ${port}/${protocol} is left out: Hetzner balancers forward TCP only`)
+    .join("; ");
+  return [{ reason: "UnsupportedProtocolConfigured", message }];
 }

@@ -1,6 +1,7 @@
 /** Which nodes a balancer sends traffic to. */
 import type { V1Node } from "@kubernetes/client-node";
 import ipaddr from "ipaddr.js";
+import { targetPart } from "../../stacks/names.ts";
 import type { TargetSpec } from "../../stacks/spec.ts";
 import type { Server } from "../hcloud/api.ts";
 import { findServer } from "../node/metadata.ts";
@@ -80,6 +81,11 @@ function unusable(server: Server, { usePrivateIp, networkId }: TargetOptions): s
     return isAttached ? undefined : "its server is not attached to the cluster's network";
   }
   return server.public_net.ipv4 ? undefined : "its server has no public IPv4 address";
+}
+
+/** Whether both mean the same server or address, on whatever way it is reached. */
+export function isSameTarget(a: TargetSpec, b: TargetSpec): boolean {
+  return targetPart(a) === targetPart(b);
 }
 
 function inOrder(a: TargetSpec, b: TargetSpec): number {

@@ -1,5 +1,6 @@
 /** Texts of annotations and environment variables → values. A parser returns its value, or says what it allows. */
 import ipaddr from "ipaddr.js";
+import { parseLabelSelector } from "./label-selector.ts";
 
 export type Parsed<T> = { readonly value: T } | { readonly allowed: string };
 
@@ -8,8 +9,15 @@ export type Parser<T> = (text: string) => Parsed<T>;
 const TRUE = new Set(["1", "t", "T", "true", "True", "TRUE"]);
 const FALSE = new Set(["0", "f", "F", "false", "False", "FALSE"]);
 
-/** Any text: whoever uses it checks it. */
-export const text: Parser<string> = (value) => ({ value });
+/** What a parser allows: what it says to a text that none allows. */
+export function allowedBy(parse: Parser<unknown>): string {
+  const parsed = parse("\u0000(");
+  return "allowed" in parsed ? parsed.allowed : "any text";
+}
+
+/** A label selector; it is kept as text, because options are plain data. */
+export const selector: Parser<string> = (value) =>
+  parseLabelSelector(value) ? { value } : { allowed: "a label selector such as pool=web,zone in (a,b)" };
 
 /** One line as the API takes it: bounded, no blanks around it, nothing invisible. Empty means the built-in default. */
 export function line(most: number): Parser<string> {
@@ -96,3 +104,35 @@ export const statusCodes: Parser<readonly string[]> = (input) => {
 
 export const ipv4: Parser<string> = (input) =>
   ipaddr.IPv4.isValidFourPartDecimal(input) ? { value: input } : { allowed: "an IPv4 address" };
+
+/** A range, written by its first address, as the API writes its subnets. */
+export const cidr: Parser<string> = (input) => {
+  const isCidr = ipaddr.IPv4.isValidCIDRFourPartDecimal(input);
+  if (!isCidr) return { allowed: "an IPv4 range such as 10.0.1.0/24" };
+  const [, bits] = ipaddr.IPv4.parseCIDR(input);
+  return { value: `${ipaddr.IPv4.networkAddressFromCIDR(input)}/${bits}` };
+};
+
+/** An id of the API. */
+export const id: Parser<number> = (input) =>
+  /^[1-9]\d{0,14}$/.test(input) ? { value: Number(input) } : { allowed: "the id of a load balancer, a number" };
+
+const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+const MOST_LABELS = 16;
+
+/** Labels as the API takes them. Keys are short enough for one of ours to say that they are ours. */
+export const labels: Parser<Readonly<Record<string, string>>> = (input) => {
+  const pairs = input === "" ? [] : input.split(",", MOST_LABELS + 1).map((pair) => pair.trim().split("="));
+  const isFine = ([key = "", value, ...rest]: readonly string[]) =>
+    rest.length === 0 &&
+    key.length <= 56 &&
+    key.split("/").length <= 2 &&
+    key.split("/").every((part) => LABEL_NAME.test(part)) &&
+    !/^(hcloud-ccm|lotse)\//.test(key) &&
+    value !== undefined &&
+    value.length <= 63 &&
+    (value === "" || LABEL_NAME.test(value));
+  return pairs.length <= MOST_LABELS && pairs.every(isFine)
+    ? { value: Object.fromEntries(pairs) }
+    : { allowed: `up to ${MOST_LABELS} labels such as team=web,env=prod, with keys of at most 56 characters` };
+};

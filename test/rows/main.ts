@@ -1,23 +1,27 @@
-/** `npm run docs`: writes docs/rows-nodes-and-routes.md from the names of all tests. */
+/** `npm run docs`: writes the pages in docs/: rows from the names of all tests, annotations from their table. */
 import { readFile, writeFile } from "node:fs/promises";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createVitest } from "vitest/node";
+import { renderReference } from "../../controller/service/reference.ts";
 import { type NamedTest, renderPage } from "./page.ts";
 import { SECTIONS } from "./table.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const PAGE = new URL("../../docs/rows-nodes-and-routes.md", import.meta.url);
 
 // Proofs against the real API server first, then by file.
 const tests = [...(await listTests("integration")).toSorted(byFile), ...(await listTests("unit")).toSorted(byFile)];
-const page = renderPage(SECTIONS, tests);
-if (process.argv.includes("--check")) {
-  const isCurrent = (await readFile(PAGE, "utf8").catch(() => "")) === page;
-  if (!isCurrent) process.stderr.write("docs/rows-nodes-and-routes.md is not current: run npm run docs\n");
-  process.exitCode = isCurrent ? 0 : 1;
-} else {
-  await writeFile(PAGE, page);
+const pages = {
+  "docs/rows-nodes-and-routes.md": renderPage(SECTIONS, tests),
+  "docs/annotations.md": renderReference(),
+};
+for (const [name, page] of Object.entries(pages)) {
+  const file = new URL(`../../${name}`, import.meta.url);
+  if (!process.argv.includes("--check")) await writeFile(file, page);
+  else if ((await readFile(file, "utf8").catch(() => "")) !== page) {
+    process.stderr.write(`${name} is not current: run npm run docs\n`);
+    process.exitCode = 1;
+  }
 }
 
 function byFile(a: NamedTest, b: NamedTest): number {

@@ -15,6 +15,8 @@ import type {
   Network,
   Server,
 } from "../../controller/hcloud/api.ts";
+import type { OptionName, ServiceOptions } from "../../controller/service/annotations.ts";
+import type { ServiceSettings } from "../../controller/service/settings.ts";
 import type { ListenerSpec, LoadBalancerSpec, LoadBalancerState, RouteSpec } from "../../stacks/spec.ts";
 
 /** The network that every builder attaches to when it is asked for a private address. */
@@ -236,4 +238,9 @@ export function aBalancerState(given: Partial<LoadBalancerState> = {}): LoadBala
 
 export function aRoute(destination: string, gateway: string): RouteSpec {
   return { kind: "route", networkId: NETWORK_ID, destination, gateway };
+}
+
+/** Settings of a Service, for all of its ports. */
+export function someSettings(options: ServiceOptions = {}, broken: readonly OptionName[] = []): ServiceSettings {
+  return { options, sources: {}, broken: new Set(broken), ports: new Map(), mistakes: [], notes: [] };
 }

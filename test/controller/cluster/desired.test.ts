@@ -104,12 +104,21 @@ describe("Services", () => {
     expect(services).toMatchObject([{ kind: "refused", mistakes: [expect.stringContaining("1 and 2")] }]);
   });
 
-  it("keeps what an invalid Service has, and renders the others", () => {
+  it("makes nothing for an invalid Service, lets one that has a balancer follow in the rest, and renders the others", () => {
+    const annotations = { protocol: "x", "algorithm-type": "least_connections" };
     const { services, present } = render({
-      services: [aService({ annotations: { protocol: "x" } }), aService({ name: "fine", uid: "2" })],
+      services: [
+        aService({ annotations }),
+        aService({ name: "new", uid: "2", annotations }),
+        aService({ name: "fine", uid: "3" }),
+      ],
       cloud: { loadBalancers: [aBalancer({ labels: OWN })] },
     });
-    expect(services).toMatchObject([{ kind: "refused" }, { kind: "balance" }]);
+    expect(services).toMatchObject([
+      { kind: "balance", spec: { algorithm: "least_connections", listeners: [] }, mistakes: [expect.any(String)] },
+      { kind: "refused", mistakes: [expect.stringContaining("protocol")] },
+      { kind: "balance", mistakes: [] },
+    ]);
     expect(present[UNIT]).toBeDefined();
   });
 

@@ -3,7 +3,7 @@ import type { Desired, ServiceWish } from "../../../controller/cluster/desired.t
 import { planRun } from "../../../controller/cluster/plan.ts";
 import { routeUnit, unitOf } from "../../../stacks/names.ts";
 import type { LoadBalancerSpec } from "../../../stacks/spec.ts";
-import { aBalancerSpec, aBalancerState, aRoute, aService } from "../../support/builders.ts";
+import { aBalancerSpec, aBalancerState, aRoute, aService, someSettings } from "../../support/builders.ts";
 
 const SPEC = aBalancerSpec();
 const UNIT = unitOf(SPEC);
@@ -15,7 +15,8 @@ const balance = (spec: LoadBalancerSpec): ServiceWish => ({
   service: aService(),
   unit: unitOf(spec),
   spec,
-  options: {},
+  settings: someSettings(),
+  mistakes: [],
   notes: [],
   leftOut: [],
 });

@@ -4,7 +4,7 @@ import { type Write, writesAfter, writesBefore } from "../../../controller/clust
 import { FINALIZER } from "../../../controller/service/ours.ts";
 import { routeUnit, unitOf } from "../../../stacks/names.ts";
 import type { UnitOutcome } from "../../../stacks/run.ts";
-import { aBalancerSpec, aBalancerState, aNode, aRoute, aService } from "../../support/builders.ts";
+import { aBalancerSpec, aBalancerState, aNode, aRoute, aService, someSettings } from "../../support/builders.ts";
 
 const SPEC = aBalancerSpec();
 const UNIT = unitOf(SPEC);
@@ -18,8 +18,10 @@ const FAILED: UnitOutcome = {
   failure: { code: "invalid_input", message: "it is too long", retry: "never" },
 };
 
+const NOTHING_TO_SAY = { settings: someSettings(), mistakes: [], notes: [], leftOut: [] };
+
 function balance(service = aService(), more: Partial<Extract<ServiceWish, { kind: "balance" }>> = {}): ServiceWish {
-  return { kind: "balance", service, unit: UNIT, spec: SPEC, options: {}, notes: [], leftOut: [], ...more };
+  return { kind: "balance", service, unit: UNIT, spec: SPEC, ...NOTHING_TO_SAY, ...more };
 }
 const release: ServiceWish = { kind: "release", service: aService({ isDeleted: true }), unit: UNIT };
 const refused: ServiceWish = { kind: "refused", service: aService(), unit: UNIT, mistakes: ["this", "and that"] };
@@ -40,6 +42,16 @@ describe("writesBefore", () => {
   it("does not claim what is refused, and says everything that is wrong in one Event", () => {
     const writes = writesBefore(desired({ services: [refused] }), [], []);
     expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed"]);
+    expect(messages(writes)).toEqual(["Error syncing load balancer: this; and that"]);
+  });
+
+  it("tells of mistakes, and serves the rest", () => {
+    const writes = writesBefore(
+      desired({ services: [balance(aService(), { mistakes: ["this", "and that"] })] }),
+      [],
+      [],
+    );
+    expect(words(writes)).toEqual(["claim", "Warning SyncLoadBalancerFailed"]);
     expect(messages(writes)).toEqual(["Error syncing load balancer: this; and that"]);
   });
 
@@ -83,7 +95,7 @@ describe("writesAfter a balancer is wanted", () => {
 
   it("says once what cannot be served, for all ports and nodes together", () => {
     const wish = balance(aService({ ingress: INGRESS }), {
-      notes: ["port 53/UDP is left out", "port 54/UDP is left out"],
+      notes: [{ reason: "UnsupportedProtocolConfigured", message: "port 53/UDP is left out" }],
       leftOut: [
         { node: "a", reason: "x" },
         { node: "b", reason: "y" },
@@ -91,10 +103,12 @@ describe("writesAfter a balancer is wanted", () => {
     });
     const writes = published(wish, { [UNIT]: aBalancerState() });
     expect(words(writes)).toEqual(["Warning UnsupportedProtocolConfigured", "Warning TargetLeftOut"]);
-    expect(messages(writes)).toEqual([
-      "port 53/UDP is left out; port 54/UDP is left out",
-      "node a is no target: x; node b is no target: y",
-    ]);
+    expect(messages(writes)).toEqual(["port 53/UDP is left out", "node a is no target: x; node b is no target: y"]);
+  });
+
+  it("leaves the status alone while a mistake keeps it unknown", () => {
+    const wish = balance(aService(), { settings: someSettings({}, ["hostname"]) });
+    expect(published(wish, { [UNIT]: aBalancerState() })).toEqual([]);
   });
 
   it("has nothing to add for a refused Service", () => {

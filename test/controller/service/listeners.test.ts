@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
+import type { ServiceOptions } from "../../../controller/service/annotations.ts";
 import { renderListeners, tcpPorts } from "../../../controller/service/listeners.ts";
-import { aListener, aService } from "../../support/builders.ts";
+import { aListener, aService, someSettings } from "../../support/builders.ts";
 
-const one = (options: Parameters<typeof renderListeners>[1]) => renderListeners(aService(), options)[0];
+const one = (options: ServiceOptions) => renderListeners(aService(), someSettings(options))[0];
 
 describe("renderListeners", () => {
   it("HCCM V2: listens on the Service's port and sends to its node port, with every default spelt out", () => {
-    expect(renderListeners(aService({ ports: [80] }), {})).toEqual([
+    expect(renderListeners(aService({ ports: [80] }), someSettings())).toEqual([
       {
         listenPort: 80,
         destinationPort: 30_080,
@@ -18,7 +19,7 @@ describe("renderListeners", () => {
   });
 
   it("sorts by listen port, so that the order of ports means nothing", () => {
-    expect(renderListeners(aService({ ports: [443, 80] }), {})).toEqual([aListener(80), aListener(443)]);
+    expect(renderListeners(aService({ ports: [443, 80] }), someSettings())).toEqual([aListener(80), aListener(443)]);
   });
 
   it("HCCM V1: leaves out what is not TCP; TCP is what a port without protocol is", () => {
@@ -29,11 +30,11 @@ describe("renderListeners", () => {
     ];
     const service = aService({ ports });
     expect(tcpPorts(service)).toEqual([{ port: 53, nodePort: 30_054 }]);
-    expect(renderListeners(service, {})).toMatchObject([{ listenPort: 53, destinationPort: 30_054 }]);
+    expect(renderListeners(service, someSettings())).toMatchObject([{ listenPort: 53, destinationPort: 30_054 }]);
   });
 
   it("renders nothing for a Service without ports", () => {
-    expect(renderListeners({ spec: {} }, {})).toEqual([]);
+    expect(renderListeners({ spec: {} }, someSettings())).toEqual([]);
   });
 
   it("HCCM A17: sends the PROXY protocol when asked to", () => {
@@ -77,6 +78,41 @@ describe("renderListeners", () => {
     const listener = one({ protocol: "http", cookieName: "", healthCheckPath: "" });
     expect(listener?.http?.cookieName).toBe("HCLBSTICKY");
     expect(listener?.healthCheck.http?.path).toBe("/");
+  });
+});
+
+describe("a port with a mistake", () => {
+  const kept = aListener(80, { protocol: "http", proxyProtocol: true });
+  const present = [kept, aListener(443)];
+
+  it("keeps the listener it has, and the other ports follow", () => {
+    const settings = {
+      ...someSettings({ proxyProtocol: true }),
+      ports: new Map([[80, someSettings({}, ["healthCheckPort"])]]),
+    };
+    expect(renderListeners(aService({ ports: [80, 443] }), settings, present)).toEqual([
+      kept,
+      aListener(443, { proxyProtocol: true }),
+    ]);
+  });
+
+  it("has no listener yet if it is new", () => {
+    expect(renderListeners(aService({ ports: [81] }), someSettings({}, ["protocol"]), present)).toEqual([]);
+  });
+
+  it("still sends to its node port, where its health checks follow if they were there", () => {
+    const moved = aService({ ports: [{ port: 80, nodePort: 31_000 }] });
+    const settings = someSettings({}, ["protocol"]);
+    const { healthCheck } = kept;
+    expect(renderListeners(moved, settings, present)).toEqual([
+      { ...kept, destinationPort: 31_000, healthCheck: { ...healthCheck, port: 31_000 } },
+    ]);
+    const elsewhere = { ...kept, healthCheck: { ...healthCheck, port: 8080 } };
+    expect(renderListeners(moved, settings, [elsewhere])).toEqual([{ ...elsewhere, destinationPort: 31_000 }]);
+  });
+
+  it("is not touched by a mistake that is not about listeners", () => {
+    expect(renderListeners(aService(), someSettings({}, ["algorithm", "hostname"]), [kept])).toEqual([aListener(80)]);
   });
 });
 

@@ -18,7 +18,8 @@ function specOf(annotations: Record<string, string>, context = CONTEXT): LoadBal
 
 function mistakesOf(annotations: Record<string, string>, context = CONTEXT): readonly string[] {
   const rendered = renderLoadBalancer(aService({ annotations }), context);
-  return rendered.ok ? [] : rendered.mistakes;
+  expect(rendered.ok).toBe(rendered.mistakes.length === 0);
+  return rendered.mistakes;
 }
 
 describe("renderLoadBalancer", () => {
@@ -38,7 +39,8 @@ describe("renderLoadBalancer", () => {
         listeners: [aListener(80)],
         targets: [{ kind: "server", serverId: 1, usePrivateIp: false }],
       },
-      options: { location: "fsn1" },
+      settings: expect.objectContaining({ options: { location: "fsn1" } }),
+      mistakes: [],
       notes: [],
       leftOut: [],
     });
@@ -109,9 +111,62 @@ describe("renderLoadBalancer", () => {
       expect(specOf({}, context).labels).toEqual({ team: "a", "hcloud-ccm/service-uid": UID });
     });
 
+    it("HCCM A1: is renamed when a name is set, and keeps its name when that is removed", () => {
+      expect(specOf({ name: "edge" }, context).name).toBe("edge");
+      expect(specOf({}, context).name).toBe("balancer");
+    });
+
     it("keeps its delete protection", () => {
       expect(specOf({}, context).deleteProtection).toBe(true);
     });
+  });
+
+  describe("over an existing balancer, with mistakes", () => {
+    const present = aBalancerState({
+      type: "lb21",
+      algorithm: "least_connections",
+      publicInterface: false,
+      network: { networkId: NETWORK_ID, ip: "10.0.0.9" },
+      listeners: [aListener(80, { protocol: "http" })],
+      targets: [{ kind: "server", serverId: 1, usePrivateIp: true }],
+    });
+    const nodes = [1, 2].map((id) => aNode({ id }));
+    const servers = [1, 2].map((id) => aServer({ id, privateIp: `10.0.0.${id}` }));
+    const context = { ...IN_NETWORK, present, nodes, servers };
+    const keptSpec = (annotations: Record<string, string>) => {
+      const rendered = renderLoadBalancer(aService({ annotations }), context);
+      expect(rendered.mistakes).toHaveLength(1);
+      if (!rendered.ok) throw new Error("not rendered");
+      return rendered.spec;
+    };
+
+    it.each([
+      ["its algorithm", { "algorithm-type": "x" }, { algorithm: "least_connections" }],
+      ["its interface", { "disable-public-network": "x" }, { network: { publicInterface: false } }],
+      [
+        "its way to the nodes",
+        { "use-private-ip": "x" },
+        { targets: [{ usePrivateIp: true }, { usePrivateIp: true }] },
+      ],
+      ["its targets", { "node-selector": "a=b=c" }, { targets: [{ serverId: 1 }] }],
+      ["its listener", { protocol: "x" }, { listeners: [{ protocol: "http" }] }],
+      ["unlike HCCM A9: its address", { "private-ipv4": "10.0.0.300" }, { network: { networkId: NETWORK_ID } }],
+    ])("keeps %s, and follows in the rest", (_, annotations, expected) => {
+      const spec = keptSpec({ type: "lb31", ...annotations });
+      expect(spec).toMatchObject({ type: "lb31", ...expected });
+      expect(spec.network).not.toHaveProperty("ip");
+    });
+
+    it("follows its nodes", () => {
+      expect(keptSpec({ protocol: "x" }).targets).toHaveLength(2);
+    });
+  });
+
+  it("blames a variable for what it sets, not an annotation that is not there", () => {
+    const defaults = { location: "fsn1", usePrivateIp: true };
+    expect(mistakesOf({}, { ...CONTEXT, defaults })).toEqual([
+      "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: needs a network, and HCLOUD_NETWORK is not set",
+    ]);
   });
 
   it.each([
@@ -148,6 +203,7 @@ describe("renderLoadBalancer", () => {
     expect(rendered).toEqual({
       ok: false,
       mistakes: ["port 80 has no node port: set allocateLoadBalancerNodePorts, or give it a nodePort"],
+      notes: [],
     });
   });
 
@@ -159,7 +215,12 @@ describe("renderLoadBalancer", () => {
     const udp = { port: 53, nodePort: 30_053, protocol: "UDP" };
     const rendered = renderLoadBalancer(aService({ ports: [80, udp] }), CONTEXT);
     expect(rendered).toMatchObject({ ok: true, spec: { listeners: [{ listenPort: 80 }] } });
-    expect(rendered.ok && rendered.notes).toEqual(["port 53/UDP is left out: Hetzner balancers forward TCP only"]);
+    expect(rendered.notes).toEqual([
+      {
+        reason: "UnsupportedProtocolConfigured",
+        message: "port 53/UDP is left out: Hetzner balancers forward TCP only",
+      },
+    ]);
   });
 
   it("renders what the API takes, or a mistake that names its annotation, from any values at all", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { renderIngress, sameIngress } from "../../../controller/service/status.ts";
-import { aBalancerState, NETWORK_ID } from "../../support/builders.ts";
+import { aBalancerState, aListener, NETWORK_ID, someSettings } from "../../support/builders.ts";
 
 const V4 = "198.51.100.1";
 const V6 = "2001:db8:ffff::1";
@@ -15,23 +15,36 @@ describe("renderIngress (HCCM S19, S20)", () => {
     ["with the public interface off", { network, publicInterface: false }, {}, ["10.0.0.5"]],
     ["with nothing to show", { publicInterface: false }, {}, []],
   ])("%s", (_, balancer, options, ips) => {
-    expect(renderIngress(aBalancerState(balancer), options)).toEqual(ips.map((ip) => ({ ip, ipMode: "VIP" })));
+    expect(renderIngress(aBalancerState(balancer), someSettings(options))).toEqual(
+      ips.map((ip) => ({ ip, ipMode: "VIP" })),
+    );
   });
 
-  it("S20: says Proxy when the PROXY protocol is on", () => {
-    expect(renderIngress(aBalancerState(), { proxyProtocol: true, ipv6Disabled: true })).toEqual([
+  it("S20: says Proxy as soon as one port uses the PROXY protocol", () => {
+    const listeners = [aListener(80), aListener(443, { proxyProtocol: true })];
+    expect(renderIngress(aBalancerState({ listeners }), someSettings({ ipv6Disabled: true }))).toEqual([
       { ip: V4, ipMode: "Proxy" },
     ]);
   });
 
+  it.each(["hostname", "disablePrivateIngress", "ipv6Disabled"] as const)(
+    "leaves the status alone while %s cannot be read",
+    (name) => {
+      expect(renderIngress(aBalancerState(), someSettings({}, [name]))).toBeUndefined();
+      expect(renderIngress(aBalancerState(), someSettings({}, ["protocol"]))).toBeDefined();
+    },
+  );
+
   it("A14: a host name stands for all addresses", () => {
-    expect(renderIngress(aBalancerState({ network }), { hostname: "lb.example.com" })).toEqual([
+    expect(renderIngress(aBalancerState({ network }), someSettings({ hostname: "lb.example.com" }))).toEqual([
       { hostname: "lb.example.com" },
     ]);
   });
 
   it("unlike HCCM A14: an empty host name is none", () => {
-    expect(renderIngress(aBalancerState(), { hostname: "", ipv6Disabled: true })).toEqual([{ ip: V4, ipMode: "VIP" }]);
+    expect(renderIngress(aBalancerState(), someSettings({ hostname: "", ipv6Disabled: true }))).toEqual([
+      { ip: V4, ipMode: "VIP" },
+    ]);
   });
 });
 

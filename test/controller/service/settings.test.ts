@@ -1,18 +1,29 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { OPTIONS, PREFIX, parseAnnotations, parseDefaults } from "../../../controller/service/annotations.ts";
+import { OPTION_ROWS, OPTIONS, PREFIX } from "../../../controller/service/annotations.ts";
+import { parseDefaults, parseSettings } from "../../../controller/service/settings.ts";
 import { hostileText } from "../../support/hostile.ts";
 
-const parse = (annotations: Record<string, string>, defaults = {}) =>
-  parseAnnotations(
-    Object.fromEntries(Object.entries(annotations).map(([key, value]) => [PREFIX + key, value])),
-    defaults,
-  );
+const PORTS = [
+  { name: "web", port: 80 },
+  { name: "tls", port: 443, appProtocol: "https" },
+];
+const prefixed = (annotations: Record<string, string>) =>
+  Object.fromEntries(Object.entries(annotations).map(([key, value]) => [PREFIX + key, value]));
+const settings = (annotations: Record<string, string>, defaults = {}) =>
+  parseSettings(prefixed(annotations), PORTS, defaults);
+const parse = (annotations: Record<string, string>, defaults = {}) => {
+  const { options, mistakes } = settings(annotations, defaults);
+  return { options, mistakes };
+};
+const notes = (annotations: Record<string, string>) => settings(annotations).notes.map(({ message }) => message);
 
-describe("parseAnnotations", () => {
+describe("parseSettings", () => {
   it("finds nothing in no annotations, and nothing wrong with those of others", () => {
-    expect(parseAnnotations({}, {})).toEqual({ options: {}, mistakes: [] });
-    expect(parseAnnotations({ "example.com/type": "x", protocol: "x" }, {})).toEqual({ options: {}, mistakes: [] });
+    for (const annotations of [{}, { "example.com/type": "x", protocol: "x" }]) {
+      const { options, mistakes, notes } = parseSettings(annotations, PORTS, {});
+      expect({ options, mistakes, notes }).toEqual({ options: {}, mistakes: [], notes: [] });
+    }
   });
 
   it.each([
@@ -100,14 +111,17 @@ describe("parseAnnotations", () => {
     });
   });
 
-  it("names annotations of ours that it does not know", () => {
-    expect(parse({ "health-check-retry": "3" }).mistakes).toEqual([
-      `annotation ${PREFIX}health-check-retry: not supported by this version`,
-    ]);
+  it("says what set each option: an annotation, or the variable that holds for all Services", () => {
+    expect(settings({ type: "lb21" }, { type: "lb31", usePrivateIp: true }).sources).toEqual({
+      type: `annotation ${PREFIX}type`,
+      usePrivateIp: "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP",
+    });
   });
 
-  it.each(["id", "ipv4", "ipv6"])("HCCM A37: passes over the official controller's own note %s", (note) => {
-    expect(parse({ [note]: "anything" })).toEqual({ options: {}, mistakes: [] });
+  it("does not fall back on the default when an annotation is broken", () => {
+    const { options, broken } = settings({ "algorithm-type": "x" }, { algorithm: "least_connections" });
+    expect(options).toEqual({});
+    expect([...broken]).toEqual(["algorithm"]);
   });
 
   it("stays plain and bounded on hostile values: one line per mistake, naming its annotation", () => {
@@ -122,6 +136,94 @@ describe("parseAnnotations", () => {
         }
       }),
     );
+  });
+});
+
+describe("options of one port", () => {
+  const of = (port: number, annotations: Record<string, string>, defaults = {}) =>
+    settings(annotations, defaults).ports.get(port)?.options;
+
+  it.each([
+    ["by number", { "80.protocol": "http" }, "http", undefined],
+    ["by name", { "web.protocol": "http" }, "http", undefined],
+    ["the number before the name", { "80.protocol": "http", "web.protocol": "tcp" }, "http", undefined],
+    ["its own before that of all", { protocol: "http", "web.protocol": "tcp" }, "tcp", "http"],
+  ])("unlike HCCM V5: %s", (_, annotations, web, tls) => {
+    expect(of(80, annotations)?.protocol).toBe(web);
+    expect(of(443, annotations)?.protocol).toBe(tls);
+  });
+
+  it("come before cluster-wide defaults, and leave the rest of them", () => {
+    const defaults = { proxyProtocol: true, healthCheckRetries: 2 };
+    expect(of(80, { "web.uses-proxyprotocol": "false" }, defaults)).toEqual({
+      proxyProtocol: false,
+      healthCheckRetries: 2,
+    });
+    expect(of(443, { "web.uses-proxyprotocol": "false" }, defaults)).toEqual(defaults);
+  });
+
+  it("are wrong for that port alone, and right for it alone", () => {
+    const wrong = settings({ "web.protocol": "x" });
+    expect(wrong.mistakes).toEqual([`annotation ${PREFIX}web.protocol: "x" is not one of tcp, http, https`]);
+    expect([wrong.ports.get(80)?.broken.size, wrong.ports.get(443)?.broken.size, wrong.broken.size]).toEqual([1, 0, 0]);
+    const right = settings({ protocol: "x", "web.protocol": "http" });
+    expect([right.ports.get(80)?.broken.size, right.ports.get(443)?.broken.size]).toEqual([0, 1]);
+  });
+
+  it("say what set them", () => {
+    expect(settings({ "web.protocol": "http" }).ports.get(80)?.sources.protocol).toBe(
+      `annotation ${PREFIX}web.protocol`,
+    );
+  });
+
+  it.each(OPTION_ROWS.map(([, { annotation }]) => annotation))(
+    "%s: for one port, or said to be for all",
+    (annotation) => {
+      const { mistakes, notes: found } = settings({ [`web.${annotation}`]: "\u0000(" });
+      expect(mistakes.length + found.length).toBe(1);
+    },
+  );
+
+  describe("from appProtocol", () => {
+    it("are taken when asked for, before the Service's and after the port's own", () => {
+      expect(of(443, {})?.protocol).toBeUndefined();
+      expect(of(443, { "uses-app-protocol": "true", protocol: "http" })?.protocol).toBe("https");
+      expect(of(80, { "uses-app-protocol": "true", protocol: "http" })?.protocol).toBe("http");
+      expect(of(443, { "uses-app-protocol": "true", "tls.protocol": "tcp" })?.protocol).toBe("tcp");
+    });
+
+    it.each(["kubernetes.io/h2c", "constructor", "HTTP", ""])("are not taken from %j", (appProtocol) => {
+      const ports = [{ port: 80, appProtocol }];
+      const { ports: found } = parseSettings(prefixed({ "uses-app-protocol": "true" }), ports, {});
+      expect(found.get(80)?.options.protocol).toBeUndefined();
+    });
+  });
+});
+
+describe("an annotation of ours that means nothing", () => {
+  it.each([
+    ["health-check-retrys", "did you mean health-check-retries?"],
+    ["use-proxyprotocol", "did you mean uses-proxyprotocol?"],
+    ["web.protocl", "did you mean web.protocol?"],
+    ["web.type", "type cannot be set for one port"],
+    ["8443.protocol", "this Service has no port called 8443"],
+    ["something-else-altogether", "there is no such option"],
+    ["", "there is no such option"],
+    ["x".repeat(300), "there is no such option"],
+  ])("%s: is told about, and is no mistake", (annotation, reason) => {
+    expect(notes({ [annotation]: "x" })).toEqual([`annotation ${PREFIX}${annotation} has no effect: ${reason}`]);
+    expect(parse({ [annotation]: "x" })).toEqual({ options: {}, mistakes: [] });
+  });
+
+  it("is told about with the others, in one short note", () => {
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`zzzzzzzzz${index}`, "x"]));
+    const [note, ...more] = notes(many);
+    expect(more).toEqual([]);
+    expect(note).toContain("and 45 more");
+  });
+
+  it.each(["id", "ipv4", "ipv6"])("HCCM A37: unless the official controller documents it: %s", (annotation) => {
+    expect(notes({ [annotation]: "1" })).toEqual([]);
   });
 });
 
@@ -143,6 +245,13 @@ describe("parseDefaults", () => {
     expect(parseDefaults({ [`HCLOUD_LOAD_BALANCERS_${variable}`]: text })).toEqual({ options, mistakes: [] });
   });
 
+  it.each(["INTERVAL", "TIMEOUT", "RETRIES"])("HCCM E24, E25: takes HEALTH_CHECK_%s 0 for not set", (variable) => {
+    expect(parseDefaults({ [`HCLOUD_LOAD_BALANCERS_HEALTH_CHECK_${variable}`]: "0" })).toEqual({
+      options: {},
+      mistakes: [],
+    });
+  });
+
   it("takes an empty variable for one that is not set", () => {
     expect(parseDefaults({ HCLOUD_LOAD_BALANCERS_TYPE: "", HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: " " })).toEqual({
       options: {},
@@ -162,8 +271,12 @@ describe("parseDefaults", () => {
 });
 
 it("describes every option for the reference", () => {
-  for (const { annotation, doc } of Object.values(OPTIONS)) {
+  const annotations = OPTION_ROWS.map(([, { annotation }]) => annotation);
+  expect(new Set(annotations).size).toBe(annotations.length);
+  for (const [, { annotation, doc, unset, parse }] of OPTION_ROWS) {
     expect(annotation).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
-    expect(doc).not.toBe("");
+    expect(doc).toMatch(/^[A-Z].*\.$/);
+    expect(unset).not.toBe("");
+    expect(parse("\u0000(")).toHaveProperty("allowed");
   }
 });
