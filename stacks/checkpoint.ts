@@ -4,7 +4,16 @@
  * what vanished are all the same case, and the engine's diff is against the truth. No resource is read one by one.
  */
 import { createHash } from "node:crypto";
-import { attachmentInputs, balancerInputs, listenerInputs, routeInputs, targetInputs } from "./inputs.ts";
+import {
+  attachmentInputs,
+  balancerInputs,
+  listenerInputs,
+  managedInputs,
+  PRIVATE_KEY,
+  routeInputs,
+  targetInputs,
+  uploadedInputs,
+} from "./inputs.ts";
 import {
   COMPONENT_TYPE,
   componentUrn,
@@ -17,7 +26,15 @@ import {
   unitOfUrn,
 } from "./names.ts";
 import type { RunRequest } from "./run.ts";
-import type { LoadBalancerState, RouteSpec, TargetSpec, UnitId, UnitSpec, UnitState } from "./spec.ts";
+import type {
+  CertificateState,
+  LoadBalancerState,
+  RouteSpec,
+  TargetSpec,
+  UnitId,
+  UnitSpec,
+  UnitState,
+} from "./spec.ts";
 
 /** One resource of a state, as far as we write it; what else the engine wrote is kept as it is. */
 export interface ResourceRecord {
@@ -58,14 +75,19 @@ export function parseCheckpoint(text: string | undefined): Checkpoint {
 }
 
 /**
- * Without what the engine notes for itself: paths of the machine that ran it, and the bridge's record of how a resource
- * looked in Terraform, the only encrypted thing in a state. It does well without, and the state stays small and readable.
+ * Without what the engine notes for itself: paths of the machine that ran it, the bridge's record of how a resource looked in
+ * Terraform, and whatever it encrypted. It does well without, and the state stays small and readable.
  */
 function withoutNotes(record: ResourceRecord & EngineNotes): ResourceRecord {
   const { sourcePosition: _position, stackTrace: _trace, ...kept } = record;
-  if (!kept.outputs || !("__pulumi_raw_state_delta" in kept.outputs)) return kept;
-  const { __pulumi_raw_state_delta: _delta, ...outputs } = kept.outputs;
-  return { ...kept, outputs };
+  if (!kept.outputs) return kept;
+  const { __pulumi_raw_state_delta: _delta, ...outputs } = kept.outputs as Record<string, unknown>;
+  return { ...kept, ...(kept.inputs && { inputs: withoutKey(kept.inputs) }), outputs: withoutKey(outputs) };
+}
+
+/** The engine encrypts what it takes for a private key; it is only ever the text that stands for one. */
+function withoutKey(properties: object): object {
+  return "privateKey" in properties ? { ...properties, privateKey: PRIVATE_KEY } : properties;
 }
 
 interface EngineNotes {
@@ -118,7 +140,14 @@ function recordsOf(unit: UnitId, present: UnitState | undefined, within: Surroun
   const urn = componentUrn(within.stack, unit);
   const component = { urn, type: COMPONENT_TYPE[present.kind], custom: false, parent: within.root.urn };
   const builder = new UnitRecords(unit, component, within.provider);
-  return present.kind === "route" ? builder.route(present) : builder.balancer(present);
+  switch (present.kind) {
+    case "route":
+      return builder.route(present);
+    case "certificate":
+      return builder.certificate(present);
+    case "load-balancer":
+      return builder.balancer(present);
+  }
 }
 
 /** Writes the records of one unit. */
@@ -136,6 +165,25 @@ class UnitRecords {
   route(route: RouteSpec): readonly ResourceRecord[] {
     const id = `${route.networkId}-${route.destination}`;
     return [this.#component, this.#record("networkRoute:NetworkRoute", "route", id, routeInputs(route))];
+  }
+
+  certificate(state: CertificateState): readonly ResourceRecord[] {
+    const { id, content } = state;
+    const record =
+      content.type === "managed"
+        ? this.#record(
+            "managedCertificate:ManagedCertificate",
+            "certificate",
+            String(id),
+            managedInputs(state, content.domains),
+          )
+        : this.#record(
+            "uploadedCertificate:UploadedCertificate",
+            "certificate",
+            String(id),
+            uploadedInputs(state, content.pem),
+          );
+    return [this.#component, record];
   }
 
   balancer(state: LoadBalancerState): readonly ResourceRecord[] {

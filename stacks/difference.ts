@@ -1,6 +1,6 @@
 /** Wanted against existing, field by field: what makes a unit dirty, and the words for drift, previews and audit. */
 import { listenerPart, targetPart } from "./names.ts";
-import type { LoadBalancerSpec, LoadBalancerState, RouteSpec, UnitSpec, UnitState } from "./spec.ts";
+import type { CertificateSpec, LoadBalancerSpec, LoadBalancerState, RouteSpec, UnitSpec, UnitState } from "./spec.ts";
 
 /** One field that is not as wanted; an absent side means the thing itself is absent there. */
 export interface Difference {
@@ -11,10 +11,14 @@ export interface Difference {
 
 /** Every field we set that differs, sorted by name. Without a state everything wanted is missing. Equal units give none. */
 export function differences(spec: UnitSpec, state: UnitState | undefined): readonly Difference[] {
-  if (spec.kind === "route") return compare(routeFields(spec), state?.kind === "route" ? routeFields(state) : {});
-  const want = wantedFields(spec);
-  const have = state?.kind === "load-balancer" ? existingFields(state, spec) : {};
-  return compare(want, have);
+  switch (spec.kind) {
+    case "route":
+      return compare(routeFields(spec), state?.kind === "route" ? routeFields(state) : {});
+    case "certificate":
+      return compare(certificateFields(spec), state?.kind === "certificate" ? certificateFields(state) : {});
+    case "load-balancer":
+      return compare(wantedFields(spec), state?.kind === "load-balancer" ? existingFields(state, spec) : {});
+  }
 }
 
 type Fields = Readonly<Record<string, string>>;
@@ -32,6 +36,19 @@ function compare(want: Fields, have: Fields): readonly Difference[] {
 
 function routeFields({ networkId, gateway }: RouteSpec): Fields {
   return { gateway, networkId: String(networkId) };
+}
+
+/** Of the content only what names it: the text of a certificate would make a poor sentence. */
+function certificateFields({ name, labels, content }: CertificateSpec): Fields {
+  return {
+    name,
+    ...labelFields(labels),
+    ...(content.type === "managed" ? { domains: content.domains.join(",") } : { fingerprint: content.fingerprint }),
+  };
+}
+
+function labelFields(labels: Fields): Fields {
+  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [`label ${key}`, value]));
 }
 
 function wantedFields(spec: LoadBalancerSpec): Fields {
@@ -64,8 +81,8 @@ function commonFields(of: LoadBalancerSpec | LoadBalancerState): Fields {
     type: of.type,
     algorithm: of.algorithm,
     "delete protection": String(of.deleteProtection),
+    ...labelFields(of.labels),
   };
-  for (const [key, value] of Object.entries(of.labels)) fields[`label ${key}`] = value;
   for (const target of of.targets) {
     fields[`target ${targetPart(target)}`] =
       target.kind === "ip" ? "public" : target.usePrivateIp ? "private" : "public";

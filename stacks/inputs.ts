@@ -2,7 +2,14 @@
  * Parts of a spec as the provider's inputs. The program declares resources with them, and the checkpoint is written
  * with them from what the cloud has, so that equal things are equal for the engine too.
  */
-import type { ListenerSpec, LoadBalancerSpec, NetworkAttachment, RouteSpec, TargetSpec } from "./spec.ts";
+import type {
+  CertificateSpec,
+  ListenerSpec,
+  LoadBalancerSpec,
+  NetworkAttachment,
+  RouteSpec,
+  TargetSpec,
+} from "./spec.ts";
 
 type BalancerFields = Pick<LoadBalancerSpec, "name" | "type" | "algorithm" | "labels" | "deleteProtection">;
 
@@ -51,6 +58,19 @@ export function targetInputs(target: TargetSpec) {
   return target.kind === "server"
     ? { type: "server", serverId: target.serverId, usePrivateIp: target.usePrivateIp }
     : { type: "ip", ip: target.ip };
+}
+
+/** Stands for every private key on this side: the real ones stay in the controller, whose gateway puts them in on their way out. */
+export const PRIVATE_KEY = "held by the controller";
+
+type CertificateFields = Pick<CertificateSpec, "name" | "labels">;
+
+export function managedInputs({ name, labels }: CertificateFields, domains: readonly string[]) {
+  return { name, labels: { ...labels }, domainNames: [...domains] };
+}
+
+export function uploadedInputs({ name, labels }: CertificateFields, pem: string) {
+  return { name, labels: { ...labels }, certificate: pem, privateKey: PRIVATE_KEY };
 }
 
 export function routeInputs({ networkId, destination, gateway }: RouteSpec) {

@@ -2,7 +2,16 @@
  * Names in the stack. They are a format with users: states, targets and audit records refer to them, so what is here
  * must not change; a changed name would delete and create again what it names.
  */
-import type { RouteSpec, ServiceRef, TargetSpec, UnitId, UnitSpec } from "./spec.ts";
+import { createHash } from "node:crypto";
+import type {
+  CertificateContent,
+  CertificateSpec,
+  RouteSpec,
+  ServiceRef,
+  TargetSpec,
+  UnitId,
+  UnitSpec,
+} from "./spec.ts";
 
 /** Pulumi project of all stacks. */
 export const PROJECT = "lotse";
@@ -11,8 +20,30 @@ export const PROJECT = "lotse";
 export const SERVICE_UID_LABEL = "hcloud-ccm/service-uid";
 
 /** The balancer of a Service. The uid tells it from an earlier Service of the same name that is still being removed. */
-export function loadBalancerUnit({ namespace, name, uid }: ServiceRef): UnitId {
-  return `load-balancer/${namespace}/${name}@${uid.replaceAll("-", "").slice(0, 12)}`;
+export function loadBalancerUnit(service: ServiceRef): UnitId {
+  return `load-balancer/${serviceKey(service)}`;
+}
+
+function serviceKey({ namespace, name, uid }: ServiceRef): string {
+  return `${namespace}/${name}@${uid.replaceAll("-", "").slice(0, 12)}`;
+}
+
+/**
+ * A certificate of a Service, named by what it holds: the same content is the same certificate, whoever made it, and a
+ * changed wish is another one beside it. A second certificate with the same content is told from the first by its id.
+ */
+export function certificateUnit(
+  { service, content }: Pick<CertificateSpec, "service" | "content">,
+  copy?: number,
+): UnitId {
+  return `certificate/${serviceKey(service)}/${contentKey(content)}${copy === undefined ? "" : `-${copy}`}`;
+}
+
+/** Twelve hexadecimal digits that stand for what a certificate holds. */
+export function contentKey(content: CertificateContent): string {
+  if (content.type === "uploaded") return content.fingerprint.replaceAll(":", "").slice(0, 12).toLowerCase();
+  const text = [...content.domains, ...(content.isStaging ? ["staging"] : [])].join("\n");
+  return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 
 /** The route to one pod range. Keyed by destination, so that a range moving to another node is one change in order. */
@@ -22,7 +53,14 @@ export function routeUnit({ destination }: Pick<RouteSpec, "destination">): Unit
 
 /** The unit a spec describes. */
 export function unitOf(spec: UnitSpec): UnitId {
-  return spec.kind === "load-balancer" ? loadBalancerUnit(spec.service) : routeUnit(spec);
+  switch (spec.kind) {
+    case "load-balancer":
+      return loadBalancerUnit(spec.service);
+    case "route":
+      return routeUnit(spec);
+    case "certificate":
+      return certificateUnit(spec);
+  }
 }
 
 /** Name of a resource inside a unit. */
@@ -45,11 +83,24 @@ export function unitOfUrn(urn: string): UnitId | undefined {
   // Stack, project and types come first; the name may hold "::" itself, in an IPv6 address.
   const name = urn.split("::").slice(3).join("::");
   const unit = name.split("#", 1)[0] ?? "";
-  return unit.startsWith("load-balancer/") || unit.startsWith("route/") ? (unit as UnitId) : undefined;
+  return isUnit(unit) ? unit : undefined;
 }
 
 /** Pulumi type tokens of the units' components. */
-export const COMPONENT_TYPE = { "load-balancer": "lotse:index:LoadBalancer", route: "lotse:index:Route" } as const;
+export const COMPONENT_TYPE = {
+  "load-balancer": "lotse:index:LoadBalancer",
+  route: "lotse:index:Route",
+  certificate: "lotse:index:Certificate",
+} as const;
+
+function isUnit(text: string): text is UnitId {
+  return Object.keys(COMPONENT_TYPE).some((kind) => text.startsWith(`${kind}/`));
+}
+
+/** The kind of a unit, with which its name begins. */
+function kindOf(unit: UnitId): UnitSpec["kind"] {
+  return unit.slice(0, unit.indexOf("/")) as UnitSpec["kind"];
+}
 
 /** URN of the stack itself. */
 export function rootUrn(stack: string): string {
@@ -58,8 +109,7 @@ export function rootUrn(stack: string): string {
 
 /** URN of a unit's component. */
 export function componentUrn(stack: string, unit: UnitId): string {
-  const kind = unit.startsWith("route/") ? "route" : "load-balancer";
-  return `urn:pulumi:${stack}::${PROJECT}::${COMPONENT_TYPE[kind]}::${unit}`;
+  return `urn:pulumi:${stack}::${PROJECT}::${COMPONENT_TYPE[kindOf(unit)]}::${unit}`;
 }
 
 /** Pattern that matches the URNs of all resources inside a unit, and no others. */

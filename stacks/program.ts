@@ -1,3 +1,4 @@
+import { Certificate } from "./certificate.ts";
 import { LoadBalancer } from "./load-balancer.ts";
 import { Route } from "./route.ts";
 import type { NodeRecord, UnitSpec } from "./spec.ts";
@@ -23,6 +24,9 @@ function declare(spec: UnitSpec): void {
       return;
     case "route":
       new Route(spec);
+      return;
+    case "certificate":
+      new Certificate(spec);
       return;
   }
 }

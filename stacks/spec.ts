@@ -4,12 +4,12 @@
  */
 
 /** What one run may touch and one failure may hurt. Also the name of the unit's Pulumi component. */
-export type UnitId = `load-balancer/${string}` | `route/${string}`;
+export type UnitId = `load-balancer/${string}` | `route/${string}` | `certificate/${string}`;
 
 /** One thing wanted. */
-export type UnitSpec = LoadBalancerSpec | RouteSpec;
+export type UnitSpec = LoadBalancerSpec | RouteSpec | CertificateSpec;
 
-/** The Service a balancer belongs to. */
+/** The Service a balancer or a certificate belongs to. */
 export interface ServiceRef {
   readonly namespace: string;
   readonly name: string;
@@ -91,8 +91,38 @@ export interface RouteSpec {
   readonly gateway: string;
 }
 
+/** A certificate made for the listeners of one Service. */
+export interface CertificateSpec {
+  readonly kind: "certificate";
+  readonly service: ServiceRef;
+  readonly name: string;
+  /** All labels the certificate should carry, foreign ones included. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly content: CertificateContent;
+}
+
+/**
+ * What a certificate holds. It never changes: other content is another certificate, made beside the first. The private key
+ * of an uploaded one is not here, so that it cannot end in a state, a preview or a record: the gateway puts it in.
+ */
+export type CertificateContent =
+  | {
+      readonly type: "managed";
+      /** Lower case, sorted, each once. */
+      readonly domains: readonly string[];
+      /** Issued by the authority that is for tests. */
+      readonly isStaging: boolean;
+    }
+  | {
+      readonly type: "uploaded";
+      /** The certificate and its chain, as text. */
+      readonly pem: string;
+      /** SHA-256 of the certificate itself, in hexadecimal digits with colons. */
+      readonly fingerprint: string;
+    };
+
 /** One thing that exists, in the words of the spec and with its ids. */
-export type UnitState = LoadBalancerState | RouteSpec;
+export type UnitState = LoadBalancerState | RouteSpec | CertificateState;
 
 /** A balancer as the cloud lists it. */
 export interface LoadBalancerState {
@@ -112,6 +142,11 @@ export interface LoadBalancerState {
   readonly network?: { readonly networkId: number; readonly ip: string };
   readonly listeners: readonly ListenerSpec[];
   readonly targets: readonly TargetSpec[];
+}
+
+/** A certificate as the cloud lists it. */
+export interface CertificateState extends CertificateSpec {
+  readonly id: number;
 }
 
 /** Metadata of a node as recorded in the stack's outputs, for `pulumi stack output nodes`. */

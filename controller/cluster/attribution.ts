@@ -2,37 +2,44 @@
 
 import { routeUnit } from "../../stacks/names.ts";
 import type { UnitId, UnitState } from "../../stacks/spec.ts";
-import type { ApiRequest } from "../hcloud/exchange.ts";
+import { type ApiRequest, resourceOf } from "../hcloud/exchange.ts";
 import type { Plan } from "./plan.ts";
 
 export type Attribution = (request: ApiRequest, answer?: string) => UnitId | undefined;
 
 /**
- * Attributes requests by the balancers' ids, by name for those not made yet, and by destination for routes. The id of a new
- * balancer is learnt from the answer to its creation.
+ * Attributes requests by the ids of balancers and certificates, by name for those not made yet, and by destination for
+ * routes. The id of something new is learnt from the answer to its creation.
  */
 export function attributionOf(plan: Plan, present: Readonly<Partial<Record<UnitId, UnitState>>>): Attribution {
-  const byId = new Map<string, UnitId>();
-  const byName = new Map<string, UnitId>();
+  const units = new Map<string, UnitId>();
   for (const step of plan) {
     const state = present[step.unit];
-    if (state?.kind === "load-balancer") byId.set(String(state.id), step.unit);
-    if (step.kind === "make" && step.spec.kind === "load-balancer") byName.set(step.spec.name, step.unit);
+    if (state && state.kind !== "route") units.set(`${NAMES[state.kind].many}/${state.id}`, step.unit);
+    const spec = step.kind === "make" ? step.spec : undefined;
+    if (spec && spec.kind !== "route") units.set(`${NAMES[spec.kind].many} ${spec.name}`, step.unit);
   }
   return ({ path, body }, answer) => {
-    const id = /^\/load_balancers\/(\d+)/.exec(path)?.[1];
-    if (id !== undefined) return byId.get(id);
+    const known = units.get(resourceOf(path) ?? "");
+    if (known) return known;
     const fields = parse(body);
-    if (path === "/load_balancers") {
-      const unit = byName.get(String(fields.name));
-      const made = parse(answer).load_balancer as { id?: number } | undefined;
-      if (unit && made?.id !== undefined) byId.set(String(made.id), unit);
+    const names = Object.values(NAMES).find(({ many }) => path === `/${many}`);
+    if (names) {
+      const unit = units.get(`${names.many} ${fields.name}`);
+      const made = parse(answer)[names.one] as { id?: number } | undefined;
+      if (unit && made?.id !== undefined) units.set(`${names.many}/${made.id}`, unit);
       return unit;
     }
     const destination = fields.destination;
     return /_route$/.test(path) && typeof destination === "string" ? routeUnit({ destination }) : undefined;
   };
 }
+
+/** What the API calls our units. */
+const NAMES = {
+  "load-balancer": { one: "load_balancer", many: "load_balancers" },
+  certificate: { one: "certificate", many: "certificates" },
+} as const;
 
 function parse(text: string | undefined): Record<string, unknown> {
   try {

@@ -29,10 +29,10 @@ export interface TurnParts {
 }
 
 /**
- * Balancers are always asked for: what the last write left behind must be seen. Servers and routes change by our doing
- * or rarely; they are old enough for a first look, and asked for when that look finds something to do about them.
+ * Balancers are always asked for: what the last write left behind must be seen. The rest changes by our doing or rarely; it
+ * is old enough for a first look, and asked for when that look finds something to do about it.
  */
-const FIRST_LOOK: Ages = { servers: 45_000, loadBalancers: 0, network: 45_000 };
+const FIRST_LOOK: Ages = { servers: 45_000, loadBalancers: 0, certificates: 600_000, network: 45_000 };
 
 /** A Service whose finalizer could not be set is tried again this soon. */
 const CLAIM_RETRY_MS = 1_000;
@@ -88,7 +88,8 @@ export class ClusterTurn {
     const missesServer = first.services.some((wish) => wish.kind === "balance" && wish.leftOut.length > 0);
     const changesRoutes = planRun(first).some(({ unit }) => unit.startsWith("route/"));
     if (!missesServer && !changesRoutes && !first.routes?.refused.some(({ isFinal }) => !isFinal)) return first;
-    return this.#observe({ servers: 3_000, loadBalancers: 1_000, network: changesRoutes ? 0 : FIRST_LOOK.network });
+    const network = changesRoutes ? 0 : FIRST_LOOK.network;
+    return this.#observe({ ...FIRST_LOOK, servers: 3_000, loadBalancers: 1_000, network });
   }
 
   async #observe(ages: Ages): Promise<Desired> {
@@ -163,6 +164,7 @@ function agesAfter(due: Plan): Ages {
   return {
     servers: FIRST_LOOK.servers,
     loadBalancers: touches("load-balancer/") ? 0 : 10_000,
+    certificates: touches("certificate/") ? 0 : FIRST_LOOK.certificates,
     network: touches("route/") ? 0 : FIRST_LOOK.network,
   };
 }

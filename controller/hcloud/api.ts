@@ -73,3 +73,20 @@ export type LoadBalancerTarget =
   | { readonly type: "server"; readonly server: { readonly id: number }; readonly use_private_ip: boolean }
   | { readonly type: "ip"; readonly ip: { readonly ip: string } }
   | { readonly type: "label_selector"; readonly label_selector: { readonly selector: string } };
+
+export interface Certificate {
+  readonly id: number;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly type: "uploaded" | "managed";
+  /** PEM text with the chain; absent until a managed one is issued. */
+  readonly certificate: string | null;
+  readonly created: string;
+  readonly domain_names: readonly string[];
+  /** For managed ones only. */
+  readonly status: {
+    readonly issuance: "pending" | "completed" | "failed";
+    readonly renewal: "scheduled" | "pending" | "failed" | "unavailable";
+    readonly error?: { readonly code: string; readonly message: string } | null;
+  } | null;
+}

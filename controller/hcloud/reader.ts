@@ -1,6 +1,6 @@
 /** Typed reads of the cloud, whole lists at a time. */
 import { CloudError } from "../errors.ts";
-import type { LoadBalancer, Network, Server } from "./api.ts";
+import type { Certificate, LoadBalancer, Network, Server } from "./api.ts";
 import type { Gateway } from "./gateway.ts";
 
 interface Page {
@@ -35,6 +35,10 @@ export class CloudReader {
 
   loadBalancers(): Promise<readonly LoadBalancer[]> {
     return this.#all("load_balancers");
+  }
+
+  certificates(): Promise<readonly Certificate[]> {
+    return this.#all("certificates");
   }
 
   async network(id: number): Promise<Network> {

@@ -26,6 +26,8 @@ export interface RunInfo {
   readonly mode: "apply" | "preview";
   /** Says which unit a request is for, from the request and, when there is one, the answer. */
   readonly attribute?: (request: ApiRequest, answer?: string) => string | undefined;
+  /** Puts into a request what the plugin must not know. Only the API sees the result. */
+  readonly complete?: (request: ApiRequest) => ApiRequest;
 }
 
 const READ_TRIES = 4;
@@ -67,7 +69,7 @@ export class Sender {
       this.#report({ run: info.run, ...(unit !== undefined && { unit }), method, path, endpoint, status, durationMs });
     };
     try {
-      const response = await this.#upstream.send(request, info.run);
+      const response = await this.#upstream.send(info.complete?.(request) ?? request, info.run);
       note(response);
       return response;
     } catch (error) {

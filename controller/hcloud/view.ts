@@ -1,11 +1,12 @@
 /** The cloud as last listed: each list is read when somebody needs it younger than it is, and once for all who ask. */
-import type { LoadBalancer, Network, Server } from "./api.ts";
+import type { Certificate, LoadBalancer, Network, Server } from "./api.ts";
 import type { CloudReader } from "./reader.ts";
 
 /** Everything observed of the cloud at one moment. */
 export interface CloudState {
   readonly servers: readonly Server[];
   readonly loadBalancers: readonly LoadBalancer[];
+  readonly certificates: readonly Certificate[];
   /** Absent when the cluster uses no network. */
   readonly network?: Network;
 }
@@ -14,6 +15,7 @@ export interface CloudState {
 export interface Ages {
   readonly servers: number;
   readonly loadBalancers: number;
+  readonly certificates: number;
   readonly network: number;
 }
 
@@ -21,12 +23,14 @@ export class CloudView {
   readonly #reader: CloudReader;
   readonly #servers: Aged<readonly Server[]>;
   readonly #loadBalancers: Aged<readonly LoadBalancer[]>;
+  readonly #certificates: Aged<readonly Certificate[]>;
   readonly #network: Aged<Network | undefined>;
 
   constructor(reader: CloudReader, networkId: number | undefined) {
     this.#reader = reader;
     this.#servers = new Aged(() => reader.servers());
     this.#loadBalancers = new Aged(() => reader.loadBalancers());
+    this.#certificates = new Aged(() => reader.certificates());
     this.#network = new Aged(async () => (networkId === undefined ? undefined : reader.network(networkId)));
   }
 
@@ -40,12 +44,13 @@ export class CloudView {
   }
 
   async state(ages: Ages): Promise<CloudState> {
-    const [servers, loadBalancers, network] = await Promise.all([
+    const [servers, loadBalancers, certificates, network] = await Promise.all([
       this.#servers.get(ages.servers),
       this.#loadBalancers.get(ages.loadBalancers),
+      this.#certificates.get(ages.certificates),
       this.#network.get(ages.network),
     ]);
-    return { servers, loadBalancers, ...(network && { network }) };
+    return { servers, loadBalancers, certificates, ...(network && { network }) };
   }
 }
 

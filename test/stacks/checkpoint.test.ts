@@ -3,6 +3,7 @@ import { type Checkpoint, parseCheckpoint, reconcile, renderCheckpoint } from ".
 import { componentUrn, routeUnit, unitOf } from "../../stacks/names.ts";
 import type { RunRequest } from "../../stacks/run.ts";
 import { aBalancerSpec, aBalancerState, aListener, aRoute, NETWORK_ID } from "../support/builders.ts";
+import { aCertificateSpec, aCertificateState, uploaded } from "../support/certificates.ts";
 
 const CONTEXT = { stack: "prod", provider: { version: "1.41.0", config: { pollInterval: "50ms" } } };
 const SPEC = aBalancerSpec();
@@ -59,6 +60,14 @@ describe("parseCheckpoint", () => {
     const text = JSON.stringify({ version: 3, checkpoint: { latest: { resources: [record] } } });
     expect(parseCheckpoint(text)).toEqual([{ urn: "u", type: "t", custom: true, outputs: { id: "1" } }]);
   });
+});
+
+it("puts what stands for a private key in the place of whatever the engine encrypted", () => {
+  const secret = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", ciphertext: "v1:abc" };
+  const record = { urn: "u", type: "t", custom: true, inputs: { privateKey: secret }, outputs: { privateKey: secret } };
+  const text = JSON.stringify({ version: 3, checkpoint: { latest: { resources: [record] } } });
+  const held = { privateKey: "held by the controller" };
+  expect(parseCheckpoint(text)).toEqual([{ urn: "u", type: "t", custom: true, inputs: held, outputs: held }]);
 });
 
 it("writes the stack under the name that the engine looks for", () => {
@@ -148,6 +157,28 @@ describe("reconcile", () => {
         inputs: { networkId: 7, destination: "10.244.0.0/24", gateway: "10.0.0.1" },
       },
     ]);
+  });
+
+  it.each([
+    ["managed", undefined, "managedCertificate:ManagedCertificate", { domainNames: ["example.com"] }],
+    [
+      "uploaded",
+      uploaded("AB:CD:EF:01:23:45", "PEM"),
+      "uploadedCertificate:UploadedCertificate",
+      { certificate: "PEM", privateKey: "held by the controller" },
+    ],
+  ] as const)("writes a certificate as the provider would have: %s", (_, content, type, inputs) => {
+    const spec = aCertificateSpec(content && { content });
+    const present = { [unitOf(spec)]: aCertificateState(content && { content }) };
+    const [component, certificate, ...more] = reconcile([], { ...REQUEST, units: [spec], present }, CONTEXT).slice(2);
+    expect(component).toMatchObject({ urn: componentUrn("prod", unitOf(spec)), type: "lotse:index:Certificate" });
+    expect(certificate).toMatchObject({
+      urn: `urn:pulumi:prod::lotse::lotse:index:Certificate$hcloud:index/${type}::${unitOf(spec)}#certificate`,
+      id: "77",
+      parent: component?.urn,
+      inputs: { name: spec.name, labels: spec.labels, ...inputs },
+    });
+    expect(more).toEqual([]);
   });
 
   describe("over an older state", () => {

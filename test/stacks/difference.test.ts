@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { differences } from "../../stacks/difference.ts";
 import { aBalancerSpec, aBalancerState, aListener, aRoute, NETWORK_ID } from "../support/builders.ts";
+import { aCertificateSpec, aCertificateState, uploaded } from "../support/certificates.ts";
 
 const HTTP = {
   stickySessions: true,
@@ -124,6 +125,31 @@ describe("differences of a route", () => {
     ]);
     expect(differences(route, { ...route, gateway: "10.0.0.2" })).toEqual([
       { field: "gateway", want: "10.0.0.1", have: "10.0.0.2" },
+    ]);
+  });
+});
+
+describe("differences of a certificate", () => {
+  it("finds none between equals, whatever the text of the same certificate looks like", () => {
+    expect(differences(aCertificateSpec(), aCertificateState())).toEqual([]);
+    const [wanted, listed] = [uploaded("AB:CD", "PEM\n"), uploaded("AB:CD", "PEM")];
+    expect(differences(aCertificateSpec({ content: wanted }), aCertificateState({ content: listed }))).toEqual([]);
+  });
+
+  it("finds all without a state, in words that hold no certificate", () => {
+    const content = uploaded("AB:CD", "-----BEGIN");
+    expect(differences(aCertificateSpec({ name: "n", labels: { a: "1" }, content }), undefined)).toEqual([
+      { field: "fingerprint", want: "AB:CD" },
+      { field: "label a", want: "1" },
+      { field: "name", want: "n" },
+    ]);
+  });
+
+  it("finds another name and other labels", () => {
+    const state = aCertificateState({ name: "old", labels: { ...aCertificateSpec().labels, foreign: "x" } });
+    expect(differences(aCertificateSpec({ name: "new" }), state)).toEqual([
+      { field: "label foreign", have: "x" },
+      { field: "name", want: "new", have: "old" },
     ]);
   });
 });

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { componentUrn, PROJECT, unitOf } from "../../stacks/names.ts";
 import { type Declaration, programOf } from "../../stacks/program.ts";
 import { aBalancerSpec, aListener, aRoute, NETWORK_ID } from "../support/builders.ts";
+import { aCertificateSpec, managed, uploaded } from "../support/certificates.ts";
 
 /** What the program asked the engine for, as far as tests look at it. */
 interface Declared {
@@ -209,6 +210,35 @@ describe("a route", () => {
       inputs: { networkId: NETWORK_ID, destination: "10.244.0.0/24", gateway: "10.0.0.1" },
       parent: componentUrn("test", "route/10.244.0.0/24"),
       deleteBeforeReplace: true,
+    });
+  });
+});
+
+describe("a certificate", () => {
+  it.each([
+    [
+      "managed",
+      managed("a.example.com", "example.com"),
+      "managedCertificate:ManagedCertificate",
+      { domainNames: ["a.example.com", "example.com"] },
+      ["domainNames"],
+    ],
+    [
+      "uploaded",
+      uploaded("AB:CD:EF:01:23:45", "PEM"),
+      "uploadedCertificate:UploadedCertificate",
+      { certificate: "PEM" },
+      ["certificate", "privateKey"],
+    ],
+  ] as const)("is one resource in one unit, never replaced: %s", async (_, content, type, inputs, ignoreChanges) => {
+    const spec = aCertificateSpec({ content });
+    const { names, part } = await declared({ units: [spec], nodes: {} });
+    expect(names).toEqual([unitOf(spec), `${unitOf(spec)}#certificate`]);
+    expect(part(`${unitOf(spec)}#certificate`)).toMatchObject({
+      type: `hcloud:index/${type}`,
+      inputs: { name: spec.name, labels: spec.labels, ...inputs },
+      parent: componentUrn("test", unitOf(spec)),
+      ignoreChanges,
     });
   });
 });

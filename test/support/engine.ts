@@ -3,12 +3,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { balancerState } from "../../controller/hcloud/balancer.ts";
+import { certificateState } from "../../controller/hcloud/certificate.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 import { Engine, type EngineOptions } from "../../stacks/engine.ts";
-import { routeUnit } from "../../stacks/names.ts";
+import { routeUnit, unitOf } from "../../stacks/names.ts";
 import type { RunReport, RunRequest, Step } from "../../stacks/run.ts";
-import type { UnitId, UnitState } from "../../stacks/spec.ts";
+import type { CertificateSpec, UnitId, UnitState } from "../../stacks/spec.ts";
 import type { EngineHome } from "../../stacks/workspace.ts";
 
 /** An engine, the cloud it works on, and the folder it works in. */
@@ -46,6 +47,12 @@ export class EngineWorld implements AsyncDisposable {
     const routes = this.cloud.state.networks.get(this.networkId)?.routes ?? [];
     const route = routes.find(({ destination }) => routeUnit({ destination }) === unit);
     return route ? { [unit]: { kind: "route" as const, networkId: this.networkId, ...route } } : {};
+  }
+
+  /** What the cloud has of a certificate, by its name. */
+  certificateOf(spec: CertificateSpec): Partial<Record<UnitId, UnitState>> {
+    const certificate = this.cloud.state.certificates.find(spec.name);
+    return certificate ? { [unitOf(spec)]: certificateState(certificate, spec.service) } : {};
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,5 @@
 import { CloudError } from "../../controller/errors.ts";
-import type { LoadBalancer, Network, Server } from "../../controller/hcloud/api.ts";
+import type { Certificate, LoadBalancer, Network, Server } from "../../controller/hcloud/api.ts";
 import { CloudReader } from "../../controller/hcloud/reader.ts";
 import { CloudView } from "../../controller/hcloud/view.ts";
 
@@ -7,6 +7,7 @@ import { CloudView } from "../../controller/hcloud/view.ts";
 export interface FakeCloud {
   servers: readonly Server[];
   balancers: readonly LoadBalancer[];
+  certificates: readonly Certificate[];
   network: Network | undefined;
   /** When set, every read fails with it. */
   failure: CloudError | undefined;
@@ -14,7 +15,9 @@ export interface FakeCloud {
   readonly view: CloudView;
 }
 
-export function aCloud(given: Partial<Pick<FakeCloud, "servers" | "balancers" | "network">> = {}): FakeCloud {
+export function aCloud(
+  given: Partial<Pick<FakeCloud, "servers" | "balancers" | "certificates" | "network">> = {},
+): FakeCloud {
   const reads: string[] = [];
   const read = async <T>(path: string): Promise<T> => {
     reads.push(path);
@@ -23,12 +26,14 @@ export function aCloud(given: Partial<Pick<FakeCloud, "servers" | "balancers" | 
     const server = cloud.servers.find(({ id }) => path === `/servers/${id}`);
     if (server) return { server } as T;
     if (path.startsWith("/load_balancers?")) return { load_balancers: cloud.balancers } as T;
+    if (path.startsWith("/certificates?")) return { certificates: cloud.certificates } as T;
     if (cloud.network && path === `/networks/${cloud.network.id}`) return { network: cloud.network } as T;
     throw new CloudError(`GET ${path}`, 404, "not_found", "not found");
   };
   const cloud: FakeCloud = {
     servers: given.servers ?? [],
     balancers: given.balancers ?? [],
+    certificates: given.certificates ?? [],
     network: given.network,
     failure: undefined,
     reads,

@@ -1,16 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { attributionOf } from "../../../controller/cluster/attribution.ts";
 import { routeUnit, unitOf } from "../../../stacks/names.ts";
+import type { UnitSpec } from "../../../stacks/spec.ts";
 import { aBalancerSpec, aBalancerState, aRoute } from "../../support/builders.ts";
+import { aCertificateSpec, aCertificateState, managed } from "../../support/certificates.ts";
 
 const EXISTING = aBalancerSpec({ name: "existing" });
 const NEW = aBalancerSpec({ name: "new", service: { namespace: "default", name: "new", uid: "2" } });
 const ROUTE = aRoute("10.244.0.0/24", "10.0.0.1");
-const make = (spec: typeof EXISTING | typeof ROUTE) =>
-  ({ kind: "make", unit: unitOf(spec), spec, differences: [] }) as const;
+const KNOWN_CERTIFICATE = aCertificateSpec();
+const NEW_CERTIFICATE = aCertificateSpec({ name: "new", content: managed("new.example") });
+const make = (spec: UnitSpec) => ({ kind: "make", unit: unitOf(spec), spec, differences: [] }) as const;
 
 const attribute = () =>
-  attributionOf([make(EXISTING), make(NEW), make(ROUTE)], { [unitOf(EXISTING)]: aBalancerState({ id: 42 }) });
+  attributionOf([EXISTING, NEW, ROUTE, KNOWN_CERTIFICATE, NEW_CERTIFICATE].map(make), {
+    [unitOf(EXISTING)]: aBalancerState({ id: 42 }),
+    [unitOf(KNOWN_CERTIFICATE)]: aCertificateState({ id: 42 }),
+  });
 
 describe("a request", () => {
   it.each([
@@ -29,6 +35,8 @@ describe("a request", () => {
       { method: "POST", path: "/networks/7/actions/add_subnet", body: "{}" },
       undefined,
     ],
+    ["to a certificate", { method: "DELETE", path: "/certificates/42" }, unitOf(KNOWN_CERTIFICATE)],
+    ["to make one of them", { method: "POST", path: "/certificates", body: '{"name":"new"}' }, unitOf(NEW_CERTIFICATE)],
     ["without a body", { method: "POST", path: "/load_balancers" }, undefined],
     ["with a broken one", { method: "POST", path: "/load_balancers", body: "{" }, undefined],
     ["with null for one", { method: "POST", path: "/load_balancers", body: "null" }, undefined],

@@ -17,7 +17,7 @@ function render(
   snapshot: Partial<Omit<Snapshot, "cloud">> & { cloud?: Partial<Snapshot["cloud"]> },
   options = OPTIONS,
 ) {
-  const cloud = { servers: [], loadBalancers: [], ...snapshot.cloud };
+  const cloud = { servers: [], loadBalancers: [], certificates: [], ...snapshot.cloud };
   return renderCluster({ services: [], nodes: [], ...snapshot, cloud }, options);
 }
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { ApiRequest } from "../../../controller/hcloud/exchange.ts";
 import type { Exchange, Gateway as GatewayType, RunAccess } from "../../../controller/hcloud/gateway.ts";
 import { type Received, reply, startServer, type TestServer } from "../../support/http-server.ts";
 import { withTimers } from "../../support/timers.ts";
@@ -290,6 +291,14 @@ describe("writes", () => {
   });
 });
 
+it("shows what completes a request to the API alone", async () => {
+  const complete = ({ body, ...request }: ApiRequest) => ({ ...request, body: `${body?.replace("?", "s3cr3t")}` });
+  const access = gateway.open({ run: "run", mode: "apply", complete });
+  const { body } = await call(access, "POST", "/certificates", { private_key: "?" });
+  expect(upstream.received.map((received) => received.body)).toEqual(['{"private_key":"s3cr3t"}']);
+  expect(JSON.stringify([exchanges, body])).not.toContain("s3cr3t");
+});
+
 describe("refusals for the rate", () => {
   it.each(["GET", "POST"])("are waited out, also for %s", async (method) => {
     answer = (_, response) => reply(response, {}, upstream.received.length < 3 ? 429 : 200, RICH);
@@ -310,6 +319,14 @@ describe("actions", () => {
     const { status, body } = await call(open(), "POST", "/load_balancers/1/actions/add_target", {});
     expect([status, body.action.status]).toEqual([201, "success"]);
     expect(requests()).toEqual(["POST /v1/load_balancers/1/actions/add_target", "GET /v1/actions?id=9"]);
+  });
+
+  it("are not waited for when a certificate is issued, which takes minutes", async () => {
+    const issuing = { id: 9, command: "create_certificate", status: "running", progress: 0 };
+    answer = (_, response) => reply(response, { certificate: { id: 1 }, action: issuing }, 201);
+    const { body } = await call(open(), "POST", "/certificates", { type: "managed" });
+    expect(body).toEqual({ certificate: { id: 1 }, action: { ...issuing, status: "success", progress: 100 } });
+    expect(requests()).toEqual(["POST /v1/certificates"]);
   });
 
   it("show their errors to the plugin", async () => {

@@ -7,7 +7,7 @@ import { aCloud } from "../../support/fake-cloud.ts";
 describe("the view of the cloud", () => {
   beforeEach(() => vi.useFakeTimers({ toFake: ["performance"] }));
   afterEach(() => vi.useRealTimers());
-  const NOW = { servers: 0, loadBalancers: 0, network: 0 };
+  const NOW = { servers: 0, loadBalancers: 0, certificates: 0, network: 0 };
 
   it("reads a list once for all who can do with its age", async () => {
     const { view, reads } = aCloud();
@@ -39,7 +39,7 @@ describe("the view of the cloud", () => {
   });
 
   it("has a network only where the cluster has one", async () => {
-    await expect(aCloud().view.state(NOW)).resolves.toEqual({ servers: [], loadBalancers: [] });
+    await expect(aCloud().view.state(NOW)).resolves.toEqual({ servers: [], loadBalancers: [], certificates: [] });
     await expect(aCloud({ network: aNetwork() }).view.state(NOW)).resolves.toMatchObject({
       network: { id: NETWORK_ID },
     });

@@ -1,0 +1,155 @@
+import { X509Certificate } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { insertKeys } from "../../controller/certificate/private-keys.ts";
+import { Gateway } from "../../controller/hcloud/gateway.ts";
+import { Upstream } from "../../controller/hcloud/upstream.ts";
+import { parseCheckpoint, reconcile } from "../../stacks/checkpoint.ts";
+import { unitOf } from "../../stacks/names.ts";
+import type { RunReport, RunRequest } from "../../stacks/run.ts";
+import type { CertificateSpec } from "../../stacks/spec.ts";
+import { stateFile } from "../../stacks/workspace.ts";
+import { aCertificateSpec, aPair, managed } from "../support/certificates.ts";
+import { type EngineWorld, startEngineWorld } from "../support/engine.ts";
+
+const PAIR = aPair();
+const MANAGED = aCertificateSpec({ content: managed("a.example.com", "b.example.com") });
+const UPLOADED = aCertificateSpec({
+  name: "uploaded",
+  content: {
+    type: "uploaded",
+    pem: PAIR.certificate,
+    fingerprint: new X509Certificate(PAIR.certificate).fingerprint256,
+  },
+});
+/** Longer than any run may take. */
+const ISSUING_MS = 3_600_000;
+
+let world: EngineWorld;
+let gateway: Gateway;
+let empty: ReturnType<EngineWorld["cloud"]["snapshot"]>;
+
+beforeAll(async () => {
+  world = await startEngineWorld({ actionMs: { create_certificate: ISSUING_MS } });
+  const { url: endpoint, token } = world.cloud;
+  gateway = new Gateway(new Upstream({ endpoint, token: () => token, userAgent: "test", timeoutMs: 5_000 }), () => {});
+  await gateway.start();
+  empty = world.cloud.snapshot();
+});
+beforeEach(() => {
+  world.cloud.restore(empty);
+  world.cloud.journal.clear();
+});
+afterAll(async () => {
+  await gateway.stop();
+  await world[Symbol.asyncDispose]();
+});
+
+/** A run through the gateway, which has the keys. */
+async function run(request: Partial<RunRequest>): Promise<RunReport> {
+  const keys = new Map([[UPLOADED.name, PAIR.privateKey]]);
+  const access = gateway.open({ run: "test", mode: request.mode ?? "apply", complete: insertKeys(keys) });
+  try {
+    return await world.run({ ...request, access });
+  } finally {
+    await access.close();
+  }
+}
+
+const presentOf = (...specs: readonly CertificateSpec[]) =>
+  Object.assign({}, ...specs.map((spec) => world.certificateOf(spec)));
+const statuses = ({ outcomes }: RunReport) => Object.values(outcomes).map(({ status }) => status);
+const writes = () => world.cloud.journal.writes.map(({ method, route }) => `${method} ${route}`);
+
+describe("certificates", () => {
+  it("are made without waiting for their issuance; the same again changes nothing", async () => {
+    const units = [MANAGED, UPLOADED];
+    const report = await run({ units });
+    expect(statuses(report)).toEqual(["applied", "applied"]);
+    expect(report.durationMs).toBeLessThan(20_000);
+    const found = ({ name }: CertificateSpec) => world.cloud.state.certificates.find(name);
+    expect(found(MANAGED)).toMatchObject({ type: "managed", labels: MANAGED.labels, status: { issuance: "pending" } });
+    expect(found(UPLOADED)).toMatchObject({ type: "uploaded", labels: UPLOADED.labels, status: null });
+    world.cloud.journal.clear();
+    expect(statuses(await run({ units, present: presentOf(...units) }))).toEqual(["applied", "applied"]);
+    expect(world.cloud.journal.entries).toEqual([]);
+  });
+
+  it("are renamed and labelled in place", async () => {
+    await run({ units: [MANAGED, UPLOADED] });
+    const before = world.cloud.state.certificates.ids();
+    const present = presentOf(MANAGED, UPLOADED);
+    const changed = [MANAGED, UPLOADED].map((spec) => ({
+      ...spec,
+      name: `new-${spec.name}`,
+      labels: { ...spec.labels, team: "web" },
+    }));
+    expect(statuses(await run({ units: changed, present }))).toEqual(["applied", "applied"]);
+    expect(world.cloud.state.certificates.ids()).toEqual(before);
+    for (const { name } of changed) expect(world.cloud.state.certificates.find(name)?.labels.team).toBe("web");
+  });
+
+  it("go one by one, with one call each", async () => {
+    await run({ units: [MANAGED, UPLOADED] });
+    const present = presentOf(MANAGED, UPLOADED);
+    world.cloud.journal.clear();
+    expect(statuses(await run({ removals: [unitOf(UPLOADED)], present }))).toEqual(["applied"]);
+    expect(world.cloud.state.certificates.values().map(({ name }) => name)).toEqual([MANAGED.name]);
+    expect(writes()).toEqual(["DELETE /certificates/{}"]);
+  });
+
+  it("are not replaced because the same certificate is written in another way", async () => {
+    await run({ units: [UPLOADED] });
+    const present = presentOf(UPLOADED);
+    const other = { ...UPLOADED, content: { ...UPLOADED.content, pem: `${PAIR.certificate}\n${aPair().certificate}` } };
+    world.cloud.journal.clear();
+    expect(statuses(await run({ units: [other as CertificateSpec], present }))).toEqual(["applied"]);
+    expect(writes()).toEqual([]);
+  });
+
+  it("fail with the API's own words", async () => {
+    await run({ units: [UPLOADED] });
+    const twin = { ...MANAGED, name: UPLOADED.name };
+    const { outcomes } = await run({ units: [twin] });
+    expect(outcomes[unitOf(twin)]).toMatchObject({ status: "failed", failure: { code: "uniqueness_error" } });
+  });
+
+  it("can be previewed", async () => {
+    const { outcomes } = await run({ mode: "preview", units: [MANAGED, UPLOADED] });
+    const changes = Object.values(outcomes).flatMap((outcome) => outcome.changes);
+    expect(changes.map(({ part, operation }) => `${operation} ${part}`)).toEqual([
+      "create certificate",
+      "create certificate",
+    ]);
+    expect(writes()).toEqual([]);
+  });
+
+  it("leave no private key behind them", async () => {
+    await run({ units: [UPLOADED] });
+    const [, line = ""] = PAIR.privateKey.split("\n");
+    const files = readdirSync(world.home.directory, { recursive: true, withFileTypes: true });
+    for (const file of files.filter((entry) => entry.isFile())) {
+      const path = join(file.parentPath, file.name);
+      expect(readFileSync(path, "utf8").includes(line), path).toBe(false);
+    }
+  });
+
+  it("are in the state as the engine itself writes them", async () => {
+    const units = [MANAGED, UPLOADED];
+    await run({ units });
+    const byEngine = parseCheckpoint(await readFile(stateFile(world.home), "utf8"));
+    const provider = byEngine.filter(({ type }) => type === "pulumi:providers:hcloud");
+    const access = { endpoint: "", token: "" };
+    const request = { mode: "apply", units, removals: [], nodes: {}, present: presentOf(...units), access } as const;
+    const context = { stack: "test", provider: { version: "1.41.0", config: {} } };
+    const ours = reconcile(provider, request, context).filter(({ urn }) => urn.includes("#"));
+    expect(ours).toHaveLength(2);
+    for (const record of ours) {
+      const theirs = byEngine.find(({ urn }) => urn === record.urn);
+      expect(record).toMatchObject({ id: theirs?.id, type: theirs?.type, parent: theirs?.parent });
+      expect(theirs?.outputs).toMatchObject(record.outputs ?? {});
+    }
+  });
+});
