@@ -1,0 +1,170 @@
+/** What the cloud has of a unit → its resources as the engine would have written them into a state. */
+import { createHash } from "node:crypto";
+import {
+  attachmentInputs,
+  balancerInputs,
+  listenerInputs,
+  managedInputs,
+  routeInputs,
+  targetInputs,
+  uploadedInputs,
+} from "./inputs.ts";
+import { COMPONENT_TYPE, componentUrn, listenerPart, partName, targetPart } from "./names.ts";
+import type { CertificateState, LoadBalancerState, RouteSpec, TargetSpec, UnitId, UnitState } from "./spec.ts";
+
+/** One resource of a state, as far as we write it; what else the engine wrote is kept as it is. */
+export interface ResourceRecord {
+  readonly urn: string;
+  readonly type: string;
+  readonly custom: boolean;
+  readonly id?: string;
+  readonly parent?: string;
+  readonly provider?: string;
+  readonly dependencies?: readonly string[];
+  readonly propertyDependencies?: Readonly<Record<string, readonly string[]>>;
+  readonly deletedWith?: string;
+  readonly inputs?: object;
+  readonly outputs?: object;
+}
+
+/** What the records of every unit refer to. */
+export interface Surroundings {
+  readonly stack: string;
+  readonly root: ResourceRecord;
+  readonly provider: ResourceRecord;
+}
+
+/** The records of one unit, its component first; none when nothing of it exists. */
+export function recordsOf(
+  unit: UnitId,
+  present: UnitState | undefined,
+  within: Surroundings,
+): readonly ResourceRecord[] {
+  if (!present) return [];
+  const urn = componentUrn(within.stack, unit);
+  const component = { urn, type: COMPONENT_TYPE[present.kind], custom: false, parent: within.root.urn };
+  const builder = new UnitRecords(unit, component, within.provider);
+  switch (present.kind) {
+    case "route":
+      return builder.route(present);
+    case "certificate":
+      return builder.certificate(present);
+    case "load-balancer":
+      return builder.balancer(present);
+  }
+}
+
+/** Writes the records of one unit. */
+class UnitRecords {
+  readonly #unit: UnitId;
+  readonly #component: ResourceRecord;
+  readonly #provider: string;
+
+  constructor(unit: UnitId, component: ResourceRecord, provider: ResourceRecord) {
+    this.#unit = unit;
+    this.#component = component;
+    this.#provider = `${provider.urn}::${provider.id}`;
+  }
+
+  route(route: RouteSpec): readonly ResourceRecord[] {
+    const id = `${route.networkId}-${route.destination}`;
+    return [this.#component, this.#record("networkRoute:NetworkRoute", "route", id, routeInputs(route))];
+  }
+
+  certificate(state: CertificateState): readonly ResourceRecord[] {
+    const { id, content } = state;
+    const record =
+      content.type === "managed"
+        ? this.#record(
+            "managedCertificate:ManagedCertificate",
+            "certificate",
+            String(id),
+            managedInputs(state, content.domains),
+          )
+        : this.#record(
+            "uploadedCertificate:UploadedCertificate",
+            "certificate",
+            String(id),
+            uploadedInputs(state, content.pem),
+          );
+    return [this.#component, record];
+  }
+
+  balancer(state: LoadBalancerState): readonly ResourceRecord[] {
+    const { id, location, networkZone, ipv4, ipv6, network } = state;
+    const record = this.#record("loadBalancer:LoadBalancer", "balancer", String(id), {
+      ...balancerInputs(state),
+      location,
+    });
+    const balancer = { ...record, outputs: { ...record.outputs, networkZone, ipv4, ipv6 } };
+    const part = { balancer: balancer.urn, loadBalancerId: id };
+    const attachment = network && this.#attachment(state, network, part);
+    return [
+      this.#component,
+      balancer,
+      ...(attachment ? [attachment] : []),
+      ...state.listeners.map((listener) =>
+        this.#record(
+          "loadBalancerService:LoadBalancerService",
+          listenerPart(listener.listenPort),
+          `${id}__${listener.listenPort}`,
+          { ...listenerInputs(listener), loadBalancerId: String(id) },
+          part,
+        ),
+      ),
+      ...state.targets.map((target) =>
+        this.#record(
+          "loadBalancerTarget:LoadBalancerTarget",
+          targetPart(target),
+          targetId(target, id),
+          { ...targetInputs(target), loadBalancerId: id },
+          part,
+        ),
+      ),
+    ];
+  }
+
+  #attachment({ id, publicInterface }: LoadBalancerState, network: { networkId: number; ip: string }, part: PartOf) {
+    const inputs = { ...attachmentInputs({ networkId: network.networkId, publicInterface }), loadBalancerId: id };
+    const record = this.#record(
+      "loadBalancerNetwork:LoadBalancerNetwork",
+      "network",
+      `${id}-${network.networkId}`,
+      inputs,
+      part,
+    );
+    return { ...record, outputs: { ...record.outputs, ip: network.ip } };
+  }
+
+  #record(token: string, part: string, id: string, inputs: object, of?: PartOf): ResourceRecord {
+    const type = `hcloud:index/${token}`;
+    const [head] = this.#component.urn.split(`::${this.#unit}`);
+    return {
+      urn: `${head}$${type}::${partName(this.#unit, part)}`,
+      type,
+      custom: true,
+      id,
+      parent: this.#component.urn,
+      provider: this.#provider,
+      inputs,
+      outputs: { ...inputs, id },
+      ...(of && {
+        dependencies: [of.balancer],
+        propertyDependencies: { loadBalancerId: [of.balancer] },
+        deletedWith: of.balancer,
+      }),
+    };
+  }
+}
+
+interface PartOf {
+  readonly balancer: string;
+  readonly loadBalancerId: number;
+}
+
+/** As the provider writes them. */
+function targetId(target: TargetSpec, balancer: number): string {
+  return target.kind === "server"
+    ? `lb-srv-tgt-${target.serverId}-${balancer}`
+    : `lb-ip-tgt-${createHash("sha256").update(target.ip).digest("hex")}-${balancer}`;
+}
