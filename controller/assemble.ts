@@ -1,7 +1,9 @@
 /** Builds the parts of the controller from its configuration; whatever needs an end is put on the stack of things to end. */
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import packageJson from "../package.json" with { type: "json" };
 import { Engine } from "../stacks/engine.ts";
 import { RemoteState } from "../stacks/remote-state.ts";
@@ -12,8 +14,10 @@ import { Publisher } from "./cluster/publish.ts";
 import type { Config } from "./config.ts";
 import { findEngine } from "./engine-home.ts";
 import { ConfigError, messageOf } from "./errors.ts";
-import { Gateway } from "./hcloud/gateway.ts";
+import { type Exchange, Gateway } from "./hcloud/gateway.ts";
+import { fetchAttachedNetworks } from "./hcloud/metadata.ts";
 import { CloudReader } from "./hcloud/reader.ts";
+import { traced } from "./hcloud/trace.ts";
 import { Upstream } from "./hcloud/upstream.ts";
 import { CloudView } from "./hcloud/view.ts";
 import { KubeClient } from "./kube/client.ts";
@@ -23,29 +27,82 @@ import { SecretState } from "./kube/state-secrets.ts";
 import { Patcher } from "./kube/write.ts";
 import type { Logger } from "./log.ts";
 import { RobotClient } from "./robot/client.ts";
+import type { RobotConfig } from "./robot/config.ts";
+import { secretFile } from "./secret-file.ts";
 
 /** How long an interrupted run may take to end by itself. */
 const GRACE_MS = 10_000;
 const MAX_WORKER_HEAP = 256 * 1024 * 1024;
 const API_TIMEOUT_MS = 30_000;
 
+/** Whoever wants to know of requests, and whether writes may go out. */
+export interface CloudPorts {
+  readonly onExchange?: (exchange: Exchange) => void;
+  readonly mayWrite?: () => boolean;
+}
+
 /** The Hetzner side: the way out, and what is seen there. Throws a ConfigError when the API or the network is not to be had. */
-export async function openCloud(config: Config, log: Logger, ends: AsyncDisposableStack) {
-  const { endpoint, token, robot } = config;
-  const userAgent = `lotse/${packageJson.version}`;
-  const upstream = new Upstream({ endpoint, token: () => token, userAgent, timeoutMs: API_TIMEOUT_MS });
-  const gateway = new Gateway(upstream, (exchange) => log.debug(exchange, "api request"));
+export async function openCloud(config: Config, log: Logger, ends: AsyncDisposableStack, ports: CloudPorts = {}) {
+  const { endpoint, token, tokenFile, robot, debug } = config;
+  const upstream = new Upstream({
+    endpoint,
+    token: tokenFile === undefined ? () => token : secretFile(tokenFile, token, log),
+    userAgent: `lotse/${packageJson.version}`,
+    timeoutMs: API_TIMEOUT_MS,
+    ...(ports.mayWrite && { mayWrite: ports.mayWrite }),
+    ...(debug && { trace: (request, answer) => log.info(traced(request, answer), "api exchange") }),
+  });
+  const gateway = new Gateway(upstream, (exchange) => {
+    log.debug(exchange, "api request");
+    ports.onExchange?.(exchange);
+  });
   await gateway.start();
   ends.defer(() => gateway.stop());
   const reader = new CloudReader(gateway);
   const networkId = await resolveNetwork(reader, config);
-  const credentials = robot?.credentials;
-  return {
-    gateway,
-    networkId,
-    view: new CloudView(reader, networkId),
-    robot: robot && credentials && new RobotClient({ ...robot, credentials }),
+  return { gateway, networkId, view: new CloudView(reader, networkId), robot: robot && openRobot(robot, log) };
+}
+
+/** Nothing without credentials: then dedicated servers are known by their nodes alone. */
+function openRobot(config: RobotConfig, log: Logger): RobotClient | undefined {
+  if (!config.credentials) return undefined;
+  const { user, password, userFile, passwordFile } = config.credentials;
+  const userNow = userFile === undefined ? () => user : secretFile(userFile, user, log);
+  const passwordNow = passwordFile === undefined ? () => password : secretFile(passwordFile, password, log);
+  const credentials = {
+    get user() {
+      return userNow();
+    },
+    get password() {
+      return passwordNow();
+    },
   };
+  return new RobotClient({ ...config, credentials });
+}
+
+/** Refuses to start on a machine that is not in the cluster's network: from there, nodes could not be told apart from others'. */
+export async function checkAttachment(config: Config, networkId: number | undefined, log: Logger): Promise<void> {
+  if (networkId === undefined || !config.checksAttachment) return;
+  const attached = await fetchAttachedNetworks(config.metadataEndpoint).catch((error: unknown) => {
+    log.warn(
+      { error: messageOf(error) },
+      "not known whether this machine is attached to the network: no metadata service",
+    );
+    return undefined;
+  });
+  if (!attached || attached.includes(networkId)) return;
+  const remedy = "attach it, or set HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK=true";
+  throw new ConfigError([`HCLOUD_NETWORK: this server is not attached to network ${networkId}: ${remedy}`]);
+}
+
+/** Trusts the authorities in a file besides the usual ones, as Go programs do by SSL_CERT_FILE. */
+export function trustAuthorities(file: string | undefined): void {
+  if (!file) return;
+  try {
+    setDefaultCACertificates([...getCACertificates("default"), readFileSync(file, "utf8")]);
+  } catch (error) {
+    throw new ConfigError([`SSL_CERT_FILE: ${messageOf(error)}`]);
+  }
 }
 
 /** The Kubernetes side, proven to answer. */

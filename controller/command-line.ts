@@ -1,5 +1,5 @@
 /** The command line `lotse`: its commands, their flags, and their help. */
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import type { Flag, FlagValues } from "./flags.ts";
 
@@ -33,15 +33,31 @@ export function commandLine(commands: readonly CommandDefinition[]): Command {
 }
 
 function commandOf({ name, summary, operands, flags, epilogue, action }: CommandDefinition): Command {
-  const command = new Command(name).description(summary);
+  const command = new SubCommand(name).description(summary);
   if (operands) command.arguments(operands);
-  for (const { name: flag, value, doc } of flags) {
-    command.option(`${flag.length === 1 ? `-${flag}, ` : ""}--${flag}${value ? ` ${value}` : ""}`, doc);
-  }
+  for (const flag of flags) command.addOption(optionOf(flag));
   if (epilogue) command.addHelpText("after", `\n${epilogue}`);
   return command.action(async () => {
     process.exitCode = (await action({ flags: flagValues(command, flags), operands: command.args })) ?? 0;
   });
+}
+
+/** A command that knows a mistyped flag by its name alone, whatever value is written behind it. */
+class SubCommand extends Command {
+  unknownOption(flag: string): void {
+    const named = Command.prototype as unknown as { unknownOption(flag: string): void };
+    named.unknownOption.call(this, flag.replace(/=.*$/s, ""));
+  }
+}
+
+/** Flags without effect are understood, and left out of the help. */
+function optionOf({ name, value, doc, section, ignored, repeats }: Flag): Option {
+  const option = new Option(`${name.length === 1 ? `-${name}, ` : ""}--${name}${value ? ` ${value}` : ""}`, doc);
+  if (section) option.helpGroup(`${section}:`);
+  if (ignored) option.hideHelp();
+  if (repeats)
+    option.argParser((given: string, before?: string) => (before === undefined ? given : `${before},${given}`));
+  return option;
 }
 
 /** Values by flag name, as they are written on the command line. */

@@ -1,14 +1,17 @@
 /** Flags and environment → a frozen Config. Every mistake is reported at once. */
-import { readFileSync } from "node:fs";
 import { GUARD_LIMITS, type GuardLimits } from "./cluster/guard.ts";
-import { ConfigError, messageOf } from "./errors.ts";
+import { ALL_CONTROLLERS, controllers } from "./controllers.ts";
+import { ConfigError } from "./errors.ts";
 import { cidrs, clusterName, natural, period, prefixes, stateLocation, url } from "./flag-values.ts";
 import { type FlagValues, RUN_FLAGS } from "./flags.ts";
+import { type LeaseConfig, loadLeaseConfig } from "./kube/lease-config.ts";
 import type { AddressFamily } from "./node/addresses.ts";
+import { type Environment, Reading } from "./reading.ts";
 import { loadRobotConfig, type RobotConfig } from "./robot/config.ts";
+import { loadServeConfig, type ServeConfig } from "./serve-config.ts";
 import type { ServiceOptions } from "./service/annotations.ts";
 import { parseDefaults } from "./service/settings.ts";
-import { boolean, oneOf, type Parser, seconds } from "./service/values.ts";
+import { boolean, oneOf, seconds } from "./service/values.ts";
 
 export interface Config {
   readonly kubeconfig?: string;
@@ -18,15 +21,25 @@ export interface Config {
   /** Pod ranges; routes are made when there is a network and this is not empty. */
   readonly clusterCidrs: readonly string[];
   readonly token: string;
+  /** Where the token came from, if from a file: it is read again when the file changes. */
+  readonly tokenFile?: string;
   readonly endpoint: string;
+  /** Whether every request and answer of the cloud is logged. */
+  readonly debug: boolean;
   /** Id or name of the cluster's network. */
   readonly network?: string;
+  /** Whether the machine we run on must be attached to that network. */
+  readonly checksAttachment: boolean;
+  readonly metadataEndpoint: string;
   readonly addressFamily: AddressFamily;
   readonly zoneLabel: boolean;
   /** Labels of servers that start with one of these are copied to their nodes. */
   readonly labelPrefixes: readonly string[];
   /** Absent when there are no dedicated servers. */
   readonly robot?: RobotConfig;
+  /** Whether nodes are initialised and kept right, and whether those without server are deleted. */
+  readonly nodes: boolean;
+  readonly lifecycle: boolean;
   readonly loadBalancers: boolean;
   readonly serviceDefaults: ServiceOptions;
   /** Where the stack's state is kept: in Secrets of the `cluster`, nowhere (`none`), or in a Pulumi backend. */
@@ -35,6 +48,9 @@ export interface Config {
   readonly workDir?: string;
   /** Where our own objects live. */
   readonly namespace: string;
+  /** Absent when leader election is off. */
+  readonly lease?: LeaseConfig;
+  readonly serve: ServeConfig;
   readonly guard: GuardLimits;
   /** How often the cloud is compared with what is wanted when nothing happens. */
   readonly resyncMs: number;
@@ -48,113 +64,98 @@ export interface Config {
   readonly warnings: readonly string[];
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type { Environment } from "./reading.ts";
+
+const METADATA = "http://169.254.169.254/hetzner/v1/metadata";
 
 /** Reads everything; throws a ConfigError with all mistakes. `flags` are keyed by their names without dashes in front. */
 export function loadConfig(flags: FlagValues, env: Environment): Config {
-  const mistakes: string[] = [];
-  const read = new Reading(flags, env, mistakes);
-  const defaults = parseDefaults(env);
-  mistakes.push(...defaults.mistakes);
-  if (defaults.options.location && defaults.options.networkZone) {
-    mistakes.push("HCLOUD_LOAD_BALANCERS_LOCATION and HCLOUD_LOAD_BALANCERS_NETWORK_ZONE: set one of them, not both");
-  }
-  if (flags["cloud-provider"] !== undefined && flags["cloud-provider"] !== "hcloud") {
-    mistakes.push(`--cloud-provider: ${JSON.stringify(flags["cloud-provider"])} is not hcloud`);
-  }
+  const read = new Reading(flags, env);
   const network = env.HCLOUD_NETWORK || undefined;
+  const enabled = read.flag("controllers", controllers, ALL_CONTROLLERS);
   const makesRoutes =
     read.flag("configure-cloud-routes", boolean, true) &&
     (network === undefined || read.env("HCLOUD_NETWORK_ROUTES_ENABLED", boolean, true));
-  const robot = loadRobotConfig(env, mistakes);
+  const cidrsGiven = read.flag("cluster-cidr", cidrs, []);
+  const robot = loadRobotConfig(read);
+  const lease = loadLeaseConfig(read);
   const config: Config = {
     ...(robot && { robot }),
+    ...(lease && { lease }),
     ...read.text("kubeconfig", "kubeconfig"),
     ...read.text("master", "master"),
     ...read.text("workDir", "work-dir"),
-    state: read.flag("state", stateLocation, env.LOTSE_STATE || "cluster"),
+    state: read.flag("state", stateLocation, read.env("LOTSE_STATE", stateLocation, "cluster")),
     namespace: env.POD_NAMESPACE || "kube-system",
     clusterName: read.flag("cluster-name", clusterName, "kubernetes"),
-    clusterCidrs: makesRoutes ? read.flag("cluster-cidr", cidrs, []) : [],
-    token: readToken(env, mistakes),
+    clusterCidrs: makesRoutes && enabled.route ? cidrsGiven : [],
+    ...loadToken(read),
     endpoint: read.env("HCLOUD_ENDPOINT", url, "https://api.hetzner.cloud/v1"),
+    debug: read.env("HCLOUD_DEBUG", boolean, false),
     ...(network !== undefined && { network }),
+    checksAttachment: !read.env("HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK", boolean, false),
+    metadataEndpoint: read.env("LOTSE_METADATA_ENDPOINT", url, METADATA),
     addressFamily: read.env("HCLOUD_INSTANCES_ADDRESS_FAMILY", oneOf("ipv4", "ipv6", "dualstack"), "ipv4"),
     zoneLabel: read.env("HCLOUD_INSTANCES_ZONE_LABEL_ENABLED", boolean, true),
     labelPrefixes: read.env("LOTSE_NODE_LABELS_FROM_SERVER", prefixes, []),
-    loadBalancers: read.env("HCLOUD_LOAD_BALANCERS_ENABLED", boolean, true),
-    serviceDefaults: defaults.options,
+    nodes: enabled.node,
+    lifecycle: enabled.lifecycle,
+    loadBalancers: read.env("HCLOUD_LOAD_BALANCERS_ENABLED", boolean, true) && enabled.service,
+    serviceDefaults: loadDefaults(read, env),
+    serve: loadServeConfig(read),
     guard: { removals: read.flag("guard-removals", natural, GUARD_LIMITS.removals), share: GUARD_LIMITS.share },
     resyncMs: read.flag("resync", period, 60) * 1000,
     runDeadlineMs: read.flag("run-deadline", period, 90) * 1000,
     nodeMonitorMs: read.flag("node-monitor-period", seconds(1, 3_600), 5) * 1000,
     logFormat: read.flag("logging-format", oneOf("json", "text"), process.stderr.isTTY ? "text" : "json"),
     verbosity: read.flag("v", natural, 0),
-    warnings: warningsFor(flags, read),
+    warnings: read.warnings,
   };
-  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  noteIgnored(read, flags);
+  if (read.mistakes.length > 0) throw new ConfigError(read.mistakes);
   return Object.freeze(config);
 }
 
-/** Looks values up, and notes what is wrong with them. */
-class Reading {
-  readonly #flags: FlagValues;
-  readonly #env: Environment;
-  readonly #mistakes: string[];
-
-  constructor(flags: FlagValues, env: Environment, mistakes: string[]) {
-    this.#flags = flags;
-    this.#env = env;
-    this.#mistakes = mistakes;
+/** The cluster-wide defaults of Services. */
+function loadDefaults(read: Reading, env: Environment): ServiceOptions {
+  const { options, mistakes } = parseDefaults(env);
+  read.mistakes.push(...mistakes);
+  if (options.location && options.networkZone) {
+    read.mistakes.push(
+      "HCLOUD_LOAD_BALANCERS_LOCATION and HCLOUD_LOAD_BALANCERS_NETWORK_ZONE: set one of them, not both",
+    );
   }
-
-  /** A flag; one given without a value counts as `true`. */
-  flag<T>(name: string, parse: Parser<T>, fallback: T): T {
-    const given = this.#flags[name];
-    return this.#parse(`--${name}`, given === true ? "true" : given === false ? "false" : given, parse, fallback);
-  }
-
-  env<T>(name: string, parse: Parser<T>, fallback: T): T {
-    return this.#parse(name, this.#env[name] || undefined, parse, fallback);
-  }
-
-  text<K extends string>(key: K, flag: string): { [P in K]?: string } {
-    const value = this.#flags[flag];
-    return typeof value === "string" && value !== "" ? ({ [key]: value } as { [P in K]?: string }) : {};
-  }
-
-  #parse<T>(source: string, given: string | undefined, parse: Parser<T>, fallback: T): T {
-    if (given === undefined) return fallback;
-    const parsed = parse(given);
-    if ("value" in parsed) return parsed.value;
-    this.#mistakes.push(`${source}: ${JSON.stringify(given)} is not ${parsed.allowed}`);
-    return fallback;
-  }
+  return options;
 }
 
-function readToken(env: Environment, mistakes: string[]): string {
-  const { HCLOUD_TOKEN: value, HCLOUD_TOKEN_FILE: file } = env;
-  let token = value;
-  if (token === undefined && file) {
-    try {
-      token = readFileSync(file, "utf8").trim();
-    } catch (error) {
-      mistakes.push(`HCLOUD_TOKEN_FILE: ${messageOf(error)}`);
-      return "";
-    }
+function loadToken(read: Reading): Pick<Config, "token" | "tokenFile"> {
+  const { value: token = "", file } = read.secret("HCLOUD_TOKEN");
+  if (token === "" && read.mistakes.some((mistake) => mistake.startsWith("HCLOUD_TOKEN_FILE"))) return { token };
+  if (token === "") {
+    const remedy = "create a token with read and write rights in the project of this cluster";
+    read.mistakes.push(`HCLOUD_TOKEN is not set: ${remedy}`);
+  } else if (!/^[\x21-\x7e]+$/.test(token)) {
+    read.mistakes.push("HCLOUD_TOKEN: holds characters that no token has, check for blanks and line ends");
+  } else if (token.length !== 64) {
+    read.warnings.push(`HCLOUD_TOKEN has ${token.length} characters, and tokens of the API have 64`);
   }
-  if (!token)
-    mistakes.push("HCLOUD_TOKEN is not set: create a token with read and write rights in the project of this cluster");
-  else if (!/^[\x21-\x7e]+$/.test(token))
-    mistakes.push("HCLOUD_TOKEN: holds characters that no token has, check for blanks and line ends");
-  return token ?? "";
+  return { token, ...(file && { tokenFile: file }) };
 }
 
-function warningsFor(flags: FlagValues, read: Reading): readonly string[] {
-  const ignored = RUN_FLAGS.filter(({ name, ignored: reason }) => reason && flags[name] !== undefined);
-  const warnings = ignored.map(({ name, ignored: reason }) => `--${name} has no effect: ${reason}`);
-  if (read.flag("leader-elect", boolean, false)) {
-    warnings.push("--leader-elect is not supported by this version: run one replica, and pass --leader-elect=false");
+/** What is set and means nothing here: checked as the official controller does, and said. */
+function noteIgnored(read: Reading, flags: FlagValues): void {
+  if (flags["cloud-provider"] !== undefined && flags["cloud-provider"] !== "hcloud") {
+    read.mistakes.push(`--cloud-provider: ${JSON.stringify(flags["cloud-provider"])} is not hcloud`);
   }
-  return warnings;
+  for (const { name, ignored } of RUN_FLAGS) {
+    if (ignored && read.isGiven(name)) read.warnings.push(`--${name} has no effect: ${ignored}`);
+  }
+  const cache = [
+    read.env<string>("HCLOUD_SERVER_CACHE_MODE", oneOf("all", "one", "off"), "") && "HCLOUD_SERVER_CACHE_MODE",
+    read.env("HCLOUD_SERVER_CACHE_MAX_AGE", seconds(0, 86_400), -1) >= 0 && "HCLOUD_SERVER_CACHE_MAX_AGE",
+  ];
+  for (const name of cache) {
+    if (name)
+      read.warnings.push(`${name} has no effect: one list of servers serves everybody, as old as each may have it`);
+  }
 }

@@ -47,6 +47,16 @@ export class KubeError extends CcmError {
   }
 }
 
+/** Another replica leads, or may do so by now: nothing is written. */
+export class NotLeader extends CcmError {
+  readonly code = "not-leader";
+  readonly retry = "soon";
+
+  constructor() {
+    super("this replica does not lead any more: nothing is written");
+  }
+}
+
 /** The message of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

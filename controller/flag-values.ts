@@ -14,6 +14,12 @@ export const clusterName: Parser<string> = (value) =>
     ? { value }
     : { allowed: "a name of letters, digits, dots and dashes" };
 
+/** A name that an object of Kubernetes may have. */
+export const objectName: Parser<string> = (value) =>
+  value.length <= 253 && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(value)
+    ? { value }
+    : { allowed: "a name of lower-case letters, digits, dots and dashes" };
+
 /** Beginnings of label keys. */
 export const prefixes: Parser<readonly string[]> = (text) => {
   const value = text.split(",").map((prefix) => prefix.trim());

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** Composition root: introduces the parts to each other, handles signals, sets the exit code. */
-import { openCloud, openCluster, renderOptions, startEngine } from "./assemble.ts";
+import { checkAttachment, openCloud, openCluster, renderOptions, startEngine, trustAuthorities } from "./assemble.ts";
 import { LifecycleTurn } from "./cluster/lifecycle.ts";
 import { NodeTurn } from "./cluster/nodes.ts";
 import { concernsCluster, concernsLifecycle, concernsNode, concernsService } from "./cluster/relevance.ts";
@@ -20,6 +20,7 @@ const GATHER = { quietMs: 100, patienceMs: 1_000 };
 export async function runController(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   await using ends = new AsyncDisposableStack();
   const { gateway, view, networkId, robot } = await openCloud(config, log, ends);
+  await checkAttachment(config, networkId, log);
   const { client, patcher, publish } = await openCluster(config, log, ends);
   const engine = await startEngine(config, client, ends);
 
@@ -84,6 +85,8 @@ async function run(flags: FlagValues): Promise<void> {
   const config = loadConfig(flags, process.env);
   const log = await createLogger({ format: config.logFormat, level: config.verbosity >= 2 ? "debug" : "info" });
   for (const warning of config.warnings) log.warn(warning);
+  if (config.lease) log.warn("leader election is not there yet: run one replica, and pass --leader-elect=false");
+  trustAuthorities(process.env.SSL_CERT_FILE);
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
   await runController(config, log, stop.signal);
@@ -91,7 +94,14 @@ async function run(flags: FlagValues): Promise<void> {
 
 /** Commands other than `run` are loaded when they are called: the controller should not carry them in its memory. */
 const COMMANDS: readonly CommandDefinition[] = [
-  { name: "run", summary: "run the controller", flags: RUN_FLAGS, action: ({ flags }) => run(flags) },
+  {
+    name: "run",
+    summary: "run the controller",
+    flags: RUN_FLAGS,
+    epilogue:
+      "Flags of other cloud-controller-managers are accepted; docs/options.md says which have no effect, and why.",
+    action: ({ flags }) => run(flags),
+  },
 ];
 
 if (import.meta.main) {

@@ -87,11 +87,19 @@ function startController(cluster: Cluster, cloud: Cloud, networkId: number) {
     "--cluster-cidr",
     CLUSTER_CIDR,
     "--leader-elect=false",
+    "--secure-port=0",
     "--logging-format=json",
   ];
   const child = spawn(process.execPath, [CONTROLLER, "run", ...flags], {
     stdio: ["ignore", "ignore", "pipe"],
-    env: { ...process.env, HCLOUD_TOKEN: cloud.token, HCLOUD_ENDPOINT: cloud.url, HCLOUD_NETWORK: String(networkId) },
+    env: {
+      ...process.env,
+      HCLOUD_TOKEN: cloud.token,
+      HCLOUD_ENDPOINT: cloud.url,
+      HCLOUD_NETWORK: String(networkId),
+      HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK: "true",
+      HCLOUD_METRICS_ENABLED: "false",
+    },
     // Not in our group: a Ctrl-C reaches it through us, in order.
     detached: true,
   });

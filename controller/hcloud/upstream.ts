@@ -2,8 +2,9 @@
 import http from "node:http";
 import https from "node:https";
 import { text } from "node:stream/consumers";
-import { CloudError, messageOf } from "../errors.ts";
-import type { ApiRequest, ApiResponse } from "./exchange.ts";
+import { CloudError, messageOf, NotLeader } from "../errors.ts";
+import { sendAtLastMoment } from "../last-moment.ts";
+import { type ApiRequest, type ApiResponse, isRead } from "./exchange.ts";
 
 export interface UpstreamOptions {
   /** Base address including `/v1`. */
@@ -12,6 +13,10 @@ export interface UpstreamOptions {
   readonly token: () => string;
   readonly userAgent: string;
   readonly timeoutMs: number;
+  /** Asked at the last moment before a write is sent. */
+  readonly mayWrite?: () => boolean;
+  /** Told of every request and its answer. */
+  readonly trace?: (request: ApiRequest, response: ApiResponse) => void;
 }
 
 /** Sends requests as they are; knows nothing of retries, order or budget. */
@@ -25,7 +30,7 @@ export class Upstream {
     this.#options = options;
     this.#base = options.endpoint.replace(/\/+$/, "");
     const secure = this.#base.startsWith("https:");
-    const settings = { keepAlive: true, maxSockets: 32 };
+    const settings = { keepAlive: true, maxSockets: 32, ...(secure && { proxyEnv: process.env }) };
     this.#agent = secure ? new https.Agent(settings) : new http.Agent(settings);
     this.#send = secure ? https.request : http.request;
   }
@@ -40,13 +45,18 @@ export class Upstream {
       ...(body !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
     };
     const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    const { mayWrite, trace } = this.#options;
+    const refusal = () => (isRead({ method, path }) || !mayWrite || mayWrite() ? undefined : new NotLeader());
     try {
-      return await new Promise<ApiResponse>((resolve, reject) => {
+      const answer = await new Promise<ApiResponse>((resolve, reject) => {
         const request = this.#send(this.#base + path, { method, headers, agent: this.#agent, signal }, (response) => {
           collect(response).then(resolve, reject);
         });
-        request.on("error", reject).end(body);
+        request.on("error", reject);
+        sendAtLastMoment(request, body, refusal);
       });
+      trace?.({ method, path, ...(body !== undefined && { body }) }, answer);
+      return answer;
     } catch (error) {
       throw new CloudError(`${method} ${path}`, 0, "unreachable", messageOf(error), error);
     }

@@ -12,6 +12,7 @@ import {
 import type { Note } from "./notes.ts";
 import type { Option } from "./option.ts";
 import { unknownAnnotations } from "./unknown-annotations.ts";
+import { boolean } from "./values.ts";
 
 /** What is set, and by whom. */
 export interface Settings {
@@ -53,14 +54,18 @@ export function parseSettings(
   };
 }
 
-/** The cluster-wide defaults from the environment. A variable that is set but empty counts as not set. */
+/**
+ * The cluster-wide defaults from the environment. A variable that is set but empty counts as not set; for a boolean that can
+ * only be a mistake.
+ */
 export function parseDefaults(env: Readonly<Record<string, string | undefined>>): {
   readonly options: ServiceOptions;
   readonly mistakes: readonly string[];
 } {
-  const { options, mistakes } = read(OPTION_ROWS, ({ env: variable, envZeroIsUnset = false }) => {
+  const { options, mistakes } = read(OPTION_ROWS, ({ env: variable, envZeroIsUnset = false, parse }) => {
     if (variable === undefined) return ["", undefined];
-    const text = env[ENV_PREFIX + variable]?.trim() || undefined;
+    const given = env[ENV_PREFIX + variable]?.trim();
+    const text = given === "" && parse !== boolean ? undefined : given;
     return [ENV_PREFIX + variable, envZeroIsUnset && /^0(s|m|h|ms)?$/.test(text ?? "") ? undefined : text];
   });
   return { options, mistakes };

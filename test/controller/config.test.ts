@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../../controller/config.ts";
+import { ENVIRONMENT } from "../../controller/environment.ts";
 import { ConfigError } from "../../controller/errors.ts";
 import { type FlagValues, RUN_FLAGS } from "../../controller/flags.ts";
 
@@ -157,7 +158,7 @@ describe("the token (HCCM E1)", () => {
   it("may come from a file, trimmed", async () => {
     const file = join(dir, "token");
     await writeFile(file, " abc\n");
-    expect(loadConfig({}, { HCLOUD_TOKEN_FILE: file }).token).toBe("abc");
+    expect(loadConfig({}, { HCLOUD_TOKEN_FILE: file })).toMatchObject({ token: "abc", tokenFile: file });
   });
 
   it("comes from the variable before the file, even when that is empty", async () => {
@@ -165,6 +166,13 @@ describe("the token (HCCM E1)", () => {
     await writeFile(file, "abc");
     expect(loadConfig({}, { HCLOUD_TOKEN: "direct", HCLOUD_TOKEN_FILE: file }).token).toBe("direct");
     expect(mistakes({}, { HCLOUD_TOKEN: "", HCLOUD_TOKEN_FILE: file })[0]).toContain("HCLOUD_TOKEN is not set");
+  });
+
+  it("may have another length than usual, with a warning", () => {
+    expect(loadConfig({}, { HCLOUD_TOKEN: "t".repeat(63) }).warnings).toEqual([
+      expect.stringContaining("63 characters"),
+    ]);
+    expect(load().warnings).toEqual([]);
   });
 
   it.each([
@@ -179,36 +187,49 @@ describe("the token (HCCM E1)", () => {
   });
 });
 
-describe("flags of the official manifests (HCCM F1 to F7)", () => {
-  it.each([
-    "cloud-provider",
-    "allow-untagged-cloud",
-    "route-reconciliation-period",
-    "feature-gates",
-    "webhook-secure-port",
-    "leader-elect",
-    "allocate-node-cidrs",
-    "cluster-cidr",
-    "configure-cloud-routes",
-    "node-monitor-period",
-    "node-status-update-frequency",
-  ])("--%s is known", (name) => {
-    expect(RUN_FLAGS.map((flag) => flag.name)).toContain(name);
+/** The flags that the issue, the official chart and the framework name; see cloud-provider.md 5.2. */
+const UPSTREAM =
+  `kubeconfig master cloud-provider cloud-config cluster-name cluster-cidr allocate-node-cidrs cidr-allocator-type
+  configure-cloud-routes controllers controller-start-interval leader-elect leader-elect-lease-duration
+  leader-elect-renew-deadline leader-elect-retry-period leader-elect-resource-lock leader-elect-resource-name
+  leader-elect-resource-namespace bind-address secure-port cert-dir tls-cert-file tls-private-key-file tls-min-version
+  tls-cipher-suites tls-curve-preferences tls-sni-cert-key http2-max-streams-per-connection disable-http2-serving
+  permit-port-sharing permit-address-sharing authentication-kubeconfig authorization-kubeconfig authentication-skip-lookup
+  authentication-tolerate-lookup-failure authentication-token-webhook-cache-ttl authorization-webhook-cache-authorized-ttl
+  authorization-webhook-cache-unauthorized-ttl authorization-always-allow-paths client-ca-file requestheader-client-ca-file
+  requestheader-allowed-names requestheader-extra-headers-prefix requestheader-group-headers requestheader-username-headers
+  kube-api-qps kube-api-burst kube-api-content-type min-resync-period profiling contention-profiling
+  route-reconciliation-period node-status-update-frequency node-monitor-period node-sync-period concurrent-node-syncs
+  concurrent-node-status-updates concurrent-service-syncs allow-untagged-cloud use-service-account-credentials
+  external-cloud-volume-plugin enable-leader-migration leader-migration-config v vmodule logging-format log-flush-frequency
+  feature-gates webhooks webhook-bind-address webhook-secure-port webhook-cert-dir webhook-tls-cert-file
+  webhook-tls-private-key-file webhook-disable-http2-serving`.split(/\s+/);
+
+describe("flags of other cloud-controller-managers (HCCM F1 to F14)", () => {
+  it.each(UPSTREAM)("--%s is known", (name) => {
+    expect(RUN_FLAGS.filter((flag) => flag.name === name)).toHaveLength(1);
   });
 
-  it("warn when they have no effect, with the reason", () => {
+  it("warn when they have no effect, once each, with the reason", () => {
+    const ignored = RUN_FLAGS.filter((flag) => flag.ignored);
+    const { warnings } = load(Object.fromEntries(ignored.map(({ name }) => [name, "1"])));
+    expect(warnings).toEqual(ignored.map(({ name }) => expect.stringMatching(`^--${name} has no effect: .+`)));
+  });
+
+  it("HCCM F1 to F7: those of the official chart start it as they are", () => {
     const flags = {
       "cloud-provider": "hcloud",
       "allow-untagged-cloud": true,
       "route-reconciliation-period": "30s",
       "feature-gates": "CloudControllerManagerWatchBasedRoutesReconciliation=true",
       "webhook-secure-port": "0",
-      "node-status-update-frequency": "5m",
       "leader-elect": "false",
+      "allocate-node-cidrs": "true",
+      "cluster-cidr": "10.244.0.0/16",
     };
-    const { warnings } = load(flags);
+    const { warnings, lease, clusterCidrs } = load(flags, { HCLOUD_NETWORK: "cluster" });
     expect(warnings).toHaveLength(5);
-    for (const warning of warnings) expect(warning).toMatch(/^--[a-z-]+ has no effect: .+/);
+    expect({ lease, clusterCidrs }).toEqual({ lease: undefined, clusterCidrs: ["10.244.0.0/16"] });
   });
 
   it("take durations as Go writes them, within reason", () => {
@@ -217,5 +238,106 @@ describe("flags of the official manifests (HCCM F1 to F7)", () => {
     expect(mistakes({ "node-monitor-period": "5" })).toEqual([
       '--node-monitor-period: "5" is not a duration with unit from 1s to 3600s, such as 1s',
     ]);
+  });
+
+  it.each<[string, object]>([
+    ["*", { nodes: true, lifecycle: true, loadBalancers: true, clusterCidrs: ["10.244.0.0/16"] }],
+    ["*,-route", { nodes: true, lifecycle: true, loadBalancers: true, clusterCidrs: [] }],
+    ["service-lb-controller", { nodes: false, lifecycle: false, loadBalancers: true, clusterCidrs: [] }],
+    ["-service,*", { nodes: true, lifecycle: true, loadBalancers: false, clusterCidrs: ["10.244.0.0/16"] }],
+  ])("--controllers=%s switches parts on and off", (list, expected) => {
+    expect(load({ controllers: list, "cluster-cidr": "10.244.0.0/16" })).toMatchObject(expected);
+  });
+});
+
+describe("leader election", () => {
+  it("is on, with upstream's names and times", () => {
+    expect(load().lease).toEqual({
+      namespace: "kube-system",
+      name: "cloud-controller-manager",
+      durationMs: 15_000,
+      deadlineMs: 10_000,
+      retryMs: 2_000,
+    });
+  });
+
+  it.each([
+    ["a deadline as long as the lease", { "leader-elect-renew-deadline": "15s" }, "--leader-elect-lease-duration"],
+    ["tries too far apart", { "leader-elect-retry-period": "9s" }, "1.2 times"],
+    ["another kind of lock", { "leader-elect-resource-lock": "endpoints" }, "leases"],
+  ])("refuses %s", (_, flags, message) => {
+    expect(mistakes(flags)).toEqual([expect.stringContaining(message)]);
+    if (!message.startsWith("leases")) expect(mistakes({ ...flags, "leader-elect": "false" })).toEqual([]);
+  });
+});
+
+describe("health and metrics", () => {
+  it("have upstream's ports, and HCCM's for plain metrics", () => {
+    const { secure, metrics } = load().serve;
+    expect(metrics).toEqual({ port: 8233 });
+    expect(secure).toMatchObject({ host: "0.0.0.0", port: 10_258, openPaths: ["/healthz", "/readyz", "/livez"] });
+  });
+
+  it.each<[string, FlagValues, Record<string, string>, object]>([
+    ["--secure-port=0", { "secure-port": "0" }, {}, { metrics: { port: 8233 } }],
+    ["E12", { "secure-port": "0" }, { HCLOUD_METRICS_ADDRESS: "[::1]:99" }, { metrics: { host: "::1", port: 99 } }],
+    ["E11", { "secure-port": "0" }, { HCLOUD_METRICS_ENABLED: "false" }, {}],
+  ])("HCCM %s", (_, flags, env, expected) => {
+    expect(load(flags, env).serve).toEqual(expected);
+  });
+
+  it.each<[string, FlagValues, Record<string, string>, string]>([
+    ["half a certificate", { "tls-cert-file": "x" }, {}, "--tls-private-key-file"],
+    ["no port", { "secure-port": "70000" }, {}, "--secure-port"],
+    ["no address", { "bind-address": "host" }, {}, "--bind-address"],
+    ["no metrics address", {}, { HCLOUD_METRICS_ADDRESS: "8233" }, "HCLOUD_METRICS_ADDRESS"],
+  ])("refuse %s", (_, flags, env, message) => {
+    expect(mistakes(flags, { ...TOKEN, ...env })).toEqual([expect.stringContaining(message)]);
+  });
+});
+
+describe("the environment", () => {
+  it.each([
+    "HCLOUD_DEBUG",
+    "HCLOUD_NETWORK_ROUTES_ENABLED",
+    "HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK",
+    "HCLOUD_METRICS_ENABLED",
+    "HCLOUD_LOAD_BALANCERS_ENABLED",
+    "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP",
+    "HCLOUD_LOAD_BALANCERS_USES_PROXYPROTOCOL",
+    "ROBOT_ENABLED",
+  ])("HCCM E3 to E30: %s that is set but empty is a mistake", (name) => {
+    expect(mistakes({}, { ...TOKEN, HCLOUD_NETWORK: "n", [name]: "" })).toEqual([`${name}: "" is not true or false`]);
+  });
+
+  it.each([
+    ["HCLOUD_LOAD_BALANCERS_HEALTH_CHECK_INTERVAL", "0"],
+    ["HCLOUD_LOAD_BALANCERS_HEALTH_CHECK_TIMEOUT", "0s"],
+    ["HCLOUD_LOAD_BALANCERS_HEALTH_CHECK_RETRIES", "0"],
+    ["HCLOUD_LOAD_BALANCERS_TYPE", ""],
+  ])("HCCM E16, E24, E25: %s=%j means not set", (name, value) => {
+    expect(load({}, { [name]: value }).serviceDefaults).toEqual({});
+  });
+
+  it.each([
+    ["HCLOUD_SERVER_CACHE_MODE", "one", "two"],
+    ["HCLOUD_SERVER_CACHE_MAX_AGE", "10s", "10"],
+  ])("HCCM E9, E10: %s is checked and has no effect", (name, right, wrong) => {
+    expect(load({}, { [name]: right }).warnings).toEqual([expect.stringMatching(`^${name} has no effect: `)]);
+    expect(mistakes({}, { ...TOKEN, [name]: wrong })).toEqual([expect.stringContaining(name)]);
+  });
+
+  it("is documented, every variable of it and no other", () => {
+    const readNames = new Set<string>();
+    const env = { ...TOKEN, HCLOUD_NETWORK: "n", ROBOT_ENABLED: "true" };
+    const watched = new Proxy<Record<string, string>>(env, {
+      get: (target, name: string) => {
+        readNames.add(name);
+        return target[name];
+      },
+    });
+    loadConfig({}, watched);
+    const documented = ENVIRONMENT.filter(({ title }) => title !== "Process").flatMap(({ variables }) => variables);
+    expect(documented.map(({ name }) => name).toSorted()).toEqual([...readNames].toSorted());
   });
 });

@@ -1,9 +1,10 @@
-/** `npm run docs`: writes the pages in docs/: rows from the names of all tests, annotations from their table. */
+/** `npm run docs`: writes the generated pages of docs/, from the names of all tests and from the tables in the code. */
 import { readFile, writeFile } from "node:fs/promises";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createVitest } from "vitest/node";
 import { renderReference } from "../../controller/service/reference.ts";
+import { renderOptionsPage } from "./options.ts";
 import { type NamedTest, renderPage } from "./page.ts";
 import { SECTIONS } from "./table.ts";
 
@@ -14,6 +15,7 @@ const tests = [...(await listTests("integration")).toSorted(byFile), ...(await l
 const pages = {
   "docs/rows-nodes-and-routes.md": renderPage(SECTIONS, tests),
   "docs/annotations.md": renderReference(),
+  "docs/options.md": renderOptionsPage(),
 };
 for (const [name, page] of Object.entries(pages)) {
   const file = new URL(`../../${name}`, import.meta.url);

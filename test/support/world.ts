@@ -46,6 +46,7 @@ export class World implements AsyncDisposable {
         this.#kubeconfig,
         "--cluster-cidr=10.244.0.0/16",
         "--leader-elect=false",
+        "--secure-port=0",
         "--resync=2",
         ...flags,
       ],
@@ -53,6 +54,9 @@ export class World implements AsyncDisposable {
         HCLOUD_TOKEN: this.cloud.token,
         HCLOUD_ENDPOINT: this.cloud.url,
         HCLOUD_NETWORK: String(this.networkId),
+        // There is no metadata service here, and several controllers share the machine's ports.
+        HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK: "true",
+        HCLOUD_METRICS_ENABLED: "false",
         // What a killed controller leaves behind goes with the cluster's folder.
         TMPDIR: this.cluster.dir,
         ...env,

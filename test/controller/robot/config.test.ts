@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { Reading } from "../../../controller/reading.ts";
 import { loadRobotConfig } from "../../../controller/robot/config.ts";
 
 function load(env: Readonly<Record<string, string>>) {
-  const mistakes: string[] = [];
-  return { config: loadRobotConfig({ ROBOT_ENABLED: "true", ...env }, mistakes), mistakes };
+  const read = new Reading({}, { ROBOT_ENABLED: "true", ...env });
+  return { config: loadRobotConfig(read), mistakes: read.mistakes };
 }
 
 describe("dedicated servers", () => {
@@ -42,9 +43,11 @@ describe("dedicated servers", () => {
     expect(load({ ROBOT_USER: "u", ROBOT_PASSWORD_FILE: file }).config?.credentials).toEqual({
       user: "u",
       password: "p",
+      passwordFile: file,
     });
     rmSync(folder, { recursive: true });
     expect(load({ ROBOT_USER: "u", ROBOT_PASSWORD_FILE: file }).mistakes[0]).toContain("ROBOT_PASSWORD_FILE");
+    expect(load({ ROBOT_ENABLED: "" }).mistakes).toEqual(['ROBOT_ENABLED: "" is not true or false']);
   });
 
   it("HCCM E28 to E30: can be set, and every mistake is reported", () => {

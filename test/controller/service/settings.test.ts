@@ -253,7 +253,7 @@ describe("parseDefaults", () => {
   });
 
   it("takes an empty variable for one that is not set", () => {
-    expect(parseDefaults({ HCLOUD_LOAD_BALANCERS_TYPE: "", HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: " " })).toEqual({
+    expect(parseDefaults({ HCLOUD_LOAD_BALANCERS_TYPE: "", HCLOUD_LOAD_BALANCERS_LOCATION: " " })).toEqual({
       options: {},
       mistakes: [],
     });

@@ -1,0 +1,33 @@
+/** Which of the framework's controllers run: `--controllers` with names, aliases, `*` and `-name`. */
+import type { Parser } from "./service/values.ts";
+
+/** What each of ours is called upstream, long and short. */
+const NAMES = {
+  node: ["cloud-node-controller", "cloud-node"],
+  lifecycle: ["cloud-node-lifecycle-controller", "cloud-node-lifecycle"],
+  service: ["service-lb-controller", "service"],
+  route: ["node-route-controller", "route"],
+} as const;
+
+export type ControllerName = keyof typeof NAMES;
+export type Controllers = Readonly<Record<ControllerName, boolean>>;
+
+export const ALL_CONTROLLERS: Controllers = { node: true, lifecycle: true, service: true, route: true };
+
+/** For each one the first word of the list that names it decides; then `*`. An empty list switches everything off. */
+export const controllers: Parser<Controllers> = (text) => {
+  const words = text.split(",").map((word) => word.trim());
+  const known = Object.values(NAMES).flat() as readonly string[];
+  const unknown = words.filter((word) => word !== "" && word !== "*" && !known.includes(word.replace(/^-/, "")));
+  if (unknown.length > 0) {
+    return { allowed: `a list of *, names and -names: ${unknown.join(", ")} not among ${known.join(", ")}` };
+  }
+  const isOn = (name: ControllerName) => {
+    const names: readonly string[] = NAMES[name];
+    const word = words.find((candidate) => names.includes(candidate.replace(/^-/, "")));
+    return word === undefined ? words.includes("*") : !word.startsWith("-");
+  };
+  return {
+    value: { node: isOn("node"), lifecycle: isOn("lifecycle"), service: isOn("service"), route: isOn("route") },
+  };
+};
