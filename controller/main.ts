@@ -6,6 +6,7 @@ import { NodeTurn } from "./cluster/nodes.ts";
 import { concernsCluster, concernsLifecycle, concernsNode, concernsService } from "./cluster/relevance.ts";
 import { ClusterTurn } from "./cluster/turn.ts";
 import { type CommandDefinition, commandLine } from "./command-line.ts";
+import { OTHER_COMMANDS } from "./commands/table.ts";
 import { type Config, loadConfig } from "./config.ts";
 import { CcmError, ConfigError } from "./errors.ts";
 import { type FlagValues, RUN_FLAGS } from "./flags.ts";
@@ -92,7 +93,6 @@ async function run(flags: FlagValues): Promise<void> {
   await runController(config, log, stop.signal);
 }
 
-/** Commands other than `run` are loaded when they are called: the controller should not carry them in its memory. */
 const COMMANDS: readonly CommandDefinition[] = [
   {
     name: "run",
@@ -102,6 +102,7 @@ const COMMANDS: readonly CommandDefinition[] = [
       "Flags of other cloud-controller-managers are accepted; docs/options.md says which have no effect, and why.",
     action: ({ flags }) => run(flags),
   },
+  ...OTHER_COMMANDS,
 ];
 
 if (import.meta.main) {

@@ -1,11 +1,11 @@
 /** One turn of the loop: observe → render → guard → apply → publish. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import type { Engine } from "../../stacks/engine.ts";
-import type { RunReport, RunRequest, Step, UnitOutcome } from "../../stacks/run.ts";
-import type { NodeRecord, UnitId } from "../../stacks/spec.ts";
-import { CcmError, messageOf } from "../errors.ts";
+import type { RunReport, Step, UnitOutcome } from "../../stacks/run.ts";
+import type { UnitId } from "../../stacks/spec.ts";
+import { messageOf } from "../errors.ts";
 import type { Gateway } from "../hcloud/gateway.ts";
-import type { Ages, CloudState, CloudView } from "../hcloud/view.ts";
+import type { Ages, CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
 import { Backoff } from "../work/backoff.ts";
 import { attributionOf } from "./attribution.ts";
@@ -13,6 +13,8 @@ import { type Desired, type RenderOptions, renderCluster } from "./desired.ts";
 import { DriftWatch } from "./drift.ts";
 import { type GuardLimits, guard } from "./guard.ts";
 import { type Plan, type PlannedUnit, planRun, wantedSpecs } from "./plan.ts";
+import { requirePlausible } from "./plausible.ts";
+import { runRequest } from "./run-request.ts";
 import { type Write, writesAfter, writesBefore } from "./writes.ts";
 
 export interface TurnParts {
@@ -36,12 +38,6 @@ const FIRST_LOOK: Ages = { servers: 45_000, loadBalancers: 0, certificates: 600_
 
 /** A Service whose finalizer could not be set is tried again this soon. */
 const CLAIM_RETRY_MS = 1_000;
-
-/** The cloud contradicts what the cluster shows; acting on it could take everything down. */
-class ImplausibleCloud extends CcmError {
-  readonly code = "implausible-cloud";
-  readonly retry = "backoff";
-}
 
 export class ClusterTurn {
   readonly #parts: TurnParts;
@@ -107,7 +103,7 @@ export class ClusterTurn {
     const run = `${Date.now().toString(36)}-${++this.#runs}`;
     const access = gateway.open({ run, mode: "apply", attribute: attributionOf(due, desired.present) });
     try {
-      const report = await engine.run(requestOf(due, desired, access), (step) => logStep(log, run, step));
+      const report = await engine.run(runRequest("apply", due, desired, access), (step) => logStep(log, run, step));
       if (allApplied(report)) this.#recorded = recorded;
       logReport(log, run, report);
       return report.outcomes;
@@ -166,28 +162,6 @@ function agesAfter(due: Plan): Ages {
     loadBalancers: touches("load-balancer/") ? 0 : 10_000,
     certificates: touches("certificate/") ? 0 : FIRST_LOOK.certificates,
     network: touches("route/") ? 0 : FIRST_LOOK.network,
-  };
-}
-
-/** A cloud without servers under a cluster with nodes is an outage or the wrong project, not a wish to remove all targets. */
-function requirePlausible({ servers }: CloudState, nodes: readonly V1Node[]): void {
-  const ours = nodes.filter(({ spec }) => spec?.providerID?.startsWith("hcloud://"));
-  if (servers.length === 0 && ours.length > 0) {
-    throw new ImplausibleCloud(
-      `the API lists no servers, but ${ours.length} nodes have one: check that HCLOUD_TOKEN belongs to this cluster's project`,
-    );
-  }
-}
-
-function requestOf(due: Plan, desired: Desired, access: RunRequest["access"]): RunRequest {
-  const nodes: Readonly<Record<string, NodeRecord>> = desired.nodes;
-  return {
-    mode: "apply",
-    units: due.flatMap((step) => (step.kind === "make" ? [step.spec] : [])),
-    removals: due.flatMap((step) => (step.kind === "remove" ? [step.unit] : [])),
-    present: Object.fromEntries(due.map(({ unit }) => [unit, desired.present[unit]])),
-    nodes,
-    access: { endpoint: access.endpoint, token: access.token },
   };
 }
 

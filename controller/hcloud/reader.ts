@@ -2,6 +2,7 @@
 import { CloudError } from "../errors.ts";
 import type { Certificate, LoadBalancer, Network, Server } from "./api.ts";
 import type { Gateway } from "./gateway.ts";
+import type { Pricing } from "./prices.ts";
 
 interface Page {
   readonly meta?: {
@@ -56,6 +57,10 @@ export class CloudReader {
     }
     const path = `/networks?name=${encodeURIComponent(idOrName)}`;
     return (await this.#gateway.read<{ networks: readonly Network[] }>(path)).networks[0];
+  }
+
+  async pricing(): Promise<Pricing> {
+    return (await this.#gateway.read<{ pricing: Pricing }>("/pricing")).pricing;
   }
 
   /** Proves that the API answers and takes the token. */

@@ -1,0 +1,51 @@
+/** A forecast as a comment on a pull request. */
+import type { Forecast, PartForecast, UnitForecast } from "./forecast.ts";
+import { costLine, costText, fieldText, headline } from "./forecast-text.ts";
+
+const VERBS = { create: "create", adopt: "take over", change: "change", delete: "**delete**" } as const;
+
+export function forecastMarkdown(forecast: Forecast): string {
+  const { units, refused, heldBack, notes, cost } = forecast;
+  const blocks = [
+    `### ${escapeMarkdown(headline(forecast))}`,
+    ...(units.length > 0 ? [table(units, cost?.currency)] : []),
+    ...units.filter(({ parts }) => parts.length > 0).map(details),
+    ...refused.map(
+      ({ object, mistakes }) =>
+        `> [!WARNING]\n> ${escapeMarkdown(object)} is refused and keeps what it has: ${mistakes.map(escapeMarkdown).join("; ")}`,
+    ),
+    ...(heldBack === undefined ? [] : [`> [!CAUTION]\n> Held back by the guard: ${escapeMarkdown(heldBack)}`]),
+    ...(notes.length > 0 ? [notes.map((note) => `- ${escapeMarkdown(note)}`).join("\n")] : []),
+    ...(cost ? [costLine(cost)] : []),
+  ];
+  return `${blocks.join("\n\n")}\n`;
+}
+
+function table(units: readonly UnitForecast[], currency: string | undefined): string {
+  const rows = units.map(({ action, object, unit, parts, cost, failure }) => {
+    const price = cost && currency !== undefined ? costText(cost, currency) : "";
+    const count = failure === undefined ? String(parts.length) : `fails: ${escapeMarkdown(failure)}`;
+    const route = unit.startsWith("route/") ? `, route ${unit.slice("route/".length)}` : "";
+    return `| ${VERBS[action]} | ${escapeMarkdown(object + route)} | ${count} | ${price} |`;
+  });
+  return ["| | for | resources | price |", "| --- | --- | --- | --- |", ...rows].join("\n");
+}
+
+function details({ object, unit, parts }: UnitForecast): string {
+  const name = unit.startsWith("route/") ? unit : object;
+  return `<details><summary>${escapeMarkdown(name)}</summary>\n\n${parts.flatMap(partLines).join("\n")}\n\n</details>`;
+}
+
+function partLines({ part, operation, summary, reason, fields }: PartForecast): readonly string[] {
+  const what = `- ${operation} ${escapeMarkdown(part)}${summary === undefined ? "" : `: ${escapeMarkdown(summary)}`}`;
+  if (fields.length === 0) return [`${what} (${escapeMarkdown(reason)})`];
+  return [what, ...fields.map((field) => `  - ${escapeMarkdown(fieldText(field))} (${escapeMarkdown(field.reason)})`)];
+}
+
+/** Names and annotations are written by others: nothing in them may become markup, a link or a mention. */
+function escapeMarkdown(text: string): string {
+  return text
+    .replace(/\s+/g, " ")
+    .replace(/[\\`*_{}[\]<>()#|!~]/g, "\\$&")
+    .replace(/@/g, "@\u200b");
+}

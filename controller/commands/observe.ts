@@ -1,0 +1,49 @@
+/** What a command sees: the cluster and the cloud at one moment. Nothing is written on the way. */
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+import type { V1Node, V1Service } from "@kubernetes/client-node";
+import { openCloud, renderOptions } from "../assemble.ts";
+import type { RenderOptions, Snapshot } from "../cluster/desired.ts";
+import { requirePlausible } from "../cluster/plausible.ts";
+import { type Config, type Environment, loadConfig } from "../config.ts";
+import type { FlagValues } from "../flags.ts";
+import type { Gateway } from "../hcloud/gateway.ts";
+import { KubeClient, paths } from "../kube/client.ts";
+import { loadAccess } from "../kube/kubeconfig.ts";
+import { listAll } from "../kube/list.ts";
+import type { Logger } from "../log.ts";
+
+export interface Sight {
+  readonly client: KubeClient;
+  readonly gateway: Gateway;
+  readonly snapshot: Snapshot;
+  readonly options: RenderOptions;
+}
+
+/** The configuration of a command on somebody's machine: as the controller's, with the kubeconfig that kubectl would take. */
+export function commandConfig(flags: FlagValues, env: Environment): Config {
+  return loadConfig({ ...flags, kubeconfig: flags.kubeconfig ?? kubeconfigOf(env) }, env);
+}
+
+/** The kubeconfig that kubectl would take; nothing in a pod that has none. */
+export function kubeconfigOf(env: Environment): string | undefined {
+  const [named] = (env.KUBECONFIG ?? "").split(delimiter);
+  if (named) return named;
+  const usual = join(env.HOME || homedir(), ".kube", "config");
+  return env.KUBERNETES_SERVICE_HOST || !existsSync(usual) ? undefined : usual;
+}
+
+/** Everything that rendering needs, fresh. */
+export async function observe(config: Config, log: Logger, ends: AsyncDisposableStack): Promise<Sight> {
+  const { gateway, view, networkId } = await openCloud(config, log, ends);
+  const client = new KubeClient(await loadAccess(config.kubeconfig, config.master));
+  ends.defer(() => client.close());
+  const [nodes, services, cloud] = await Promise.all([
+    listAll<V1Node>(client, paths.nodes),
+    config.loadBalancers ? listAll<V1Service>(client, paths.services) : [],
+    view.state({ servers: 0, loadBalancers: 0, network: 0 }),
+  ]);
+  requirePlausible(cloud, nodes);
+  return { client, gateway, snapshot: { nodes, services, cloud }, options: renderOptions(config, networkId) };
+}

@@ -1,0 +1,108 @@
+/** `lotse preview`: what the controller would change right now. Reads, and changes nothing. */
+import { startEngine } from "../assemble.ts";
+import { type Desired, renderCluster } from "../cluster/desired.ts";
+import { guard } from "../cluster/guard.ts";
+import { type Plan, planRun } from "../cluster/plan.ts";
+import { runRequest } from "../cluster/run-request.ts";
+import type { Given } from "../command-line.ts";
+import type { Config } from "../config.ts";
+import { ConfigError, messageOf } from "../errors.ts";
+import { natural } from "../flag-values.ts";
+import type { FlagValues } from "../flags.ts";
+import { type Prices, pricesOf } from "../hcloud/prices.ts";
+import { CloudReader } from "../hcloud/reader.ts";
+import { createLogger } from "../log.ts";
+import { type Forecast, hasChanges, renderForecast } from "./forecast.ts";
+import { forecastMarkdown } from "./forecast-markdown.ts";
+import { forecastText } from "./forecast-text.ts";
+import { growTo } from "./grow.ts";
+import { readManifests } from "./manifests.ts";
+import { commandConfig, observe, type Sight } from "./observe.ts";
+import { applyManifests, type Imagined } from "./overlay.ts";
+import { paintFor, printable } from "./paint.ts";
+
+/** Exit code when there is something to change, as `terraform plan -detailed-exitcode` has made usual. */
+const CHANGES = 2;
+
+export async function preview({ flags }: Given): Promise<number> {
+  const config = commandConfig(flags, process.env);
+  const forecast = await foresee(config, flags);
+  process.stdout.write(formatted(forecast, flags));
+  if (forecast.units.some(({ failure }) => failure !== undefined)) return 1;
+  return hasChanges(forecast) ? CHANGES : 0;
+}
+
+function formatted(forecast: Forecast, flags: FlagValues): string {
+  if (flags.json) return `${JSON.stringify(forecast, undefined, 2)}\n`;
+  const shown = forPeople(forecast);
+  return flags.markdown ? forecastMarkdown(shown) : forecastText(shown, paintFor(process.stdout, process.env));
+}
+
+/** Names in the cloud are written by others: nothing in them may talk to a terminal. */
+function forPeople(forecast: Forecast): Forecast {
+  const shown = (_: string, value: unknown) => (typeof value === "string" ? printable(value) : value);
+  return JSON.parse(JSON.stringify(forecast), shown) as Forecast;
+}
+
+/** Observes, renders, plans and lets the engine say what it would do, in a folder of its own: the controller may run meanwhile. */
+export async function foresee(config: Config, flags: FlagValues): Promise<Forecast> {
+  await using ends = new AsyncDisposableStack();
+  const log = await createLogger({ format: "text", level: "warn" });
+  const sight = await observe(config, log, ends);
+  const { options } = sight;
+  const { snapshot, notes } = imagine(sight, flags);
+  const desired = renderCluster(snapshot, options);
+  const { plan, stopped } = guard(planRun(desired), Object.keys(desired.present).length, config.guard);
+  const priced = await fetchPrices(sight);
+  const outcomes = plan.length === 0 ? {} : await rehearse(plan, desired, { config, sight, ends });
+  const { nodes, cloud } = snapshot;
+  return renderForecast({
+    cluster: config.clusterName,
+    context: { desired, nodes, servers: cloud.servers, defaults: options.defaults },
+    plan,
+    ...(stopped !== undefined && { heldBack: stopped }),
+    outcomes,
+    notes: [...notes, ...priced.notes],
+    ...(priced.prices && { prices: priced.prices }),
+  });
+}
+
+/** What is observed, with the changes that the flags ask to imagine. */
+function imagine({ snapshot, options }: Sight, flags: FlagValues): Imagined {
+  const { from, "node-count": count } = flags;
+  const applied = typeof from === "string" ? applyManifests(snapshot, readManifests(from)) : { snapshot, notes: [] };
+  if (typeof count !== "string") return applied;
+  const parsed = natural(count);
+  if (!("value" in parsed)) throw new ConfigError([`--node-count: ${JSON.stringify(count)} is not ${parsed.allowed}`]);
+  const grown = growTo(parsed.value, applied.snapshot, options);
+  return { snapshot: grown.snapshot, notes: [...applied.notes, ...grown.notes] };
+}
+
+/** Prices are worth having, and no reason to fail: who may not read them still sees the changes. */
+async function fetchPrices({
+  gateway,
+}: Sight): Promise<{ readonly prices?: Prices; readonly notes: readonly string[] }> {
+  try {
+    return { prices: pricesOf(await new CloudReader(gateway).pricing()), notes: [] };
+  } catch (error) {
+    return { notes: [`no prices: ${messageOf(error)}`] };
+  }
+}
+
+interface Stage {
+  readonly config: Config;
+  readonly sight: Sight;
+  readonly ends: AsyncDisposableStack;
+}
+
+/** The engine's own word on a plan. The gateway lets only reads pass, whatever the engine may try. */
+async function rehearse(plan: Plan, desired: Desired, { config, sight, ends }: Stage) {
+  const { workDir: _, ...rest } = config;
+  const engine = await startEngine({ ...rest, state: "none" }, sight.client, ends);
+  const access = sight.gateway.open({ run: "preview", mode: "preview" });
+  try {
+    return (await engine.run(runRequest("preview", plan, desired, access))).outcomes;
+  } finally {
+    await access.close();
+  }
+}
