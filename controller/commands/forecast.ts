@@ -92,10 +92,16 @@ function forecastUnit(step: PlannedUnit, { context, outcomes, prices }: Forecast
     unit: step.unit,
     object: objectOf(step, context),
     action: actionOf(step, context.desired),
-    parts: (outcome?.changes ?? []).map((change) => forecastPart(change, step, context)),
+    parts: (outcome?.changes ?? []).toSorted(inOrder).map((change) => forecastPart(change, step, context)),
     ...(cost && Object.keys(cost).length > 0 && { cost }),
     ...(outcome?.status === "failed" && { failure: outcome.failure.message }),
   };
+}
+
+/** A balancer before what is on it, and 80 before 443: the engine's own order is that of the moment. */
+function inOrder(a: Change, b: Change): number {
+  const rank = ({ part }: Change) => ["balancer", "network", "listener", "server"].indexOf(part.replace(/-.*/, ""));
+  return rank(a) - rank(b) || a.part.localeCompare(b.part, "en", { numeric: true });
 }
 
 function actionOf({ unit, kind }: PlannedUnit, { present, services }: Desired): UnitForecast["action"] {

@@ -25,7 +25,7 @@ export function growTo(count: number, snapshot: Snapshot, options: RenderOptions
     server: inventServer(index, model, snapshot, options.networkId),
     range: ranges.next().value,
   }));
-  const note = `${added.length} nodes on servers like ${model?.name ?? "none"} are made up, with their addresses and pod ranges; the servers' own price is not counted`;
+  const note = `new nodes are made up, ${added.length} on servers like ${model?.name ?? "none"}, with their addresses and pod ranges; the price of servers is not counted`;
   return {
     snapshot: {
       ...snapshot,

@@ -14,6 +14,9 @@ import { loadAccess } from "../kube/kubeconfig.ts";
 import { listAll } from "../kube/list.ts";
 import type { Logger } from "../log.ts";
 
+/** Carries the flags of `lotse stack` to the program of a plain `pulumi preview`, as JSON. */
+export const FLAGS_VARIABLE = "LOTSE_PREVIEW_FLAGS";
+
 export interface Sight {
   readonly client: KubeClient;
   readonly gateway: Gateway;

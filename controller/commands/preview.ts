@@ -1,8 +1,7 @@
 /** `lotse preview`: what the controller would change right now. Reads, and changes nothing. */
 import { startEngine } from "../assemble.ts";
-import { type Desired, renderCluster } from "../cluster/desired.ts";
-import { guard } from "../cluster/guard.ts";
-import { type Plan, planRun } from "../cluster/plan.ts";
+import type { Desired } from "../cluster/desired.ts";
+import type { Plan } from "../cluster/plan.ts";
 import { runRequest } from "../cluster/run-request.ts";
 import type { Given } from "../command-line.ts";
 import type { Config } from "../config.ts";
@@ -11,15 +10,15 @@ import { natural } from "../flag-values.ts";
 import type { FlagValues } from "../flags.ts";
 import { type Prices, pricesOf } from "../hcloud/prices.ts";
 import { CloudReader } from "../hcloud/reader.ts";
-import { createLogger } from "../log.ts";
 import { type Forecast, hasChanges, renderForecast } from "./forecast.ts";
 import { forecastMarkdown } from "./forecast-markdown.ts";
 import { forecastText } from "./forecast-text.ts";
 import { growTo } from "./grow.ts";
 import { readManifests } from "./manifests.ts";
-import { commandConfig, observe, type Sight } from "./observe.ts";
+import { commandConfig, type Sight } from "./observe.ts";
 import { applyManifests, type Imagined } from "./overlay.ts";
 import { paintFor, printable } from "./paint.ts";
+import { survey } from "./survey.ts";
 
 /** Exit code when there is something to change, as `terraform plan -detailed-exitcode` has made usual. */
 const CHANGES = 2;
@@ -44,21 +43,21 @@ function forPeople(forecast: Forecast): Forecast {
   return JSON.parse(JSON.stringify(forecast), shown) as Forecast;
 }
 
-/** Observes, renders, plans and lets the engine say what it would do, in a folder of its own: the controller may run meanwhile. */
+/** Looks, plans and lets the engine say what it would do, in a folder of its own: the controller may run meanwhile. */
 export async function foresee(config: Config, flags: FlagValues): Promise<Forecast> {
   await using ends = new AsyncDisposableStack();
-  const log = await createLogger({ format: "text", level: "warn" });
-  const sight = await observe(config, log, ends);
-  const { options } = sight;
-  const { snapshot, notes } = imagine(sight, flags);
-  const desired = renderCluster(snapshot, options);
-  const { plan, stopped } = guard(planRun(desired), Object.keys(desired.present).length, config.guard);
+  const notes: string[] = [];
+  const { sight, snapshot, desired, plan, stopped } = await survey(config, ends, (seen) => {
+    const imagined = imagine(seen, flags);
+    notes.push(...imagined.notes);
+    return imagined.snapshot;
+  });
   const priced = await fetchPrices(sight);
   const outcomes = plan.length === 0 ? {} : await rehearse(plan, desired, { config, sight, ends });
   const { nodes, cloud } = snapshot;
   return renderForecast({
     cluster: config.clusterName,
-    context: { desired, nodes, servers: cloud.servers, defaults: options.defaults },
+    context: { desired, nodes, servers: cloud.servers, defaults: sight.options.defaults },
     plan,
     ...(stopped !== undefined && { heldBack: stopped }),
     outcomes,

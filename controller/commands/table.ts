@@ -28,4 +28,21 @@ Exit codes: 0 nothing to change, 2 changes, 1 an error, which is explained.
 ${ENVIRONMENT}`,
     action: async (given) => (await import("./preview.ts")).preview(given),
   },
+  {
+    name: "stack",
+    summary: "write the cluster's stack, as the cloud is right now, for a plain `pulumi preview`",
+    flags: [
+      ...CLUSTER_FLAGS,
+      { name: "dir", value: "<dir>", doc: "where to write it (default: a folder of the cluster's in the cache)" },
+    ],
+    epilogue: `Prints the environment for a shell. In a checkout:
+  eval "$(lotse stack --cluster-cidr 10.244.0.0/16)"
+  pulumi preview --stack kubernetes --diff
+
+The stack is a picture of this moment: take a new one before the next preview. It is for looking: \`pulumi up\` is refused,
+changes are made by \`lotse run\`.
+
+${ENVIRONMENT}`,
+    action: async (given) => (await import("./stack.ts")).stack(given),
+  },
 ];

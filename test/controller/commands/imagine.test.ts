@@ -145,7 +145,7 @@ describe("a cluster with more nodes", () => {
       [{ network: NETWORK_ID, ip: "10.0.0.252" }],
     ]);
     expect(grown.cloud.servers[2]).toMatchObject({ name: "new-node-1", server_type: { name: "cx32" } });
-    expect(notes[0]).toMatch(/^2 nodes on servers like node-2 are made up/);
+    expect(notes[0]).toMatch(/^new nodes are made up, 2 on servers like node-2/);
   });
 
   it("is the same when there are that many", () => {

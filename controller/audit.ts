@@ -1,0 +1,30 @@
+/**
+ * Where a plain `pulumi preview` enters (Pulumi.yaml names this file): observes and renders as the controller does, then
+ * declares all units. It is for looking only: what `pulumi up` would do here, `lotse run` does with a guard, approval
+ * and a record.
+ */
+import * as pulumi from "@pulumi/pulumi";
+import { programOf } from "../stacks/program.ts";
+import { wantedSpecs } from "./cluster/plan.ts";
+import { commandConfig, FLAGS_VARIABLE } from "./commands/observe.ts";
+import { survey } from "./commands/survey.ts";
+import { ConfigError } from "./errors.ts";
+import type { FlagValues } from "./flags.ts";
+
+/** The stack's outputs. */
+export const nodes = (await declareAll()).nodes;
+
+async function declareAll(): Promise<Record<string, unknown>> {
+  if (!pulumi.runtime.isDryRun())
+    throw new pulumi.RunError(
+      "this program only previews: changes are made by `lotse run`, which guards and records them",
+    );
+  try {
+    const given = JSON.parse(process.env[FLAGS_VARIABLE] || "{}") as FlagValues;
+    await using ends = new AsyncDisposableStack();
+    const { desired } = await survey(commandConfig({ ...given, "cluster-name": pulumi.getStack() }, process.env), ends);
+    return await programOf({ units: [...wantedSpecs(desired).values()], nodes: desired.nodes })();
+  } catch (error) {
+    throw error instanceof ConfigError ? new pulumi.RunError(error.message) : error;
+  }
+}
