@@ -4,7 +4,8 @@ import type { Difference } from "../../stacks/difference.ts";
 import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
 import type { Server } from "../hcloud/api.ts";
 import { findServer } from "../node/metadata.ts";
-import { OPTIONS, PREFIX, type ServiceOptions } from "../service/annotations.ts";
+import { ENV_PREFIX, OPTIONS, type OptionName, PREFIX, type ServiceOptions } from "../service/annotations.ts";
+import { parseSettings } from "../service/settings.ts";
 import type { Desired, ServiceWish } from "./desired.ts";
 import type { PlannedUnit } from "./plan.ts";
 
@@ -52,8 +53,6 @@ function rangeOf(unit: string): string {
   return unit.slice("route/".length);
 }
 
-type OptionName = keyof typeof OPTIONS;
-
 /** The option behind a field, for fields that an option sets. Those of listeners go without `listener-<port>`. */
 const OPTION_OF: Readonly<Record<string, OptionName>> = {
   name: "name",
@@ -88,11 +87,11 @@ function balancerReason({ service }: ServiceWish, { field, want, have }: Differe
   if (field === "existence") return `${nameOf(service)} is of type LoadBalancer`;
   const [, port, rest] = /^listener-(\d+) (.+)$/.exec(field) ?? [];
   const comesFromPort = rest === "destinationPort" || want === undefined || have === undefined;
-  const source = rest === undefined ? undefined : optionSource(rest, service, context.defaults);
+  const source = rest === undefined ? undefined : optionSource(rest, service, context, Number(port));
   if (port !== undefined && (comesFromPort || rest === "healthCheck port") && !source?.isSet) {
     return `${nameOf(service)}, spec.ports ${port}`;
   }
-  return (source ?? optionSource(field, service, context.defaults))?.text ?? nameOf(service);
+  return (source ?? optionSource(field, service, context))?.text ?? nameOf(service);
 }
 
 function targetReason(serverId: number, isWanted: boolean, { nodes, servers }: ReasonContext): string {
@@ -101,17 +100,15 @@ function targetReason(serverId: number, isWanted: boolean, { nodes, servers }: R
   return isWanted ? `Node ${node.metadata?.name}` : `Node ${node.metadata?.name} is excluded from balancers`;
 }
 
-/** Where an option's value comes from: the annotation, the cluster-wide default, or that neither is set. */
-function optionSource(field: string, service: V1Service, defaults: ServiceOptions) {
+/** What set an option, of a port or of the whole Service; else that nothing did. */
+function optionSource(field: string, service: V1Service, { defaults }: ReasonContext, port?: number) {
   const name = OPTION_OF[field];
   if (name === undefined) return undefined;
-  const { annotation, env } = OPTIONS[name] as { readonly annotation: string; readonly env?: string };
-  const key = `${PREFIX}${annotation}`;
-  if (service.metadata?.annotations?.[key] !== undefined)
-    return { isSet: true, text: `${nameOf(service)}, annotation ${key}` };
-  if (env !== undefined && defaults[name] !== undefined)
-    return { isSet: true, text: `HCLOUD_LOAD_BALANCERS_${env} of the controller` };
-  return { isSet: false, text: `${nameOf(service)}, annotation ${key} is not set` };
+  const settings = parseSettings(service.metadata?.annotations ?? {}, service.spec?.ports ?? [], defaults);
+  const source = ((port !== undefined && settings.ports.get(port)) || settings).sources[name];
+  if (source?.startsWith(ENV_PREFIX)) return { isSet: true, text: `${source} of the controller` };
+  if (source !== undefined) return { isSet: true, text: `${nameOf(service)}, ${source}` };
+  return { isSet: false, text: `${nameOf(service)}, annotation ${PREFIX}${OPTIONS[name].annotation} is not set` };
 }
 
 function nameOf({ metadata }: V1Service): string {

@@ -19,9 +19,10 @@ export function forecastText(forecast: Forecast, paint: Paint = plain): string {
     paint(headline(forecast), "bold"),
     ...units.map((unit) => unitText(unit, forecast.cost?.currency, paint).join("\n")),
     ...refused.map(({ object, mistakes }) =>
-      [paint(`! ${object} is refused and keeps what it has`, "red"), ...mistakes.map((text) => `    ${text}`)].join(
-        "\n",
-      ),
+      [
+        paint(`! ${object} keeps what it has, because something is wrong`, "red"),
+        ...mistakes.map((text) => `    ${text}`),
+      ].join("\n"),
     ),
     ...(heldBack === undefined ? [] : [paint(`! held back by the guard: ${heldBack}`, "red")]),
     ...(notes.length > 0 ? [notes.map((note) => paint(`note: ${note}`, "dim")).join("\n")] : []),

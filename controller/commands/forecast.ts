@@ -47,7 +47,7 @@ export interface UnitForecast {
 export interface Forecast {
   readonly cluster: string;
   readonly units: readonly UnitForecast[];
-  /** Objects that keep what they have because something about them is wrong. */
+  /** Objects about which something is wrong: they keep what they have there. */
   readonly refused: readonly { readonly object: string; readonly mistakes: readonly string[] }[];
   /** Set when the guard would hold removals back. */
   readonly heldBack?: string;
@@ -163,16 +163,11 @@ function balancerSummary(part: string, spec: LoadBalancerSpec): string | undefin
 }
 
 function refusalsOf({ services, routes }: Desired): Forecast["refused"] {
-  const refusedServices = services.flatMap((wish) =>
-    wish.kind === "refused"
-      ? [
-          {
-            object: `Service ${wish.service.metadata?.namespace}/${wish.service.metadata?.name}`,
-            mistakes: wish.mistakes,
-          },
-        ]
-      : [],
-  );
+  const refusedServices = services.flatMap((wish) => {
+    const { namespace, name } = wish.service.metadata ?? {};
+    const mistakes = wish.kind === "release" ? [] : wish.mistakes;
+    return mistakes.length > 0 ? [{ object: `Service ${namespace}/${name}`, mistakes }] : [];
+  });
   const refusedRoutes = (routes?.refused ?? []).map(({ node, reason }) => ({
     object: `Node ${node}`,
     mistakes: [`no route: ${reason}`],

@@ -50,13 +50,13 @@ function reasons(service = aService()): Readonly<Record<string, string>> {
 describe("the reason for a change", () => {
   const service = aService({
     ports: [80, 81],
-    annotations: { "algorithm-type": "least_connections", "uses-proxyprotocol": "true", name: "balancer" },
+    annotations: { "algorithm-type": "least_connections", "81.uses-proxyprotocol": "true", name: "balancer" },
   });
   const prefix = "Service default/web, annotation load-balancer.hetzner.cloud";
 
   it.each([
     ["an annotation", "algorithm", `${prefix}/algorithm-type`],
-    ["an annotation, on a listener that stays", "listener-81 proxyProtocol", `${prefix}/uses-proxyprotocol`],
+    ["an annotation for one port", "listener-81 proxyProtocol", `${prefix}/81.uses-proxyprotocol`],
     ["a cluster-wide default", "type", "HCLOUD_LOAD_BALANCERS_TYPE of the controller"],
     ["a new port", "listener-80 destinationPort", "Service default/web, spec.ports 80"],
     ["everything about a new port that nobody set", "listener-80 protocol", "Service default/web, spec.ports 80"],

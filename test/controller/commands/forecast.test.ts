@@ -125,7 +125,7 @@ Balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), without VAT and traffic
     );
     expect(shown).toContain("Cluster test: 1 to create, 1 refused");
     expect(shown).toContain(
-      '! Service default/bad is refused and keeps what it has\n    annotation load-balancer.hetzner.cloud/protocol: "tpc" is not one of',
+      '! Service default/bad keeps what it has, because something is wrong\n    annotation load-balancer.hetzner.cloud/protocol: "tpc" is not one of',
     );
     expect(shown).toContain("! held back by the guard: 9 of 9 units");
     expect(shown).toContain("    ! quota exceeded");
