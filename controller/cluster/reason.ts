@@ -2,6 +2,7 @@
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import type { Difference } from "../../stacks/difference.ts";
 import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
+import type { UnitId } from "../../stacks/spec.ts";
 import type { Server } from "../hcloud/api.ts";
 import { findServer } from "../node/metadata.ts";
 import { ENV_PREFIX, OPTIONS, type OptionName, PREFIX, type ServiceOptions } from "../service/annotations.ts";
@@ -20,7 +21,7 @@ export interface ReasonContext {
 
 /** The object a unit is for, as users know it: `Service default/web`, `Node node-1`. */
 export function objectOf({ unit }: Pick<PlannedUnit, "unit">, { desired, nodes }: ReasonContext): string {
-  const wish = desired.services.find((candidate) => candidate.unit === unit);
+  const wish = wishBehind(unit, desired);
   if (wish) return nameOf(wish.service);
   const node = nodeOfRoute(unit, nodes);
   return node ? `Node ${node.metadata?.name}` : unit.replace("/", " ");
@@ -28,9 +29,17 @@ export function objectOf({ unit }: Pick<PlannedUnit, "unit">, { desired, nodes }
 
 /** Why one field differs from what is wanted, in words. */
 export function reasonFor(step: PlannedUnit, difference: Difference, context: ReasonContext): string {
-  const wish = context.desired.services.find(({ unit }) => unit === step.unit);
-  if (wish) return wish.kind === "release" ? releaseReason(wish.service) : balancerReason(wish, difference, context);
-  return routeReason(step, context);
+  const wish = wishBehind(step.unit, context.desired);
+  if (!wish) return routeReason(step, context);
+  if (wish.kind === "release") return releaseReason(wish.service);
+  if (step.unit !== wish.unit) return `${nameOf(wish.service)}, certificates`;
+  return balancerReason(wish, difference, context);
+}
+
+/** The Service a balancer or a certificate is for. */
+function wishBehind(unit: UnitId, { services }: Desired): ServiceWish | undefined {
+  const certificates = (balancer: UnitId) => `${balancer.replace(/^load-balancer/, "certificate")}/`;
+  return services.find((wish) => wish.unit === unit || unit.startsWith(certificates(wish.unit)));
 }
 
 function releaseReason(service: V1Service): string {

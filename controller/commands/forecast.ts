@@ -100,7 +100,8 @@ function forecastUnit(step: PlannedUnit, { context, outcomes, prices }: Forecast
 
 /** A balancer before what is on it, and 80 before 443: the engine's own order is that of the moment. */
 function inOrder(a: Change, b: Change): number {
-  const rank = ({ part }: Change) => ["balancer", "network", "listener", "server"].indexOf(part.replace(/-.*/, ""));
+  const rank = ({ part }: Change) =>
+    ["balancer", "network", "listener", "server", "ip"].indexOf(part.replace(/-.*/, ""));
   return rank(a) - rank(b) || a.part.localeCompare(b.part, "en", { numeric: true });
 }
 
@@ -141,7 +142,7 @@ function forecastField(difference: Difference, step: PlannedUnit, context: Reaso
 
 /** The resource that carries a field. */
 export function partOf(field: string, unit: UnitId): string {
-  if (unit.startsWith("route/")) return "route";
+  if (!unit.startsWith("load-balancer/")) return unit.split("/", 1)[0] ?? "";
   if (/^(network (id|ip)|public interface)$/.test(field)) return "network";
   return /^(listener-\d+) /.exec(field)?.[1] ?? /^target (.+)$/.exec(field)?.[1] ?? "balancer";
 }

@@ -45,7 +45,7 @@ export async function observe(config: Config, log: Logger, ends: AsyncDisposable
   const [nodes, services, cloud] = await Promise.all([
     listAll<V1Node>(client, paths.nodes),
     config.loadBalancers ? listAll<V1Service>(client, paths.services) : [],
-    view.state({ servers: 0, loadBalancers: 0, network: 0 }),
+    view.state({ servers: 0, loadBalancers: 0, certificates: 0, network: 0 }),
   ]);
   requirePlausible(cloud, nodes);
   return { client, gateway, snapshot: { nodes, services, cloud }, options: renderOptions(config, networkId) };

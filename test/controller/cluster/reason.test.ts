@@ -34,7 +34,11 @@ function reasons(service = aService()): Readonly<Record<string, string>> {
   const nodes = [aNode({ id: 1, podCIDRs: ["10.244.1.0/24"] }), aNode({ id: 2 }), aNode({ id: 3, labels: excluded })];
   const servers = [1, 2, 3].map((id) => aServer({ id, privateIp: `10.0.0.${id}` }));
   const network = aNetwork({ routes: [{ destination: "10.244.9.0/24", gateway: "10.0.0.9" }] });
-  const snapshot = { services: [service], nodes, cloud: { servers, loadBalancers: [BALANCER], network } };
+  const snapshot = {
+    services: [service],
+    nodes,
+    cloud: { servers, loadBalancers: [BALANCER], certificates: [], network },
+  };
   const desired = renderCluster(snapshot, OPTIONS);
   const context = { desired, nodes, servers, defaults: OPTIONS.defaults };
   return Object.fromEntries(
@@ -70,7 +74,11 @@ describe("the reason for a change", () => {
 
   it("is that an annotation is not set, when its default is restored", () => {
     const balancer = { ...BALANCER, algorithm: { type: "least_connections" as const } };
-    const snapshot = { services: [aService()], nodes: [], cloud: { servers: [], loadBalancers: [balancer] } };
+    const snapshot = {
+      services: [aService()],
+      nodes: [],
+      cloud: { servers: [], loadBalancers: [balancer], certificates: [] },
+    };
     const { networkId: _, ...options } = OPTIONS;
     const desired = renderCluster(snapshot, options);
     const [step] = planRun(desired);

@@ -35,7 +35,11 @@ function forecast(
   changes: readonly Omit<Change, "unit" | "fields">[] = [],
   given: Partial<Forecast> & { failure?: string } = {},
 ): Forecast {
-  const snapshot = { services, nodes: [aNode({ id: 1 })], cloud: { servers: [aServer({ id: 1 })], loadBalancers } };
+  const snapshot = {
+    services,
+    nodes: [aNode({ id: 1 })],
+    cloud: { servers: [aServer({ id: 1 })], loadBalancers, certificates: [] },
+  };
   const desired = renderCluster(snapshot, OPTIONS);
   const full = changes.map((change) => ({ ...change, unit: UNIT, fields: [] }));
   const failure = { code: "x", message: given.failure ?? "", retry: "soon" as const };

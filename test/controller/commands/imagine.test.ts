@@ -16,7 +16,7 @@ const OPTIONS: RenderOptions = {
   clusterCidrs: ["10.244.0.0/16"],
   networkId: NETWORK_ID,
 };
-const EMPTY: Snapshot = { services: [], nodes: [], cloud: { servers: [], loadBalancers: [] } };
+const EMPTY: Snapshot = { services: [], nodes: [], cloud: { servers: [], loadBalancers: [], certificates: [] } };
 
 describe("manifests", () => {
   const dir = mkdtempSync(join(tmpdir(), "lotse-manifests-"));
@@ -133,6 +133,7 @@ describe("a cluster with more nodes", () => {
     cloud: {
       servers: [aServer({ id: 1, privateIp: "10.0.0.254" }), aServer({ id: 2, type: "cx32", privateIp: "10.0.0.2" })],
       loadBalancers: [],
+      certificates: [],
       network: aNetwork({ ip_range: "10.0.0.0/24" }),
     },
   };
