@@ -34,18 +34,23 @@ export function parseCheckpoint(text: string | undefined): Checkpoint {
 
 /**
  * Without what the engine notes for itself: paths of the machine that ran it, the bridge's record of how a resource looked in
- * Terraform, and whatever it encrypted. It does well without, and the state stays small and readable.
+ * Terraform, and whatever it encrypted, because no key outlives a run. It does well without, and the state stays small and
+ * readable.
  */
 function withoutNotes(record: ResourceRecord & EngineNotes): ResourceRecord {
-  const { sourcePosition: _position, stackTrace: _trace, ...kept } = record;
-  if (!kept.outputs) return kept;
-  const { __pulumi_raw_state_delta: _delta, ...outputs } = kept.outputs as Record<string, unknown>;
-  return { ...kept, ...(kept.inputs && { inputs: withoutKey(kept.inputs) }), outputs: withoutKey(outputs) };
+  const { sourcePosition: _position, stackTrace: _trace, inputs, outputs, ...kept } = record;
+  return { ...kept, ...(inputs && { inputs: readable(inputs) }), ...(outputs && { outputs: readable(outputs) }) };
 }
 
+/** The engine's mark of a secret value. */
+const SECRET = "4dabf18193072939515e22adb298388d";
+
 /** The engine encrypts what it takes for a private key; it is only ever the text that stands for one. */
-function withoutKey(properties: object): object {
-  return "privateKey" in properties ? { ...properties, privateKey: PRIVATE_KEY } : properties;
+function readable(properties: object): object {
+  const isNote = (name: string, value: unknown) =>
+    name === "__pulumi_raw_state_delta" || (typeof value === "object" && value !== null && SECRET in value);
+  const kept = Object.entries(properties).filter(([name, value]) => !isNote(name, value));
+  return { ...Object.fromEntries(kept), ...("privateKey" in properties && { privateKey: PRIVATE_KEY }) };
 }
 
 interface EngineNotes {

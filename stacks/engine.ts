@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pluginPackage from "@pulumi/hcloud/package.json" with { type: "json" };
 import sdkPackage from "@pulumi/pulumi/package.json" with { type: "json" };
+import { parseCheckpoint, renderCheckpoint } from "./checkpoint.ts";
 import { endLeftovers, endPlugins, noteWorker } from "./leftovers.ts";
 import { unitOf } from "./names.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
@@ -56,7 +57,7 @@ export class Engine {
   async saveState(): Promise<void> {
     const { home, store } = this.#options;
     const state = store && (await readState(home));
-    if (state !== undefined) await store?.save(state);
+    if (state !== undefined) await store?.save(renderCheckpoint(parseCheckpoint(state), home.stack));
   }
 
   /** Ends the worker with everything it started. A run under way ends as failed. */

@@ -33,7 +33,7 @@ export class RemoteState implements StateStore {
 
   /** Makes the stack when the backend does not have it yet. */
   async load(): Promise<string | undefined> {
-    await writeFile(join(folders(this.#home).project, "Pulumi.yaml"), `name: ${PROJECT}\nruntime: nodejs\n`);
+    await writeFile(join(folders(this.#home).remote, "Pulumi.yaml"), `name: ${PROJECT}\nruntime: nodejs\n`);
     await this.#pulumi("stack", "select", "--create", "--stack", this.#home.stack);
     const { version, deployment } = JSON.parse(
       await this.#pulumi("stack", "export", "--stack", this.#home.stack),
@@ -43,14 +43,14 @@ export class RemoteState implements StateStore {
 
   async save(text: string): Promise<void> {
     const { version, checkpoint } = JSON.parse(text) as { version: number; checkpoint: { latest: object } };
-    const file = join(folders(this.#home).project, "export.json");
+    const file = join(folders(this.#home).remote, "export.json");
     await writeFile(file, JSON.stringify({ version, deployment: checkpoint.latest }), { mode: 0o600 });
     await this.#pulumi("stack", "import", "--stack", this.#home.stack, "--file", file);
   }
 
   async #pulumi(...args: readonly string[]): Promise<string> {
     const env = { ...cliEnvironment(this.#home), ...this.#credentials, PULUMI_BACKEND_URL: this.#url };
-    const options = { cwd: folders(this.#home).project, env, maxBuffer: MAX_STATE_BYTES };
+    const options = { cwd: folders(this.#home).remote, env, maxBuffer: MAX_STATE_BYTES };
     try {
       return (await run(this.#home.pulumi, [...args, "--non-interactive"], options)).stdout;
     } catch (error) {

@@ -7,6 +7,7 @@ import hcloudPackage from "@pulumi/hcloud/package.json" with { type: "json" };
 import { LocalWorkspace, PulumiCommand, Stack } from "@pulumi/pulumi/automation/index.js";
 import { parseCheckpoint, reconcile, renderCheckpoint } from "./checkpoint.ts";
 import { Cli, CliError } from "./cli.ts";
+import { KEY_SETTINGS, startKeyService } from "./key-service.ts";
 import { endPlugins } from "./leftovers.ts";
 import { componentUrn, PROJECT, partsPattern, unitOf } from "./names.ts";
 import { programOf } from "./program.ts";
@@ -38,6 +39,7 @@ const NOTHING = `urn:pulumi:none::${PROJECT}::lotse:index:Nothing::*`;
 const home = JSON.parse(process.argv[2] ?? "") as EngineHome;
 let access: RunRequest["access"] | undefined;
 let wasInterrupted = false;
+const keyAccess = await startKeyService();
 const cli = new Cli(await PulumiCommand.get());
 const stack = await openStack();
 
@@ -58,9 +60,9 @@ async function openStack(): Promise<Stack> {
   const workspace = await LocalWorkspace.create({
     workDir: project,
     pulumiHome,
-    pulumiCommand: cli.command(() => cliEnvironment(home, access)),
+    pulumiCommand: cli.command(() => ({ ...cliEnvironment(home, access), ...keyAccess })),
     projectSettings: { name: PROJECT, runtime: "nodejs" },
-    stackSettings: { [home.stack]: { secretsProvider: "passphrase", config: stackConfig() } },
+    stackSettings: { [home.stack]: { ...KEY_SETTINGS, config: stackConfig() } },
   });
   return Stack.select(home.stack, workspace);
 }

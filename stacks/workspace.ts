@@ -20,6 +20,7 @@ export interface EngineHome {
 
 const PATHS = {
   project: "project",
+  remote: "remote",
   home: "home",
   backend: "state",
 } as const;
@@ -27,7 +28,12 @@ const PATHS = {
 /** Absolute folders inside the engine's directory. */
 export function folders(home: EngineHome): Readonly<Record<keyof typeof PATHS, string>> {
   const within = (name: string) => join(home.directory, name);
-  return { project: within(PATHS.project), home: within(PATHS.home), backend: within(PATHS.backend) };
+  return {
+    project: within(PATHS.project),
+    remote: within(PATHS.remote),
+    home: within(PATHS.home),
+    backend: within(PATHS.backend),
+  };
 }
 
 /** The state file of the stack. */
@@ -37,8 +43,9 @@ export function stateFile(home: EngineHome): string {
 
 /** Makes the folders that an engine works in. */
 export async function prepareFolders(home: EngineHome): Promise<void> {
-  const { project, home: pulumiHome } = folders(home);
-  for (const folder of [project, pulumiHome, dirname(stateFile(home))]) await mkdir(folder, { recursive: true });
+  const { project, remote, home: pulumiHome } = folders(home);
+  for (const folder of [project, remote, pulumiHome, dirname(stateFile(home))])
+    await mkdir(folder, { recursive: true });
   await chmod(home.directory, 0o700);
   const plugins = join(pulumiHome, "plugins");
   await rm(plugins, { recursive: true, force: true });
@@ -88,7 +95,7 @@ export function cliEnvironment(home: EngineHome, access?: RunRequest["access"]):
     HOME: home.directory,
     PULUMI_HOME: pulumiHome,
     PULUMI_BACKEND_URL: `file://${backend}`,
-    // Nothing secret is in the state; an empty passphrase keeps the engine from asking for one.
+    // For states kept elsewhere: nothing secret is in them, and an empty passphrase keeps the engine from asking for one.
     PULUMI_CONFIG_PASSPHRASE: "",
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",

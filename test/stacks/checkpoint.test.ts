@@ -60,6 +60,21 @@ describe("parseCheckpoint", () => {
     const text = JSON.stringify({ version: 3, checkpoint: { latest: { resources: [record] } } });
     expect(parseCheckpoint(text)).toEqual([{ urn: "u", type: "t", custom: true, outputs: { id: "1" } }]);
   });
+
+  it("drops what is encrypted: its key does not outlive the run", () => {
+    const secret = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", ciphertext: "v1:x" };
+    const record = {
+      urn: "u",
+      type: "t",
+      custom: true,
+      inputs: { a: 1, key: secret },
+      outputs: { key: secret, b: null },
+    };
+    const text = JSON.stringify({ version: 3, checkpoint: { latest: { resources: [record] } } });
+    expect(parseCheckpoint(text)).toEqual([
+      { urn: "u", type: "t", custom: true, inputs: { a: 1 }, outputs: { b: null } },
+    ]);
+  });
 });
 
 it("puts what stands for a private key in the place of whatever the engine encrypted", () => {
