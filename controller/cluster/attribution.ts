@@ -1,7 +1,7 @@
 /** Which unit a request of the plugin is about: for the audit log, and for whoever asks what a change was for. */
 
 import { routeUnit } from "../../stacks/names.ts";
-import type { UnitId, UnitState } from "../../stacks/spec.ts";
+import type { LoadBalancerSpec, UnitId, UnitState } from "../../stacks/spec.ts";
 import { type ApiRequest, resourceOf } from "../hcloud/exchange.ts";
 import type { Plan } from "./plan.ts";
 
@@ -40,6 +40,13 @@ const NAMES = {
   "load-balancer": { one: "load_balancer", many: "load_balancers" },
   certificate: { one: "certificate", many: "certificates" },
 } as const;
+
+/** The balancers that a plan makes from nothing, by name. */
+export function newBalancers(plan: Plan, present: Readonly<Partial<Record<UnitId, UnitState>>>) {
+  const specs = plan.flatMap((step) => (step.kind === "make" && !present[step.unit] ? [step.spec] : []));
+  return (name: string): LoadBalancerSpec | undefined =>
+    specs.find((spec): spec is LoadBalancerSpec => spec.kind === "load-balancer" && spec.name === name);
+}
 
 function parse(text: string | undefined): Record<string, unknown> {
   try {

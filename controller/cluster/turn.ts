@@ -8,7 +8,7 @@ import type { Gateway } from "../hcloud/gateway.ts";
 import type { Ages, CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
 import { Backoff } from "../work/backoff.ts";
-import { attributionOf } from "./attribution.ts";
+import { attributionOf, newBalancers } from "./attribution.ts";
 import { type Desired, type RenderOptions, renderCluster } from "./desired.ts";
 import { DriftWatch } from "./drift.ts";
 import { type GuardLimits, guard } from "./guard.ts";
@@ -101,7 +101,8 @@ export class ClusterTurn {
     if (due.length === 0 && recorded === this.#recorded) return {};
     const { engine, gateway, log } = this.#parts;
     const run = `${Date.now().toString(36)}-${++this.#runs}`;
-    const access = gateway.open({ run, mode: "apply", attribute: attributionOf(due, desired.present) });
+    const attribute = attributionOf(due, desired.present);
+    const access = gateway.open({ run, mode: "apply", attribute, newBalancer: newBalancers(due, desired.present) });
     try {
       const report = await engine.run(runRequest("apply", due, desired, access), (step) => logStep(log, run, step));
       if (allApplied(report)) this.#recorded = recorded;

@@ -1,5 +1,6 @@
 /** Running actions, all watched with one batched request at a time, whoever waits for them. */
 import { setTimeout } from "node:timers/promises";
+import type { ApiResponse } from "./exchange.ts";
 
 /** An action as the API shows it; fields we do not read are passed on as they are. */
 export interface Action {
@@ -54,6 +55,25 @@ export class ActionWatch {
       watched.waiting -= 1;
       if (watched.waiting === 0) this.#watched.delete(action.id);
     }
+  }
+
+  /** An answer with all actions in it settled; others are returned as they are. */
+  async settleIn(response: ApiResponse, limitMs: number): Promise<ApiResponse> {
+    if (response.status >= 300 || response.body === "") return response;
+    const body = JSON.parse(response.body) as { action?: Action | null; actions?: Action[]; next_actions?: Action[] };
+    const settle = (action: Action) => this.settle(action, limitMs);
+    const [action, actions, next] = await Promise.all([
+      body.action && settle(body.action),
+      body.actions && Promise.all(body.actions.map(settle)),
+      body.next_actions && Promise.all(body.next_actions.map(settle)),
+    ]);
+    const settled = {
+      ...body,
+      ...(action && { action }),
+      ...(actions && { actions }),
+      ...(next && { next_actions: next }),
+    };
+    return { ...response, body: JSON.stringify(settled) };
   }
 
   #watch({ id, command }: Action): Watched {

@@ -1,4 +1,5 @@
 /** Requests to the Hetzner API and its answers, as they pass through the gateway; and what a path says about them. */
+import { CloudError } from "../errors.ts";
 
 export interface ApiRequest {
   readonly method: string;
@@ -39,4 +40,16 @@ export function endpointOf(path: string): string {
 export function errorResponse(status: number, code: string, message: string): ApiResponse {
   const body = JSON.stringify({ error: { code, message, details: code === "invalid_input" ? { fields: [] } : null } });
   return { status, headers: { "content-type": "application/json" }, body };
+}
+
+/** What an answer with an unexpected status says, as an error. */
+export function cloudErrorOf(request: string, response: ApiResponse): CloudError {
+  let error: { code?: string; message?: string } = {};
+  try {
+    error = (JSON.parse(response.body) as { error?: typeof error }).error ?? {};
+  } catch {
+    // Not the API's envelope: a proxy answered. The status has to do.
+  }
+  const message = error.message ?? `the API answered with status ${response.status}`;
+  return new CloudError(request, response.status, error.code ?? "unexpected", message);
 }

@@ -8,10 +8,20 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { CloudError, messageOf } from "../errors.ts";
+import { messageOf } from "../errors.ts";
 import { type Action, ActionWatch } from "./action-watch.ts";
+import type { LoadBalancer } from "./api.ts";
 import type { Priority } from "./budget.ts";
-import { type ApiRequest, type ApiResponse, collectionOf, errorResponse, isRead, resourceOf } from "./exchange.ts";
+import { createWhole, isRefused, remainder } from "./creation.ts";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  cloudErrorOf,
+  collectionOf,
+  errorResponse,
+  isRead,
+  resourceOf,
+} from "./exchange.ts";
 import { Lanes } from "./lanes.ts";
 import { ReadCache } from "./read-cache.ts";
 import { type Exchange, type RunInfo, Sender } from "./sender.ts";
@@ -34,6 +44,8 @@ interface Session extends RunInfo {
   readonly token: string;
   /** Writes on their way to the API. */
   readonly writes: Set<Promise<ApiResponse>>;
+  /** Balancers that it has made with everything on them, and the action that did. */
+  readonly made: Map<string, Action>;
 }
 
 /** Our own reads. */
@@ -77,7 +89,7 @@ export class Gateway {
   open(info: RunInfo): RunAccess {
     const key = randomBytes(8).toString("hex");
     const token = randomBytes(32).toString("hex");
-    const session: Session = { ...info, token, writes: new Set() };
+    const session: Session = { ...info, token, writes: new Set(), made: new Map() };
     this.#sessions.set(key, session);
     this.#cache.sweep();
     const { port } = this.#server.address() as AddressInfo;
@@ -93,7 +105,7 @@ export class Gateway {
     const resource = resourceOf(path);
     if (resource) await this.#lanes.idle(resource);
     const response = await this.#sender.send(READER, { method: "GET", path }, priority);
-    if (response.status !== 200) throw toError(`GET ${path}`, response);
+    if (response.status !== 200) throw cloudErrorOf(`GET ${path}`, response);
     const body = JSON.parse(response.body) as T;
     this.#prime(path, body, response);
     return body;
@@ -115,7 +127,7 @@ export class Gateway {
     const request: ApiRequest = { method: incoming.method ?? "GET", path, ...(body !== "" && { body }) };
     if (isRead(request)) return this.#passRead(session, request);
     if (session.mode === "preview") return errorResponse(403, "forbidden", "a preview only reads");
-    return this.#passWrite(session, request);
+    return (await this.#create(session, request)) ?? (await this.#passRest(session, request));
   }
 
   async #passRead(session: Session, request: ApiRequest): Promise<ApiResponse> {
@@ -131,6 +143,33 @@ export class Gateway {
     const known = await this.#fetchActions(ids);
     const actions = await Promise.all(known.map((action) => this.#actions.settle(action, ACTION_HOLD_MS)));
     return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify({ actions }) };
+  }
+
+  /** Makes a balancer with all that the run will ask for. Nothing when the request is about something else, or refused. */
+  async #create(session: Session, request: ApiRequest): Promise<ApiResponse | undefined> {
+    if (request.method !== "POST" || request.path !== "/load_balancers") return undefined;
+    const { name } = JSON.parse(request.body ?? "{}") as { name?: string };
+    const spec = session.newBalancer?.(name ?? "");
+    if (!spec) return undefined;
+    const response = await this.#passWrite(session, createWhole(request, spec));
+    if (isRefused(response.status)) return undefined;
+    if (response.status === 201) {
+      const { load_balancer, action } = JSON.parse(response.body) as { load_balancer: LoadBalancer; action: Action };
+      if (action.status === "success") session.made.set(`load_balancers/${load_balancer.id}`, action);
+    }
+    return response;
+  }
+
+  /** Passes what is left of a write: nothing of one that asks for what was made together with its balancer. */
+  async #passRest(session: Session, request: ApiRequest): Promise<ApiResponse> {
+    const resource = resourceOf(request.path);
+    const action = session.made.get(resource ?? "");
+    if (!action || request.method !== "POST") return this.#passWrite(session, request);
+    const seen = await this.#passRead(session, { method: "GET", path: `/${resource}` });
+    if (seen.status !== 200) return this.#passWrite(session, request);
+    const rest = remainder(request, (JSON.parse(seen.body) as { load_balancer: LoadBalancer }).load_balancer);
+    if (rest) return this.#passWrite(session, rest);
+    return { status: 201, headers: { "content-type": "application/json" }, body: JSON.stringify({ action }) };
   }
 
   async #passWrite(session: Session, request: ApiRequest): Promise<ApiResponse> {
@@ -150,34 +189,17 @@ export class Gateway {
       return sent.finally(() => session.writes.delete(sent));
     };
     const response = await (resource ? this.#lanes.run(resource, send) : send());
-    const settled = isIssuance(request) ? endedAtOnce(response) : await this.#holdForActions(response);
+    const settled = isIssuance(request)
+      ? endedAtOnce(response)
+      : await this.#actions.settleIn(response, ACTION_HOLD_MS);
     forget();
     return settled;
-  }
-
-  /** Holds an answer back until its actions have ended, so that the plugin need not poll for them. */
-  async #holdForActions(response: ApiResponse): Promise<ApiResponse> {
-    if (response.status >= 300 || response.body === "") return response;
-    const body = JSON.parse(response.body) as { action?: Action | null; actions?: Action[]; next_actions?: Action[] };
-    const settle = (action: Action) => this.#actions.settle(action, ACTION_HOLD_MS);
-    const [action, actions, next] = await Promise.all([
-      body.action && settle(body.action),
-      body.actions && Promise.all(body.actions.map(settle)),
-      body.next_actions && Promise.all(body.next_actions.map(settle)),
-    ]);
-    const held = {
-      ...body,
-      ...(action && { action }),
-      ...(actions && { actions }),
-      ...(next && { next_actions: next }),
-    };
-    return { ...response, body: JSON.stringify(held) };
   }
 
   async #fetchActions(ids: readonly number[]): Promise<readonly Action[]> {
     const path = `/actions?${ids.map((id) => `id=${id}`).join("&")}`;
     const response = await this.#sender.send(READER, { method: "GET", path }, "urgent");
-    if (response.status !== 200) throw toError(`GET ${path}`, response);
+    if (response.status !== 200) throw cloudErrorOf(`GET ${path}`, response);
     return (JSON.parse(response.body) as { actions: Action[] }).actions;
   }
 
@@ -224,15 +246,4 @@ function isBearer(header: string | undefined, token: string): boolean {
   const given = Buffer.from(header ?? "");
   const wanted = Buffer.from(`Bearer ${token}`);
   return given.length === wanted.length && timingSafeEqual(given, wanted);
-}
-
-function toError(request: string, response: ApiResponse): CloudError {
-  let error: { code?: string; message?: string } = {};
-  try {
-    error = (JSON.parse(response.body) as { error?: typeof error }).error ?? {};
-  } catch {
-    // Not the API's envelope: a proxy answered. The status has to do.
-  }
-  const message = error.message ?? `the API answered with status ${response.status}`;
-  return new CloudError(request, response.status, error.code ?? "unexpected", message);
 }

@@ -1,5 +1,6 @@
 /** Sends requests to the API: within the rate budget, again where that is safe, and each one reported. */
 import { setTimeout } from "node:timers/promises";
+import type { LoadBalancerSpec } from "../../stacks/spec.ts";
 import { Budget, type Priority } from "./budget.ts";
 import { type ApiRequest, type ApiResponse, endpointOf, isRead } from "./exchange.ts";
 import type { Upstream } from "./upstream.ts";
@@ -28,6 +29,8 @@ export interface RunInfo {
   readonly attribute?: (request: ApiRequest, answer?: string) => string | undefined;
   /** Puts into a request what the plugin must not know. Only the API sees the result. */
   readonly complete?: (request: ApiRequest) => ApiRequest;
+  /** What a balancer that this run is to make will look like in the end, by its name. */
+  readonly newBalancer?: (name: string) => LoadBalancerSpec | undefined;
 }
 
 const READ_TRIES = 4;

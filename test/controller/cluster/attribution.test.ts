@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { attributionOf } from "../../../controller/cluster/attribution.ts";
+import { attributionOf, newBalancers } from "../../../controller/cluster/attribution.ts";
 import { routeUnit, unitOf } from "../../../stacks/names.ts";
 import type { UnitSpec } from "../../../stacks/spec.ts";
 import { aBalancerSpec, aBalancerState, aRoute } from "../../support/builders.ts";
@@ -56,5 +56,17 @@ describe("a request", () => {
         unitOf(NEW),
       );
     }
+  });
+});
+
+describe("balancers that a plan makes from nothing", () => {
+  const known = newBalancers([make(EXISTING), make(NEW), make(ROUTE)], { [unitOf(EXISTING)]: aBalancerState() });
+
+  it.each([
+    ["new", NEW],
+    ["existing", undefined],
+    ["unknown", undefined],
+  ])("%s", (name, spec) => {
+    expect(known(name)).toBe(spec);
   });
 });

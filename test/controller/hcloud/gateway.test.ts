@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ApiRequest } from "../../../controller/hcloud/exchange.ts";
 import type { Exchange, Gateway as GatewayType, RunAccess } from "../../../controller/hcloud/gateway.ts";
+import { aBalancerSpec, aListener } from "../../support/builders.ts";
 import { type Received, reply, startServer, type TestServer } from "../../support/http-server.ts";
 import { withTimers } from "../../support/timers.ts";
 
@@ -51,6 +52,21 @@ async function call(access: RunAccess, method: string, path: string, body?: unkn
   });
   return { status: response.status, headers: response.headers, body: JSON.parse((await response.text()) || "null") };
 }
+
+/** Lets the API hold back its answer to one request until it is released. */
+function holdBack(isHeld: (request: Received) => boolean) {
+  const arrived = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  answer = async (request, response) => {
+    if (isHeld(request)) {
+      arrived.resolve();
+      await released.promise;
+    }
+    reply(response, {});
+  };
+  return { arrived: arrived.promise, release: released.resolve };
+}
+
 const requests = () => upstream.received.map(({ method, path }) => `${method} ${path}`);
 
 describe("credentials", () => {
@@ -95,18 +111,10 @@ describe("credentials", () => {
   });
 
   it("lets no write through that still stood in line when its run was closed", async () => {
-    const held = Promise.withResolvers<void>();
-    const arrived = Promise.withResolvers<void>();
-    answer = async ({ body }, response) => {
-      if (body === '"first"') {
-        arrived.resolve();
-        await held.promise;
-      }
-      reply(response, {});
-    };
+    const { arrived, release } = holdBack(({ body }) => body === '"first"');
     const access = open();
     const first = call(access, "PUT", "/load_balancers/1", "first");
-    await arrived.promise;
+    await arrived;
     const second = call(access, "PUT", "/load_balancers/1", "second");
     // Sent after the second: when this is answered, the second is in line.
     await call(access, "PUT", "/load_balancers/2", "other");
@@ -116,7 +124,7 @@ describe("credentials", () => {
     });
     await call(open(), "GET", "/servers/1");
     expect(isClosed, "a run ends only when the writes it has under way are answered").toBe(false);
-    held.resolve();
+    release();
     expect((await first).status).toBe(200);
     expect((await second).status).toBe(401);
     await closed;
@@ -166,22 +174,14 @@ describe("reads", () => {
   });
 
   it("wait for a write to their resource that is under way, and for no other", async () => {
-    const held = Promise.withResolvers<void>();
-    const arrived = Promise.withResolvers<void>();
-    answer = async ({ method }, response) => {
-      if (method === "PUT") {
-        arrived.resolve();
-        await held.promise;
-      }
-      reply(response, {});
-    };
+    const { arrived, release } = holdBack(({ method }) => method === "PUT");
     const access = open();
     const write = call(access, "PUT", "/load_balancers/1", {});
-    await arrived.promise;
+    await arrived;
     const read = call(access, "GET", "/load_balancers/1");
     await call(access, "GET", "/load_balancers/2");
     expect(requests()).toEqual(["PUT /v1/load_balancers/1", "GET /v1/load_balancers/2"]);
-    held.resolve();
+    release();
     await Promise.all([write, read]);
     expect(requests().at(-1)).toBe("GET /v1/load_balancers/1");
   });
@@ -228,23 +228,15 @@ describe("reads", () => {
 
 describe("writes", () => {
   it("unlike HCCM R6: to one resource go out one after the other, in their order; others pass them", async () => {
-    const held = Promise.withResolvers<void>();
-    const arrived = Promise.withResolvers<void>();
-    answer = async ({ body }, response) => {
-      if (body === '"first"') {
-        arrived.resolve();
-        await held.promise;
-      }
-      reply(response, {});
-    };
+    const { arrived, release } = holdBack(({ body }) => body === '"first"');
     const access = open();
     const target = "/load_balancers/1/actions/add_target";
     const first = call(access, "POST", target, "first");
-    await arrived.promise;
+    await arrived;
     const second = call(access, "POST", "/load_balancers/1/actions/add_service", "second");
     await call(access, "POST", "/load_balancers/2/actions/add_target", "other");
     expect(upstream.received.map(({ body }) => body)).toEqual(['"first"', '"other"']);
-    held.resolve();
+    release();
     await Promise.all([first, second]);
     expect(upstream.received.map(({ body }) => body)).toEqual(['"first"', '"other"', '"second"']);
   });
@@ -297,6 +289,99 @@ it("shows what completes a request to the API alone", async () => {
   const { body } = await call(access, "POST", "/certificates", { private_key: "?" });
   expect(upstream.received.map((received) => received.body)).toEqual(['{"private_key":"s3cr3t"}']);
   expect(JSON.stringify([exchanges, body])).not.toContain("s3cr3t");
+});
+
+describe("a new balancer", () => {
+  const spec = aBalancerSpec({
+    name: "web",
+    network: { networkId: 7, publicInterface: true },
+    listeners: [aListener(80)],
+    targets: [{ kind: "server", serverId: 5, usePrivateIp: true }],
+  });
+  const create = { name: "web", load_balancer_type: "lb11", location: "fsn1" };
+  const openFor = (mode: "apply" | "preview" = "apply") =>
+    gateway.open({ run: "run", mode, newBalancer: (name) => (name === spec.name ? spec : undefined) });
+  const done = { id: 9, command: "create_load_balancer", status: "success" };
+  const bodies = () => upstream.received.filter(({ method }) => method === "POST").map(({ body }) => JSON.parse(body));
+
+  /** An API that makes what it is asked to make; `refuse` says what it does not like. */
+  function makeBalancers(refuse: (body: Record<string, unknown>) => boolean = () => false) {
+    let made: Record<string, unknown> = {};
+    answer = ({ method, body }, response) => {
+      if (method === "GET") return reply(response, { load_balancer: made });
+      const wanted = JSON.parse(body);
+      if (refuse(wanted))
+        return reply(response, { error: { code: "service_error", message: "no", details: null } }, 422);
+      const { network, services = [], targets = [] } = wanted;
+      const private_net = network ? [{ network, ip: "10.0.0.2" }] : [];
+      if (wanted.name) made = { id: 1, private_net, services, targets };
+      return reply(response, { load_balancer: made, action: done }, 201);
+    };
+  }
+  const actions = {
+    attach: ["/load_balancers/1/actions/attach_to_network", { network: 7 }],
+    listen: ["/load_balancers/1/actions/add_service", { protocol: "tcp", listen_port: 80, destination_port: 30_080 }],
+    target: ["/load_balancers/1/actions/add_target", { type: "server", server: { id: 5 }, use_private_ip: true }],
+  } as const;
+
+  it("is made with all that its run will ask for, which is then answered without asking the API again", async () => {
+    makeBalancers();
+    const access = openFor();
+    expect((await call(access, "POST", "/load_balancers", create)).body.load_balancer.id).toBe(1);
+    for (const [path, body] of Object.values(actions)) {
+      const { status, body: answered } = await call(access, "POST", path, body);
+      expect([status, answered.action]).toEqual([201, done]);
+    }
+    expect(requests()).toEqual(["POST /v1/load_balancers", "GET /v1/load_balancers/1"]);
+    expect(bodies()).toMatchObject([
+      { ...create, network: 7, public_interface: true, targets: [{ server: { id: 5 } }] },
+    ]);
+    expect(
+      exchanges.map(({ method }) => method),
+      "what did not reach the API is not reported",
+    ).toEqual(["POST", "GET"]);
+  });
+
+  it("is made bare when the API refuses the whole, so that only the part at fault fails", async () => {
+    makeBalancers(({ targets, type }) => targets !== undefined || type === "server");
+    const access = openFor();
+    expect((await call(access, "POST", "/load_balancers", create)).status).toBe(201);
+    expect(bodies()[1]).toEqual(create);
+    expect((await call(access, "POST", ...actions.target)).status).toBe(422);
+    expect((await call(access, "POST", ...actions.attach)).status).toBe(201);
+  });
+
+  it.each([409, 500, 504])("is not tried a second time after %d", async (status) => {
+    answer = (_, response) => reply(response, { error: { code: "x", message: "x" } }, status);
+    expect((await call(openFor(), "POST", "/load_balancers", create)).status).toBe(status);
+    expect(upstream.received).toHaveLength(1);
+  });
+
+  it("gets what it turns out to lack", async () => {
+    makeBalancers();
+    const access = openFor();
+    await call(access, "POST", "/load_balancers", create);
+    await call(access, "POST", "/load_balancers/1/actions/add_target", { type: "server", server: { id: 6 } });
+    expect(requests().at(-1)).toBe("POST /v1/load_balancers/1/actions/add_target");
+  });
+
+  it("is passed as it is when the run does not know it", async () => {
+    makeBalancers();
+    await call(openFor(), "POST", "/load_balancers", { ...create, name: "other" });
+    expect(bodies()).toEqual([{ ...create, name: "other" }]);
+  });
+
+  it("is answered for by the API when another run has made it", async () => {
+    makeBalancers();
+    await call(openFor(), "POST", "/load_balancers", create);
+    await call(openFor(), "POST", ...actions.target);
+    expect(requests()).toEqual(["POST /v1/load_balancers", "POST /v1/load_balancers/1/actions/add_target"]);
+  });
+
+  it("is not made in a preview", async () => {
+    expect((await call(openFor("preview"), "POST", "/load_balancers", create)).status).toBe(403);
+    expect(upstream.received).toEqual([]);
+  });
 });
 
 describe("refusals for the rate", () => {
