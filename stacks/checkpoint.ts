@@ -6,7 +6,7 @@
 import { PRIVATE_KEY } from "./inputs.ts";
 import { PROJECT, rootUrn, unitOf, unitOfUrn } from "./names.ts";
 import type { RunRequest } from "./run.ts";
-import type { UnitId, UnitSpec, UnitState } from "./spec.ts";
+import type { AttachmentState, IpVersion, NetworkAttachment, UnitId, UnitSpec, UnitState } from "./spec.ts";
 import { type ResourceRecord, recordsOf } from "./unit-records.ts";
 
 /** The resources of a state, in an order in which each stands behind what it depends on. */
@@ -87,9 +87,19 @@ export interface StateContext {
 
 /** What exists, as far as the spec speaks of it: what it leaves open is not in the state, and so cannot be taken away. */
 function concernedState(state: UnitState | undefined, spec: UnitSpec | undefined): UnitState | undefined {
-  if (state?.kind !== "load-balancer" || spec?.kind !== "load-balancer" || spec.network) return state;
-  const { network: _, ...rest } = state;
-  return rest;
+  if (state?.kind !== "load-balancer" || spec?.kind !== "load-balancer") return state;
+  const { network, rdns = {}, ...rest } = state;
+  const named = Object.entries(rdns).filter(([version]) => spec.rdns?.[version as IpVersion] !== undefined);
+  return {
+    ...rest,
+    ...(network && spec.network && { network: concernedAttachment(network, spec.network) }),
+    ...(named.length > 0 && { rdns: Object.fromEntries(named) }),
+  };
+}
+
+/** A subnet that nobody asks for is none of the attachment's inputs: asking for none would attach it anew. */
+function concernedAttachment({ subnet, ...rest }: AttachmentState, wanted: NetworkAttachment): AttachmentState {
+  return subnet === undefined || wanted.subnet === undefined ? rest : { ...rest, subnet };
 }
 
 function rootRecord(stack: string): ResourceRecord {

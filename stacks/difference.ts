@@ -1,6 +1,15 @@
 /** Wanted against existing, field by field: what makes a unit dirty, and the words for drift, previews and audit. */
 import { listenerPart, targetPart } from "./names.ts";
-import type { CertificateSpec, LoadBalancerSpec, LoadBalancerState, RouteSpec, UnitSpec, UnitState } from "./spec.ts";
+import type {
+  CertificateSpec,
+  IpVersion,
+  LoadBalancerSpec,
+  LoadBalancerState,
+  ReverseDns,
+  RouteSpec,
+  UnitSpec,
+  UnitState,
+} from "./spec.ts";
 
 /** One field that is not as wanted; an absent side means the thing itself is absent there. */
 export interface Difference {
@@ -57,8 +66,10 @@ function wantedFields(spec: LoadBalancerSpec): Fields {
     ...(spec.network && {
       "network id": String(spec.network.networkId),
       "public interface": String(spec.network.publicInterface),
+      ...(spec.network.subnet !== undefined && { "network subnet": spec.network.subnet }),
       ...(spec.network.ip !== undefined && { "network ip": spec.network.ip }),
     }),
+    ...rdnsFields(spec.rdns, () => true),
   };
 }
 
@@ -71,8 +82,17 @@ function existingFields(state: LoadBalancerState, spec: LoadBalancerSpec): Field
     ...commonFields(state),
     ...(spec.network && state.network && { "network id": String(state.network.networkId) }),
     ...(spec.network && { "public interface": String(state.publicInterface) }),
+    ...(spec.network?.subnet !== undefined && state.network && { "network subnet": state.network.subnet ?? "unknown" }),
     ...(spec.network?.ip !== undefined && state.network && { "network ip": state.network.ip }),
+    ...rdnsFields(state.rdns, (version) => spec.rdns?.[version] !== undefined),
   };
+}
+
+function rdnsFields(rdns: ReverseDns = {}, isConcerned: (version: IpVersion) => boolean): Fields {
+  const versions = (["ipv4", "ipv6"] as const).filter(isConcerned);
+  return Object.fromEntries(
+    versions.flatMap((version) => (rdns[version] ? [[`reverse dns of ${version}`, rdns[version]]] : [])),
+  );
 }
 
 function commonFields(of: LoadBalancerSpec | LoadBalancerState): Fields {

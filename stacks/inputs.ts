@@ -23,8 +23,13 @@ export function balancerInputs(spec: BalancerFields) {
   };
 }
 
-export function attachmentInputs({ networkId, ip, publicInterface }: NetworkAttachment) {
-  return { networkId, enablePublicInterface: publicInterface, ...(ip !== undefined && { ip }) };
+/** The provider takes a network or one of its subnets, not both. */
+export function attachmentInputs({ networkId, subnet, ip, publicInterface }: NetworkAttachment) {
+  return {
+    ...(subnet === undefined ? { networkId } : { subnetId: `${networkId}-${subnet}` }),
+    enablePublicInterface: publicInterface,
+    ...(ip !== undefined && { ip }),
+  };
 }
 
 export function listenerInputs({ http, healthCheck, ...listener }: ListenerSpec) {
@@ -52,6 +57,11 @@ export function listenerInputs({ http, healthCheck, ...listener }: ListenerSpec)
       ...(healthCheck.http && { http: { ...healthCheck.http, statusCodes: [...healthCheck.http.statusCodes] } }),
     },
   };
+}
+
+/** Whether a target is reached over the network, and so lost with the attachment to it. */
+export function isPrivate(target: TargetSpec): boolean {
+  return target.kind === "server" && target.usePrivateIp;
 }
 
 export function targetInputs(target: TargetSpec) {

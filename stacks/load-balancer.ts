@@ -1,7 +1,7 @@
 import * as hcloud from "@pulumi/hcloud";
 import * as pulumi from "@pulumi/pulumi";
-import { attachmentInputs, balancerInputs, listenerInputs, targetInputs } from "./inputs.ts";
-import { COMPONENT_TYPE, listenerPart, loadBalancerUnit, partName, targetPart } from "./names.ts";
+import { attachmentInputs, balancerInputs, isPrivate, listenerInputs, targetInputs } from "./inputs.ts";
+import { COMPONENT_TYPE, listenerPart, loadBalancerUnit, partName, rdnsPart, targetPart } from "./names.ts";
 import type { LoadBalancerSpec } from "./spec.ts";
 
 /**
@@ -31,6 +31,12 @@ export class LoadBalancer extends pulumi.ComponentResource {
         { loadBalancerId, ...attachmentInputs(spec.network) },
         part,
       );
+    for (const version of ["ipv4", "ipv6"] as const) {
+      const dnsPtr = spec.rdns?.[version];
+      if (!dnsPtr) continue;
+      const name = partName(unit, rdnsPart(version));
+      new hcloud.Rdns(name, { loadBalancerId, ipAddress: balancer[version], dnsPtr }, part);
+    }
     for (const listener of spec.listeners) {
       const name = partName(unit, listenerPart(listener.listenPort));
       new hcloud.LoadBalancerService(name, { loadBalancerId: balancer.id, ...listenerInputs(listener) }, part);
@@ -38,7 +44,11 @@ export class LoadBalancer extends pulumi.ComponentResource {
     for (const target of spec.targets) {
       new hcloud.LoadBalancerTarget(
         partName(unit, targetPart(target)),
-        { loadBalancerId, ...targetInputs(target) },
+        // A balancer that is attached anew has lost its private targets: by this they are made again behind it.
+        {
+          loadBalancerId: network && isPrivate(target) ? network.loadBalancerId : loadBalancerId,
+          ...targetInputs(target),
+        },
         { ...part, dependsOn: network ? [network] : [] },
       );
     }

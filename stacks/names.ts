@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type {
   CertificateContent,
   CertificateSpec,
+  IpVersion,
   RouteSpec,
   ServiceRef,
   TargetSpec,
@@ -71,6 +72,11 @@ export function partName(unit: UnitId, part: string): string {
 /** Part of a balancer that holds one target. */
 export function targetPart(target: TargetSpec): string {
   return target.kind === "server" ? `server-${target.serverId}` : `ip-${target.ip}`;
+}
+
+/** Part of a balancer that holds the name of one of its addresses. */
+export function rdnsPart(version: IpVersion): string {
+  return `rdns-${version}`;
 }
 
 /** Part of a balancer that holds one listener. */

@@ -29,15 +29,26 @@ export interface LoadBalancerSpec {
   readonly labels: Readonly<Record<string, string>>;
   readonly deleteProtection: boolean;
   readonly network?: NetworkAttachment;
+  readonly rdns?: ReverseDns;
   readonly listeners: readonly ListenerSpec[];
   readonly targets: readonly TargetSpec[];
 }
+
+/** Names of the public addresses: null brings the provider's own back, an absent one is left as it is. */
+export interface ReverseDns {
+  readonly ipv4?: string | null;
+  readonly ipv6?: string | null;
+}
+
+export type IpVersion = keyof ReverseDns;
 
 export type Algorithm = "round_robin" | "least_connections";
 
 /** How a balancer is attached to the cluster's network. */
 export interface NetworkAttachment {
   readonly networkId: number;
+  /** Range of the subnet that the address is in; absent means any. */
+  readonly subnet?: string;
   /** Wanted private address; absent means the API chooses. */
   readonly ip?: string;
   readonly publicInterface: boolean;
@@ -139,7 +150,9 @@ export interface LoadBalancerState {
   readonly ipv4?: string;
   readonly ipv6?: string;
   /** At most one attachment exists at a time. */
-  readonly network?: { readonly networkId: number; readonly ip: string };
+  readonly network?: AttachmentState;
+  /** Names of the public addresses, where they have one. */
+  readonly rdns?: { readonly [V in IpVersion]?: string };
   readonly listeners: readonly ListenerSpec[];
   readonly targets: readonly TargetSpec[];
 }
@@ -147,6 +160,13 @@ export interface LoadBalancerState {
 /** A certificate as the cloud lists it. */
 export interface CertificateState extends CertificateSpec {
   readonly id: number;
+}
+
+export interface AttachmentState {
+  readonly networkId: number;
+  readonly ip: string;
+  /** Range of the subnet that holds the address, where it is known. */
+  readonly subnet?: string;
 }
 
 /** Metadata of a node as recorded in the stack's outputs, for `pulumi stack output nodes`. */

@@ -3,14 +3,23 @@ import { createHash } from "node:crypto";
 import {
   attachmentInputs,
   balancerInputs,
+  isPrivate,
   listenerInputs,
   managedInputs,
   routeInputs,
   targetInputs,
   uploadedInputs,
 } from "./inputs.ts";
-import { COMPONENT_TYPE, componentUrn, listenerPart, partName, targetPart } from "./names.ts";
-import type { CertificateState, LoadBalancerState, RouteSpec, TargetSpec, UnitId, UnitState } from "./spec.ts";
+import { COMPONENT_TYPE, componentUrn, listenerPart, partName, rdnsPart, targetPart } from "./names.ts";
+import type {
+  AttachmentState,
+  CertificateState,
+  LoadBalancerState,
+  RouteSpec,
+  TargetSpec,
+  UnitId,
+  UnitState,
+} from "./spec.ts";
 
 /** One resource of a state, as far as we write it; what else the engine wrote is kept as it is. */
 export interface ResourceRecord {
@@ -103,6 +112,7 @@ class UnitRecords {
       this.#component,
       balancer,
       ...(attachment ? [attachment] : []),
+      ...this.#names(state, part),
       ...state.listeners.map((listener) =>
         this.#record(
           "loadBalancerService:LoadBalancerService",
@@ -118,14 +128,26 @@ class UnitRecords {
           targetPart(target),
           targetId(target, id),
           { ...targetInputs(target), loadBalancerId: id },
-          part,
+          attachment && isPrivate(target) ? { ...part, through: attachment.urn } : part,
         ),
       ),
     ];
   }
 
-  #attachment({ id, publicInterface }: LoadBalancerState, network: { networkId: number; ip: string }, part: PartOf) {
-    const inputs = { ...attachmentInputs({ networkId: network.networkId, publicInterface }), loadBalancerId: id };
+  #names({ id, rdns = {}, ...state }: LoadBalancerState, part: PartOf): readonly ResourceRecord[] {
+    return (["ipv4", "ipv6"] as const).flatMap((version) => {
+      const [ipAddress, dnsPtr] = [state[version], rdns[version]];
+      if (ipAddress === undefined || dnsPtr === undefined) return [];
+      const inputs = { loadBalancerId: id, ipAddress, dnsPtr };
+      const record = this.#record("rdns:Rdns", rdnsPart(version), `l-${id}-${ipAddress}`, inputs, part);
+      return [{ ...record, propertyDependencies: { ...record.propertyDependencies, ipAddress: [part.balancer] } }];
+    });
+  }
+
+  #attachment({ id, publicInterface }: LoadBalancerState, network: AttachmentState, part: PartOf) {
+    const { networkId, subnet } = network;
+    const wanted = { networkId, publicInterface, ...(subnet !== undefined && { subnet }) };
+    const inputs = { ...attachmentInputs(wanted), loadBalancerId: id };
     const record = this.#record(
       "loadBalancerNetwork:LoadBalancerNetwork",
       "network",
@@ -133,7 +155,7 @@ class UnitRecords {
       inputs,
       part,
     );
-    return { ...record, outputs: { ...record.outputs, ip: network.ip } };
+    return { ...record, outputs: { ...record.outputs, networkId, ip: network.ip } };
   }
 
   #record(token: string, part: string, id: string, inputs: object, of?: PartOf): ResourceRecord {
@@ -149,8 +171,8 @@ class UnitRecords {
       inputs,
       outputs: { ...inputs, id },
       ...(of && {
-        dependencies: [of.balancer],
-        propertyDependencies: { loadBalancerId: [of.balancer] },
+        dependencies: [of.balancer, ...(of.through ? [of.through] : [])],
+        propertyDependencies: { loadBalancerId: [of.through ?? of.balancer] },
         deletedWith: of.balancer,
       }),
     };
@@ -159,6 +181,8 @@ class UnitRecords {
 
 interface PartOf {
   readonly balancer: string;
+  /** The attachment that a private target stands on. */
+  readonly through?: string;
   readonly loadBalancerId: number;
 }
 

@@ -19,6 +19,7 @@ export interface Network {
   readonly id: number;
   readonly name: string;
   readonly ip_range: string;
+  readonly subnets: readonly { readonly ip_range: string; readonly network_zone: string }[];
   readonly routes: readonly { readonly destination: string; readonly gateway: string }[];
 }
 
@@ -32,8 +33,8 @@ export interface LoadBalancer {
   readonly protection: { readonly delete: boolean };
   readonly public_net: {
     readonly enabled: boolean;
-    readonly ipv4: { readonly ip: string | null };
-    readonly ipv6: { readonly ip: string | null };
+    readonly ipv4: { readonly ip: string | null; readonly dns_ptr?: string | null };
+    readonly ipv6: { readonly ip: string | null; readonly dns_ptr?: string | null };
   };
   readonly private_net: readonly { readonly network: number; readonly ip: string }[];
   readonly services: readonly LoadBalancerService[];

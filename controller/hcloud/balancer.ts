@@ -1,10 +1,18 @@
+import ipaddr from "ipaddr.js";
 import type { HealthCheckHttp, HttpOptions, ListenerSpec, LoadBalancerState, TargetSpec } from "../../stacks/spec.ts";
-import type { LoadBalancer, LoadBalancerService, LoadBalancerTarget } from "./api.ts";
+import type { LoadBalancer, LoadBalancerService, LoadBalancerTarget, Network } from "./api.ts";
 
-/** A listed balancer in the words of the spec, so that the two can be compared. */
-export function balancerState(lb: LoadBalancer): LoadBalancerState {
+/**
+ * A listed balancer in the words of the spec, so that the two can be compared. The network, if it is known, tells which of
+ * its subnets an address is in.
+ */
+export function balancerState(lb: LoadBalancer, network?: Network): LoadBalancerState {
   const [attachment] = lb.private_net;
   const { ipv4, ipv6 } = lb.public_net;
+  const rdns = {
+    ...(ipv4.ip && ipv4.dns_ptr && { ipv4: ipv4.dns_ptr }),
+    ...(ipv6.ip && ipv6.dns_ptr && { ipv6: ipv6.dns_ptr }),
+  };
   return {
     kind: "load-balancer",
     id: lb.id,
@@ -18,11 +26,24 @@ export function balancerState(lb: LoadBalancer): LoadBalancerState {
     publicInterface: lb.public_net.enabled,
     ...(ipv4.ip && { ipv4: ipv4.ip }),
     ...(ipv6.ip && { ipv6: ipv6.ip }),
-    ...(attachment && { network: { networkId: attachment.network, ip: attachment.ip } }),
+    ...(attachment && { network: attachmentState(attachment, network) }),
+    ...(Object.keys(rdns).length > 0 && { rdns }),
     listeners: lb.services.map(listenerState),
     // Label selectors are never ours: they are left alone.
     targets: lb.targets.map(targetState).filter((target) => target !== undefined),
   };
+}
+
+function attachmentState({ network: networkId, ip }: LoadBalancer["private_net"][number], network?: Network) {
+  const subnets = network?.id === networkId ? network.subnets : [];
+  const subnet = subnets.find(({ ip_range }) => isInRange(ip, ip_range))?.ip_range;
+  return { networkId, ip, ...(subnet !== undefined && { subnet }) };
+}
+
+/** Whether an IPv4 address is in a range; one that cannot be read is in none. */
+export function isInRange(ip: string, range: string): boolean {
+  if (!ipaddr.IPv4.isValidFourPartDecimal(ip) || !ipaddr.IPv4.isValidCIDRFourPartDecimal(range)) return false;
+  return ipaddr.IPv4.parse(ip).match(ipaddr.IPv4.parseCIDR(range));
 }
 
 function listenerState({ http, health_check, ...service }: LoadBalancerService): ListenerSpec {

@@ -62,6 +62,10 @@ function statusOf({ outcomes }: RunReport): Record<string, string> {
   return Object.fromEntries(Object.entries(outcomes).map(([unit, outcome]) => [unit, outcome.status]));
 }
 
+function failuresOf({ outcomes }: RunReport): readonly string[] {
+  return Object.values(outcomes).flatMap((outcome) => (outcome.status === "failed" ? [outcome.failure.message] : []));
+}
+
 const writes = () => world.cloud.journal.writes.map(({ route: path }) => path.split("/").at(-1));
 
 describe("a run", () => {
@@ -87,6 +91,69 @@ describe("a run", () => {
       expect(statusOf(report)).toEqual({ [unitOf(spec)]: "applied", "route/10.244.1.0/24": "applied" });
       expect(world.cloud.journal.entries, `state: ${text}`).toEqual([]);
     }
+  });
+
+  describe("with names and a subnet", () => {
+    const NAMES = { ipv4: "a.example.com", ipv6: "b.example.com" };
+    const named = () => balancer({ rdns: NAMES });
+    const pointers = () => {
+      const { ipv4, ipv6 } = world.cloud.state.loadBalancers.values()[0]?.public_net ?? {};
+      return [ipv4?.dns_ptr, ipv6?.dns_ptr];
+    };
+    const attachment = () => world.cloud.state.loadBalancers.values()[0]?.private_net[0];
+
+    it("sets the names of its addresses, changes nothing then, and repairs them", async () => {
+      await world.run({ units: [named()] });
+      expect(pointers()).toEqual(["a.example.com", "b.example.com"]);
+      world.cloud.journal.clear();
+      await world.run({ units: [named()] }, world.stateOf(unitOf(named()), "balancer"));
+      expect(writes()).toEqual([]);
+      const other = balancer({ rdns: { ...NAMES, ipv4: "c.example.com" } });
+      const repaired = await world.run({ units: [other] }, world.stateOf(unitOf(other), "balancer"));
+      expect(failuresOf(repaired)).toEqual([]);
+      expect(writes()).toEqual(["change_dns_ptr"]);
+      expect(pointers()).toEqual(["c.example.com", "b.example.com"]);
+    });
+
+    it("brings the provider's own names back when told to, and leaves them alone otherwise", async () => {
+      await world.run({ units: [balancer()] });
+      const own = pointers();
+      await world.run({ units: [named()] }, world.stateOf(unitOf(named()), "balancer"));
+      world.cloud.journal.clear();
+      await world.run({ units: [balancer()] }, world.stateOf(unitOf(named()), "balancer"));
+      expect(writes()).toEqual([]);
+      const without = balancer({ rdns: { ipv4: null, ipv6: null } });
+      await world.run({ units: [without] }, world.stateOf(unitOf(without), "balancer"));
+      expect(pointers()).toEqual(own);
+    });
+
+    it("attaches to the subnet, and anew only when it is outside of it, with its private targets", async () => {
+      const inSubnet = (subnet: string) => {
+        const network = { networkId: world.networkId, publicInterface: true, subnet };
+        return balancer({ network });
+      };
+      await world.changeCloud(`/networks/${world.networkId}/actions/add_subnet`, {
+        type: "cloud",
+        ip_range: "10.0.9.0/24",
+        network_zone: "eu-central",
+      });
+      await world.run({ units: [balancer()] });
+      const first = attachment()?.ip ?? "";
+      const there = `${first.split(".").slice(0, 3).join(".")}.0/24`;
+      world.cloud.journal.clear();
+      await world.run({ units: [inSubnet(there)] }, world.stateOf(unitOf(balancer()), "balancer"));
+      expect(writes()).toEqual([]);
+      const other = there === "10.0.9.0/24" ? "10.0.1.0/24" : "10.0.9.0/24";
+      const report = await world.run({ units: [inSubnet(other)] }, world.stateOf(unitOf(balancer()), "balancer"));
+      expect(failuresOf(report)).toEqual([]);
+      expect(attachment()?.ip).toMatch(other.slice(0, -4));
+      const targets = world.cloud.state.loadBalancers.values()[0]?.targets;
+      expect(targets?.map((target) => target.type === "server" && target.server.id)).toEqual(servers);
+      world.cloud.journal.clear();
+      await world.run({ units: [inSubnet(other)] }, world.stateOf(unitOf(balancer()), "balancer"));
+      await world.run({ units: [balancer()] }, world.stateOf(unitOf(balancer()), "balancer"));
+      expect(writes()).toEqual([]);
+    });
   });
 
   it("refuses a state of a newer format instead of overwriting it", async () => {

@@ -106,7 +106,7 @@ describe("reconcile", () => {
     ]);
   });
 
-  it("HCCM S13f, beaten: leaves out a network that the spec does not speak of, so that it is not detached", () => {
+  it("unlike HCCM S13f: leaves out a network that the spec does not speak of, so that it is not detached", () => {
     const present = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.0.5" } });
     const state = reconcile([], { ...REQUEST, units: [SPEC], present: { [UNIT]: present } }, CONTEXT);
     expect(state.filter(({ type }) => type.includes("Network"))).toEqual([]);
@@ -153,13 +153,44 @@ describe("reconcile", () => {
     expect(listener?.inputs).toMatchObject({ loadBalancerId: "42", listenPort: 80 });
     expect(target?.inputs).toEqual({ loadBalancerId: 42, type: "server", serverId: 1, usePrivateIp: true });
     for (const part of parts.slice(1)) {
+      const stands = part === target ? [BALANCER, network?.urn] : [BALANCER];
       expect(part).toMatchObject({
         parent: component?.urn,
         deletedWith: BALANCER,
-        dependencies: [BALANCER],
-        propertyDependencies: { loadBalancerId: [BALANCER] },
+        dependencies: stands,
+        // A private target is lost with the attachment, and made again with it.
+        propertyDependencies: { loadBalancerId: [stands.at(-1)] },
       });
     }
+  });
+
+  describe("what the spec leaves open", () => {
+    const written = (spec: Partial<typeof SPEC>) => {
+      const present = aBalancerState({
+        network: { networkId: NETWORK_ID, ip: "10.0.1.5", subnet: "10.0.1.0/24" },
+        rdns: { ipv4: "a.example.com", ipv6: "b.example.com" },
+      });
+      const units = [{ ...SPEC, ...spec }];
+      return reconcile([], { ...REQUEST, units, present: { [UNIT]: present } }, CONTEXT);
+    };
+    const network = { networkId: NETWORK_ID, publicInterface: true };
+
+    it("is not in the state: names that nobody asks for stay", () => {
+      const names = (state: Checkpoint) => state.filter(({ type }) => type.endsWith("Rdns"));
+      expect(names(written({}))).toEqual([]);
+      expect(names(written({ rdns: { ipv4: null, ipv6: "x" } }))).toMatchObject([
+        { id: "l-42-198.51.100.1", inputs: { loadBalancerId: 42, ipAddress: "198.51.100.1", dnsPtr: "a.example.com" } },
+        { id: "l-42-2001:db8:ffff::1", inputs: { dnsPtr: "b.example.com" } },
+      ]);
+    });
+
+    it("is not in the state: a subnet is, if one is asked for", () => {
+      const inputs = (state: Checkpoint) => state.find(({ type }) => type.endsWith("LoadBalancerNetwork"))?.inputs;
+      expect(inputs(written({ network }))).toMatchObject({ networkId: NETWORK_ID });
+      expect(inputs(written({ network: { ...network, subnet: "10.0.2.0/24" } }))).toMatchObject({
+        subnetId: "7-10.0.1.0/24",
+      });
+    });
   });
 
   it("writes a route as the provider would have", () => {

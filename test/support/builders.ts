@@ -140,7 +140,14 @@ export function aServer(
 }
 
 export function aNetwork(given: Partial<Network> = {}): Network {
-  return { id: NETWORK_ID, name: "cluster", ip_range: "10.0.0.0/8", routes: [], ...given };
+  return {
+    id: NETWORK_ID,
+    name: "cluster",
+    ip_range: "10.0.0.0/8",
+    subnets: [{ ip_range: "10.0.0.0/16", network_zone: "eu-central" }],
+    routes: [],
+    ...given,
+  };
 }
 
 /** A balancer as the API lists it, public, empty and without an owner. */
@@ -149,9 +156,10 @@ export function aBalancer(
     readonly ipv4?: string | null;
     readonly ipv6?: string | null;
     readonly isPublic?: boolean;
+    readonly rdns?: { readonly ipv4?: string; readonly ipv6?: string };
   } = {},
 ): LoadBalancer {
-  const { ipv4 = "198.51.100.1", ipv6 = "2001:db8:ffff::1", isPublic = true, ...fields } = given;
+  const { ipv4 = "198.51.100.1", ipv6 = "2001:db8:ffff::1", isPublic = true, rdns = {}, ...fields } = given;
   return {
     id: 42,
     name: "balancer",
@@ -164,7 +172,11 @@ export function aBalancer(
     services: [],
     targets: [],
     ...fields,
-    public_net: { enabled: isPublic, ipv4: { ip: ipv4 }, ipv6: { ip: ipv6 } },
+    public_net: {
+      enabled: isPublic,
+      ipv4: { ip: ipv4, dns_ptr: rdns.ipv4 ?? null },
+      ipv6: { ip: ipv6, dns_ptr: rdns.ipv6 ?? null },
+    },
   };
 }
 

@@ -43,7 +43,7 @@ export class EngineWorld implements AsyncDisposable {
   /** What the cloud has of one unit: its balancer by name, or its route. */
   stateOf(unit: UnitId, name?: string): Partial<Record<UnitId, UnitState>> {
     const balancer = name === undefined ? undefined : this.cloud.state.loadBalancers.find(name);
-    if (balancer) return { [unit]: balancerState(balancer) };
+    if (balancer) return { [unit]: balancerState(balancer, this.cloud.state.networks.get(this.networkId)) };
     const routes = this.cloud.state.networks.get(this.networkId)?.routes ?? [];
     const route = routes.find(({ destination }) => routeUnit({ destination }) === unit);
     return route ? { [unit]: { kind: "route" as const, networkId: this.networkId, ...route } } : {};
@@ -53,6 +53,13 @@ export class EngineWorld implements AsyncDisposable {
   certificateOf(spec: CertificateSpec): Partial<Record<UnitId, UnitState>> {
     const certificate = this.cloud.state.certificates.find(spec.name);
     return certificate ? { [unitOf(spec)]: certificateState(certificate, spec.service) } : {};
+  }
+
+  /** Does something in the cloud as its owner would, past the engine. */
+  async changeCloud(path: string, body: object): Promise<void> {
+    const headers = { authorization: `Bearer ${this.cloud.token}`, "content-type": "application/json" };
+    const response = await fetch(this.cloud.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { balancerState } from "../../../controller/hcloud/balancer.ts";
-import { aBalancer, aBalancerService, aBalancerState, aListener, aServerTarget } from "../../support/builders.ts";
+import {
+  aBalancer,
+  aBalancerService,
+  aBalancerState,
+  aListener,
+  aNetwork,
+  aServerTarget,
+  NETWORK_ID,
+} from "../../support/builders.ts";
 
 describe("balancerState", () => {
   it("says in the words of the spec what the API lists", () => {
@@ -11,6 +19,23 @@ describe("balancerState", () => {
   it("knows the attachment, and the interface that is off", () => {
     const state = balancerState(aBalancer({ isPublic: false, private_net: [{ network: 7, ip: "10.0.0.5" }] }));
     expect(state).toMatchObject({ publicInterface: false, network: { networkId: 7, ip: "10.0.0.5" } });
+  });
+
+  it.each([
+    ["10.0.1.5", "10.0.1.0/24"],
+    ["10.0.2.5", "10.0.2.0/24"],
+    ["10.0.3.5", undefined],
+  ])("knows which subnet of the network %s is in: %s", (ip, subnet) => {
+    const subnets = ["10.0.1.0/24", "10.0.2.0/24"].map((ip_range) => ({ ip_range, network_zone: "eu-central" }));
+    const lb = aBalancer({ private_net: [{ network: NETWORK_ID, ip }] });
+    expect(balancerState(lb, aNetwork({ subnets })).network?.subnet).toBe(subnet);
+    expect(balancerState(lb, aNetwork({ id: 8, subnets })).network).not.toHaveProperty("subnet");
+    expect(balancerState(lb).network).not.toHaveProperty("subnet");
+  });
+
+  it("knows the names of its addresses, where they have one", () => {
+    expect(balancerState(aBalancer({ rdns: { ipv4: "a.example.com" } })).rdns).toEqual({ ipv4: "a.example.com" });
+    expect(balancerState(aBalancer({ ipv4: null, rdns: { ipv4: "x" } }))).not.toHaveProperty("rdns");
   });
 
   it("leaves addresses out that are not there", () => {
