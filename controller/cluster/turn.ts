@@ -8,6 +8,7 @@ import type { Gateway } from "../hcloud/gateway.ts";
 import type { Ages, CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
 import { Backoff } from "../work/backoff.ts";
+import { Absence } from "./absence.ts";
 import { attributionOf, newBalancers } from "./attribution.ts";
 import { type Desired, type RenderOptions, renderCluster } from "./desired.ts";
 import { DriftWatch } from "./drift.ts";
@@ -43,6 +44,7 @@ export class ClusterTurn {
   readonly #parts: TurnParts;
   readonly #backoff = new Backoff();
   readonly #drift = new DriftWatch();
+  readonly #absence = new Absence();
   #stopped: string | undefined;
   #recorded = "";
   #runs = 0;
@@ -66,9 +68,10 @@ export class ClusterTurn {
     const after = due.length === 0 ? before : await this.#observe(agesAfter(due));
     const outcomes = due.length === 0 ? reported : proven(reported, planRun(after));
     this.#learn(due, plan, outcomes);
-    await publish(writesAfter(after, outcomes, observed().nodes));
+    const unproven = this.#absence.unproven(after);
+    await publish(writesAfter(without(after, unproven), outcomes, observed().nodes));
     await this.#saveState();
-    return unclaimed.size > 0 ? CLAIM_RETRY_MS : this.#backoff.nextMs;
+    return soonest([unclaimed.size > 0 ? CLAIM_RETRY_MS : undefined, this.#backoff.nextMs, ...unproven.values()]);
   }
 
   #guard(desired: Desired): Plan {
@@ -92,7 +95,9 @@ export class ClusterTurn {
     const cloud = await this.#parts.view.state(ages);
     const { services, nodes } = this.#parts.observed();
     requirePlausible(cloud, nodes);
-    return renderCluster({ services, nodes, cloud }, this.#parts.options);
+    const desired = renderCluster({ services, nodes, cloud }, this.#parts.options);
+    this.#absence.observe(desired);
+    return desired;
   }
 
   /** One run for everything due. Nothing to do, and nothing new to record, starts nothing. */
@@ -127,6 +132,7 @@ export class ClusterTurn {
       const outcome = outcomes[step.unit];
       if (outcome?.status === "failed") this.#backoff.failed(step.unit, fingerprint(step), outcome.failure.retry);
       else this.#backoff.clear(step.unit);
+      if (step.kind === "make") this.#absence.learn(step.unit, outcome);
     }
     this.#backoff.retain(new Set(plan.map(({ unit }) => unit)));
   }
@@ -136,6 +142,16 @@ export class ClusterTurn {
 function unitsOfClaims({ services }: Desired, failed: readonly Write[]): ReadonlySet<UnitId> {
   const claims = new Set(failed.flatMap((write) => (write.kind === "claim" ? [write.service] : [])));
   return new Set(services.filter(({ service }) => claims.has(service)).map(({ unit }) => unit));
+}
+
+/** The same without Services whose balancers may still be on their way: they are not let go yet. */
+function without(desired: Desired, units: ReadonlyMap<UnitId, number>): Desired {
+  return { ...desired, services: desired.services.filter(({ unit }) => !units.has(unit)) };
+}
+
+function soonest(waits: readonly (number | undefined)[]): number | undefined {
+  const known = waits.filter((wait) => wait !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
 }
 
 /**

@@ -1,5 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
+import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
+import { eventually } from "../support/eventually.ts";
 import { descendantsOf } from "../support/process-tree.ts";
 import { Random } from "../support/random.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -10,6 +12,9 @@ import { addForeign, converged, work } from "./workload.ts";
 const KILLS = Number(process.env.LOTSE_CHAOS ?? 6);
 /** The same chaos in every test run; another with LOTSE_SEED. */
 const SEED = Number(process.env.LOTSE_SEED ?? 203_811_227);
+
+/** A balancer as the controller asks for it, before anything is in it. */
+const LATE = { name: "late", load_balancer_type: "lb11", location: "fsn1" };
 
 /** What can be killed, and how it is found below the controller. */
 const VICTIMS = {
@@ -48,6 +53,36 @@ describe("SIGKILL at random moments of a run that builds, changes and deletes ba
     await controller.stop();
     expect(descendantsOf(process.pid).filter(({ command }) => /worker\.ts|pulumi/.test(command))).toEqual([]);
   }, 300_000);
+});
+
+describe("SIGKILL while the API still works on a new balancer", () => {
+  let world: World | undefined;
+  afterEach(async () => world?.[Symbol.asyncDispose]());
+
+  it("leaves none without an owner, although its Service is deleted before it appears", async () => {
+    world = await startWorld({ nodes: 1 });
+    const { cloud, core } = world;
+    const lists = () => cloud.journal.count({ method: "GET", path: "/load_balancers" });
+    const creation = cloud.faults.add({ method: "POST", path: "/load_balancers", effect: { kind: "drop" } });
+    const killed = world.startController();
+    const { metadata } = await world.createService("web");
+    await eventually(() => expect(creation.struck).toBeGreaterThan(0));
+    killed.signal("SIGKILL");
+    await killed.ended;
+    creation.remove();
+    await core.deleteNamespacedService({ namespace: "default", name: "web" });
+    const seen = lists();
+    world.startController();
+    await eventually(() => expect(lists()).toBeGreaterThan(seen + 1), { timeoutMs: 60_000 });
+    // What the API had been asked for, and nobody waits for any more, comes to its end.
+    const labels = { [SERVICE_UID_LABEL]: metadata?.uid };
+    await world.changeCloud("POST", "/load_balancers", { ...LATE, labels });
+    await eventually(async () => {
+      const { items } = await core.listNamespacedService({ namespace: "default" });
+      expect(items.map((service) => service.metadata?.name)).not.toContain("web");
+    });
+    expect(cloud.state.loadBalancers.values()).toEqual([]);
+  }, 120_000);
 });
 
 function kill(controller: Supervised, pattern: RegExp | undefined): void {

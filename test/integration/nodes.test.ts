@@ -5,7 +5,10 @@ import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
 
+const UNINITIALISED = { key: "node.cloudprovider.kubernetes.io/uninitialized", value: "true", effect: "NoSchedule" };
 const SHUTDOWN = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
+/** What the controller may do, as the cluster keeps it. */
+const ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/lotse";
 
 let world: World;
 const nodes = new Map<number, SimNode>();
@@ -91,15 +94,28 @@ describe("the life of nodes", () => {
     });
     expect(await names()).toContain("stray");
   });
+
+  it("unlike HCCM R7: a route that could not be made is told about, and made later without any event", async () => {
+    const path = "/networks/*/actions/add_route";
+    world.cloud.faults.add({ path, times: 1, effect: { kind: "error", code: "service_error" } });
+    await world.addNode(5);
+    const condition = async () =>
+      (await read("node-5")).status?.conditions?.find(({ type }) => type === "NetworkUnavailable");
+    await eventually(async () => expect(await condition()).toMatchObject({ status: "True", reason: "NoRouteCreated" }));
+    expect((await world.eventsAbout("node-5")).join()).toContain("FailedToCreateRoute: ");
+    await eventually(async () => expect(await condition()).toMatchObject({ status: "False", reason: "RouteCreated" }));
+    const routes = world.cloud.state.networks.get(world.networkId)?.routes ?? [];
+    expect(routes.map(({ destination }) => destination)).toContain("10.244.5.0/24");
+  });
 });
 
 describe("nodes that join", () => {
   let controller: ControllerProcess;
-  const copied = { LOTSE_NODE_LABELS_FROM_SERVER: "example.com/" };
+  const env = { LOTSE_NODE_LABELS_FROM_SERVER: "example.com/", HCLOUD_INSTANCES_ADDRESS_FAMILY: "dualstack" };
   const label = async (name: string, key: string) => (await read(name)).metadata?.labels?.[key];
 
   beforeAll(() => {
-    controller = world.startController([], copied);
+    controller = world.startController([], env);
   });
   afterAll(() => controller.stop());
 
@@ -137,11 +153,64 @@ describe("nodes that join", () => {
 
   it("hear which server was probably meant when none has their name", async () => {
     const { id } = world.cloud.addServer({ name: "worker.example.com" });
-    await world.cluster.registerNode({ name: "worker" });
+    await world.cluster.registerNode({ name: "worker", nodeIp: "10.0.1.99" });
     await eventually(
       async () => expect((await world.eventsAbout("worker")).join()).toContain(`--provider-id=hcloud://${id}`),
       { timeoutMs: 20_000 },
     );
+  });
+
+  it("framework N07, N27: stay as they registered while no server is theirs", async () => {
+    const { metadata, spec, status } = await read("worker");
+    expect(spec?.taints).toContainEqual(UNINITIALISED);
+    expect(spec?.providerID).toBeUndefined();
+    expect(metadata?.labels).not.toHaveProperty(["node.kubernetes.io/instance-type"]);
+    expect(status?.addresses).toEqual([
+      { type: "InternalIP", address: "10.0.1.99" },
+      { type: "Hostname", address: "worker" },
+    ]);
+  });
+
+  it("framework N30: have their addresses as soon as these can be written, when they could not at first", async () => {
+    const { rules } = await world.observer.get<{ rules: readonly { resources: readonly string[] }[] }>(ROLE);
+    const setRules = (list: typeof rules) => world.observer.patch(ROLE, "merge", { rules: list });
+    await setRules(rules.filter(({ resources }) => !resources.includes("nodes/status")));
+    const { private_net } = world.cloud.addServer({ name: "unwritable", network: world.networkId });
+    await world.cluster.registerNode({ name: "unwritable" });
+    await isInitialised("unwritable");
+    const failures = () =>
+      controller.records("turn failed, trying again").filter(({ loop }) => loop === "nodes").length;
+    const before = failures();
+    await eventually(() => expect(failures()).toBeGreaterThan(before));
+    expect((await read("unwritable")).spec?.taints ?? []).not.toContainEqual(UNINITIALISED);
+    const internal = { type: "InternalIP", address: private_net[0]?.ip };
+    expect((await read("unwritable")).status?.addresses).not.toContainEqual(internal);
+    await setRules(rules);
+    await eventually(async () => expect((await read("unwritable")).status?.addresses).toContainEqual(internal));
+  });
+
+  it("HCCM P18: carry the IPv6 address that they state, also when it is stated later", async () => {
+    const server = world.cloud.addServer({ name: "stated" });
+    await world.cluster.registerNode({ name: "stated" });
+    await isInitialised("stated");
+    const annotate = (address: string) =>
+      world.observer.patch("/api/v1/nodes/stated", "merge", {
+        metadata: { annotations: { "instance.hetzner.cloud/external-ipv6": address } },
+      });
+    const network = server.public_net.ipv6?.ip.replace("::/64", "");
+    await annotate(`${network}::5`);
+    await eventually(async () =>
+      expect((await read("stated")).status?.addresses).toContainEqual({
+        type: "ExternalIP",
+        address: `${network}::5`,
+      }),
+    );
+    await annotate("::1");
+    await eventually(
+      async () => expect((await world.eventsAbout("stated")).join()).toContain("InvalidExternalIPv6: Node stated"),
+      { timeoutMs: 20_000 },
+    );
+    expect((await read("stated")).status?.addresses).toContainEqual({ type: "ExternalIP", address: `${network}::5` });
   });
 
   it("framework N10, HCCM N16: hear which network their --node-ip is missing", async () => {

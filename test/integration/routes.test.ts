@@ -91,12 +91,51 @@ describe("routes", () => {
     });
   });
 
+  it("framework R35: a removal that fails keeps no other waiting, comes again, and costs no node its condition", async () => {
+    const failures = () => controller.records("unit failed").length;
+    const before = failures();
+    const path = "/networks/*/actions/delete_route";
+    const fault = world.cloud.faults.add({ path, times: 1, effect: { kind: "error", code: "service_error" } });
+    await network("add_route", { destination: "10.244.81.0/24", gateway: "10.0.1.77" });
+    await network("add_route", { destination: "10.244.82.0/24", gateway: "10.0.1.77" });
+    await world.addNode(59);
+    await settled(async () => expect(await condition("node-59")).toMatchObject({ reason: "RouteCreated" }));
+    await settled(() => {
+      expect(gatewayTo("10.244.81.0/24")).toBeUndefined();
+      expect(gatewayTo("10.244.82.0/24")).toBeUndefined();
+    });
+    expect(fault.struck).toBe(1);
+    expect(failures() - before).toBe(1);
+    for (const name of ["node-1", "node-59"]) {
+      expect(await condition(name)).toMatchObject({ status: "False", reason: "RouteCreated" });
+      expect((await world.eventsAbout(name)).join()).not.toContain("FailedToCreateRoute");
+    }
+  });
+
+  it("unlike HCCM R6: nodes that join at once are routed without a conflict, and one from outside is no Event", async () => {
+    const path = "/networks/*/actions/add_route";
+    const fault = world.cloud.faults.add({ path, times: 1, effect: { kind: "error", code: "conflict" } });
+    const indexes = [60, 61, 62, 63];
+    await Promise.all(indexes.map((index) => world.addNode(index)));
+    await settled(async () => {
+      for (const index of indexes) {
+        expect(await condition(`node-${index}`)).toMatchObject({ reason: "RouteCreated" });
+        expect(gatewayTo(`10.244.${index}.0/24`)).toBe(privateIp(`node-${index}`));
+      }
+    });
+    expect(fault.struck).toBe(1);
+    expect(world.cloud.journal.count({ method: "POST", path: "**/add_route", code: "conflict" })).toBe(1);
+    for (const index of indexes)
+      expect(await world.eventsAbout(`node-${index}`)).toEqual([expect.stringContaining("Synced")]);
+  });
+
   it("framework R36: the route of a node that is gone goes too", async () => {
     await world.core.deleteNode({ name: "renamed" });
     await settled(() => expect(gatewayTo("10.244.50.0/24")).toBeUndefined());
   });
 
   it("framework R33: a network without room is announced on the node, before the API refuses", async () => {
+    const failedBefore = controller.records("unit failed").length;
     for (let index = 0; routes().length < 100; index += 1) {
       await network("add_route", { destination: `10.98.${index}.0/24`, gateway: "10.0.1.200" });
     }
@@ -106,6 +145,6 @@ describe("routes", () => {
       expect(await condition("node-3")).toMatchObject({ status: "True" });
     });
     expect(world.cloud.journal.count({ method: "POST", path: "**/add_route", status: 422 })).toBe(0);
-    expect(controller.records("unit failed")).toEqual([]);
+    expect(controller.records("unit failed")).toHaveLength(failedBefore);
   });
 });

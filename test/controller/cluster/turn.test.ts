@@ -142,6 +142,22 @@ describe("a turn", () => {
     expect(kinds()).toEqual(["release", "DeletedLoadBalancer"]);
   });
 
+  it("does not let a Service go on the first list after a start: a creation may still be on its way", async () => {
+    const { turn, cloud, requests, kinds } = aTurn({
+      services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
+    });
+    const againMs = await turn.run();
+    expect(kinds()).toEqual([]);
+    expect(againMs).toBeGreaterThan(25_000);
+    expect(againMs).toBeLessThanOrEqual(30_000);
+    cloud.balancers = [AS_WANTED];
+    await turn.run();
+    expect(requests.flatMap(({ removals }) => removals)).toEqual([UNIT]);
+    cloud.balancers = [];
+    await turn.run();
+    expect(kinds().slice(-2)).toEqual(["release", "DeletedLoadBalancer"]);
+  });
+
   it("does not believe an engine that says done when the cloud does not show it", async () => {
     const { turn, writes } = aTurn();
     await expect(turn.run()).resolves.toBeLessThanOrEqual(1_000);
