@@ -1,7 +1,8 @@
 /** Builds the parts of the controller from its configuration; whatever needs an end is put on the stack of things to end. */
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import packageJson from "../package.json" with { type: "json" };
@@ -13,16 +14,17 @@ import type { RenderOptions } from "./cluster/desired.ts";
 import { Publisher } from "./cluster/publish.ts";
 import type { Config } from "./config.ts";
 import { findEngine } from "./engine-home.ts";
-import { ConfigError, messageOf } from "./errors.ts";
+import { ConfigError, messageOf, NotLeader } from "./errors.ts";
 import { type Exchange, Gateway } from "./hcloud/gateway.ts";
 import { fetchAttachedNetworks } from "./hcloud/metadata.ts";
 import { CloudReader } from "./hcloud/reader.ts";
 import { traced } from "./hcloud/trace.ts";
 import { Upstream } from "./hcloud/upstream.ts";
 import { CloudView } from "./hcloud/view.ts";
-import { KubeClient } from "./kube/client.ts";
+import { type ClientOptions, KubeClient } from "./kube/client.ts";
 import { EventRecorder } from "./kube/events.ts";
 import { loadAccess } from "./kube/kubeconfig.ts";
+import { ALONE, LeaderLease, type Leadership } from "./kube/lease.ts";
 import { SecretState } from "./kube/state-secrets.ts";
 import { Patcher } from "./kube/write.ts";
 import type { Logger } from "./log.ts";
@@ -106,8 +108,8 @@ export function trustAuthorities(file: string | undefined): void {
 }
 
 /** The Kubernetes side, proven to answer. */
-export async function openCluster(config: Config, log: Logger, ends: AsyncDisposableStack) {
-  const client = new KubeClient(await loadAccess(config.kubeconfig, config.master));
+export async function openCluster(config: Config, log: Logger, ends: AsyncDisposableStack, ports: ClientOptions = {}) {
+  const client = new KubeClient(await loadAccess(config.kubeconfig, config.master), ports);
   ends.defer(() => client.close());
   await client.get("/version");
   const patcher = new Patcher(client);
@@ -115,8 +117,45 @@ export async function openCluster(config: Config, log: Logger, ends: AsyncDispos
   return { client, patcher, publish: publisher.publish.bind(publisher) };
 }
 
+/** The say in who may write. It has connections of its own: a renewal must not stand in line behind anything. */
+export async function openLeadership(config: Config, log: Logger, ends: AsyncDisposableStack): Promise<Leadership> {
+  const { lease } = config;
+  if (!lease) return ALONE;
+  const timeoutMs = Math.round(lease.deadlineMs / 3);
+  const client = new KubeClient(await loadAccess(config.kubeconfig, config.master), { timeoutMs });
+  ends.defer(() => client.close());
+  const recorder = new EventRecorder(client, log);
+  const about = {
+    kind: "Lease",
+    type: "Normal",
+    reason: "LeaderElection",
+    component: "cloud-controller-manager",
+  } as const;
+  const leadership = new LeaderLease({
+    client,
+    config: lease,
+    identity: `${hostname()}_${randomUUID()}`,
+    log,
+    tell: (object, message) => recorder.record({ ...about, object, message }),
+  });
+  ends.defer(() => leadership.release());
+  return leadership;
+}
+
 /** The engine, warm, with the state of last time. */
 export async function startEngine(config: Config, client: KubeClient, ends: AsyncDisposableStack): Promise<Engine> {
+  const engine = await openEngine(config, client, ends);
+  await engine.start();
+  return engine;
+}
+
+/** The engine, complete but cold. What it keeps between processes is read when it starts. */
+export async function openEngine(
+  config: Config,
+  client: KubeClient,
+  ends: AsyncDisposableStack,
+  mayWrite = () => true,
+): Promise<Engine> {
   const isScratch = config.workDir === undefined;
   const directory = config.workDir ?? (await mkdtemp(join(tmpdir(), "lotse-")));
   if (isScratch) ends.defer(() => rm(directory, { recursive: true, force: true }));
@@ -127,11 +166,21 @@ export async function startEngine(config: Config, client: KubeClient, ends: Asyn
     deadlineMs: config.runDeadlineMs,
     graceMs: GRACE_MS,
     maxHeapBytes: MAX_WORKER_HEAP,
-    ...(store && { store }),
+    ...(store && { store: guarded(store, mayWrite) }),
   });
   ends.defer(() => engine.stop());
-  await engine.start();
   return engine;
+}
+
+/** A store that keeps nothing of a process that does not lead any more. */
+function guarded(store: StateStore, mayWrite: () => boolean): StateStore {
+  return {
+    load: () => store.load(),
+    save: async (text) => {
+      if (!mayWrite()) throw new NotLeader();
+      await store.save(text);
+    },
+  };
 }
 
 /** What rendering needs to know of the configuration. */

@@ -57,6 +57,12 @@ export class NotLeader extends CcmError {
   }
 }
 
+/** Leadership was lost: this process ends, and starts anew as one that stands by. */
+export class LeadershipLost extends CcmError {
+  readonly code = "leadership-lost";
+  readonly retry = "never";
+}
+
 /** The message of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

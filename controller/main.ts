@@ -1,6 +1,14 @@
 #!/usr/bin/env node
 /** Composition root: introduces the parts to each other, handles signals, sets the exit code. */
-import { checkAttachment, openCloud, openCluster, renderOptions, startEngine, trustAuthorities } from "./assemble.ts";
+import {
+  checkAttachment,
+  openCloud,
+  openCluster,
+  openEngine,
+  openLeadership,
+  renderOptions,
+  trustAuthorities,
+} from "./assemble.ts";
 import { LifecycleTurn } from "./cluster/lifecycle.ts";
 import { NodeTurn } from "./cluster/nodes.ts";
 import { concernsCluster, concernsLifecycle, concernsNode, concernsService } from "./cluster/relevance.ts";
@@ -8,33 +16,37 @@ import { ClusterTurn } from "./cluster/turn.ts";
 import { type CommandDefinition, commandLine } from "./command-line.ts";
 import { OTHER_COMMANDS } from "./commands/table.ts";
 import { type Config, loadConfig } from "./config.ts";
-import { CcmError, ConfigError } from "./errors.ts";
+import { CcmError, ConfigError, LeadershipLost } from "./errors.ts";
 import { type FlagValues, RUN_FLAGS } from "./flags.ts";
 import { KubeObserver } from "./kube/observer.ts";
 import { createLogger, type Logger } from "./log.ts";
-import { Loop } from "./work/loop.ts";
+import { Loops } from "./work/loops.ts";
 
 /** Events are gathered until this much quiet, at most for this long. */
 const GATHER = { quietMs: 100, patienceMs: 1_000 };
+/** How long a run may go on after we were asked to stop: less than a kubelet waits before it kills. */
+const STOP_GRACE_MS = 15_000;
 
 /** Runs the controller until the signal fires. Whatever was started is stopped again, in the opposite order. */
 export async function runController(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   await using ends = new AsyncDisposableStack();
-  const { gateway, view, networkId, robot } = await openCloud(config, log, ends);
+  const mayWrite = () => leadership.isHeld;
+  const { gateway, view, networkId, robot } = await openCloud(config, log, ends, { mayWrite });
   await checkAttachment(config, networkId, log);
-  const { client, patcher, publish } = await openCluster(config, log, ends);
-  const engine = await startEngine(config, client, ends);
+  const leadership = await openLeadership(config, log, ends);
+  const { client, patcher, publish } = await openCluster(config, log, ends, { mayWrite });
+  const engine = await openEngine(config, client, ends, mayWrite);
 
   const observer = new KubeObserver({
     client,
     log,
     onNode: (change) => {
-      if (concernsNode(change)) loops.nodes.wake();
-      if (concernsLifecycle(change)) loops.lifecycle.wake();
-      if (concernsCluster(change)) loops.cluster.wake();
+      if (concernsNode(change)) loops.wake("nodes");
+      if (concernsLifecycle(change)) loops.wake("lifecycle");
+      if (concernsCluster(change)) loops.wake("cluster");
     },
     onService: (change) => {
-      if (concernsService(change)) loops.cluster.wake();
+      if (concernsService(change)) loops.wake("cluster");
     },
   });
   const nodes = () => observer.nodes();
@@ -58,20 +70,23 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
     }),
     cluster: new ClusterTurn({ observed, view, engine, gateway, publish, options, guardLimits: config.guard, log }),
   };
-  const loopOf = (name: keyof typeof turns) =>
-    new Loop({ name, work: () => turns[name].run(), ...GATHER, everyMs: config.resyncMs, log });
-  const loops = { nodes: loopOf("nodes"), lifecycle: loopOf("lifecycle"), cluster: loopOf("cluster") };
-
+  const works = {
+    nodes: config.nodes && (() => turns.nodes.run()),
+    lifecycle: config.lifecycle && (() => turns.lifecycle.run()),
+    cluster: (config.loadBalancers || config.clusterCidrs.length > 0) && (() => turns.cluster.run()),
+  };
+  const loops = new Loops(works, { ...GATHER, everyMs: config.resyncMs, log });
+  ends.defer(() => loops.stop(leadership.isHeld ? STOP_GRACE_MS : 0, () => engine.stop()));
   ends.defer(() => observer.stop());
+
   await Promise.race([observer.start(), aborted(signal)]);
-  if (signal.aborted) return;
-  for (const loop of Object.values(loops)) {
-    ends.defer(() => loop.stop());
-    loop.wake();
-  }
+  if (signal.aborted || !(await leadership.acquire(signal))) return;
+  await engine.start();
+  loops.start();
   const { nodes: known, services } = observed();
   log.info({ cluster: config.clusterName, nodes: known.length, services: services.length }, "controller running");
-  await aborted(signal);
+  const lost = await Promise.race([aborted(signal), leadership.lost]);
+  if (lost !== undefined) throw new LeadershipLost(`leadership lost: ${lost}`);
   log.info("stopping");
 }
 
@@ -86,7 +101,6 @@ async function run(flags: FlagValues): Promise<void> {
   const config = loadConfig(flags, process.env);
   const log = await createLogger({ format: config.logFormat, level: config.verbosity >= 2 ? "debug" : "info" });
   for (const warning of config.warnings) log.warn(warning);
-  if (config.lease) log.warn("leader election is not there yet: run one replica, and pass --leader-elect=false");
   trustAuthorities(process.env.SSL_CERT_FILE);
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());

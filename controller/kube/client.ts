@@ -3,7 +3,8 @@ import http, { type IncomingMessage, type RequestOptions } from "node:http";
 import https from "node:https";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { KubeError, messageOf } from "../errors.ts";
+import { KubeError, messageOf, NotLeader } from "../errors.ts";
+import { sendAtLastMoment } from "../last-moment.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 
 export type PatchType = "merge" | "strategic-merge" | "json";
@@ -29,17 +30,36 @@ export interface WatchEvent<T> {
   readonly object: T;
 }
 
+/** One answered request, for whoever counts them. */
+export interface KubeExchange {
+  readonly method: string;
+  readonly host: string;
+  /** 0 when there was no answer. */
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+export interface ClientOptions {
+  /** How long an answer may take. */
+  readonly timeoutMs?: number;
+  /** Asked at the last moment before a write is sent. */
+  readonly mayWrite?: () => boolean;
+  readonly onExchange?: (exchange: KubeExchange) => void;
+}
+
 /** A client of one API server. Keeps its connections open until `close`. */
 export class KubeClient {
   readonly #access: KubeAccess;
   readonly #agent: http.Agent;
+  readonly #options: ClientOptions;
   readonly #timeoutMs: number;
 
-  constructor(access: KubeAccess, timeoutMs = 15_000) {
+  constructor(access: KubeAccess, options: ClientOptions = {}) {
     this.#access = access;
-    this.#timeoutMs = timeoutMs;
-    const options = { keepAlive: true, keepAliveMsecs: 15_000 };
-    this.#agent = access.server.protocol === "https:" ? new https.Agent(options) : new http.Agent(options);
+    this.#options = options;
+    this.#timeoutMs = options.timeoutMs ?? 15_000;
+    const settings = { keepAlive: true, keepAliveMsecs: 15_000 };
+    this.#agent = access.server.protocol === "https:" ? new https.Agent(settings) : new http.Agent(settings);
   }
 
   get<T>(path: string, query?: Query): Promise<T> {
@@ -120,11 +140,23 @@ export class KubeClient {
         }),
       },
     };
+    const { mayWrite, onExchange } = this.#options;
+    const started = performance.now();
+    const note = (status: number) =>
+      onExchange?.({ method, host: url.host, status, durationMs: performance.now() - started });
     const send = url.protocol === "https:" ? https.request : http.request;
     return new Promise((resolve, reject) => {
-      const request = send(url, options, resolve);
-      request.on("error", (error) => reject(new KubeError(`${method} ${path}`, 0, reason(error, url), error)));
-      request.end(body);
+      const request = send(url, options, (response) => {
+        note(response.statusCode ?? 0);
+        resolve(response);
+      });
+      request.on("error", (error) => {
+        note(0);
+        reject(error instanceof NotLeader ? error : new KubeError(`${method} ${path}`, 0, reason(error, url), error));
+      });
+      sendAtLastMoment(request, body, () =>
+        method === "GET" || !mayWrite || mayWrite() ? undefined : new NotLeader(),
+      );
     });
   }
 }
@@ -146,6 +178,9 @@ export const paths = {
   secrets: (namespace: string) => `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`,
   secret: (namespace: string, name: string) =>
     `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`,
+  leases: (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`,
+  lease: (namespace: string, name: string) =>
+    `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases/${encodeURIComponent(name)}`,
   events: (namespace: string) => `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
 } as const;
 

@@ -5,8 +5,11 @@ import type { Logger } from "../log.ts";
 import { type KubeClient, paths } from "./client.ts";
 import type { KubeObject } from "./informer.ts";
 
+/** What Events may be about. */
+const API_VERSIONS = { Service: "v1", Node: "v1", Lease: "coordination.k8s.io/v1" } as const;
+
 export interface EventInput {
-  readonly kind: "Service" | "Node";
+  readonly kind: keyof typeof API_VERSIONS;
   readonly object: KubeObject;
   readonly type: "Normal" | "Warning";
   readonly reason: string;
@@ -68,7 +71,13 @@ export class EventRecorder {
     this.#remember(key, { name, count: 1 });
     await this.#client.create(paths.events(namespace), {
       metadata: { name, namespace },
-      involvedObject: { apiVersion: "v1", kind, name: objectName, uid, ...(kind === "Service" && { namespace }) },
+      involvedObject: {
+        apiVersion: API_VERSIONS[kind],
+        kind,
+        name: objectName,
+        uid,
+        ...(kind !== "Node" && { namespace }),
+      },
       type,
       reason,
       message,

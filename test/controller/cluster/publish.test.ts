@@ -19,7 +19,7 @@ let answer: (request: Received, response: ServerResponse) => void;
 beforeEach(async () => {
   answer = (_, response) => reply(response, {});
   api = await startServer((request, response) => answer(request, response));
-  client = new KubeClient({ server: new URL(api.url), credentials: async () => ({}) }, 2_000);
+  client = new KubeClient({ server: new URL(api.url), credentials: async () => ({}) }, { timeoutMs: 2_000 });
   const kept = aLog();
   lines = kept.lines;
   publisher = new Publisher({

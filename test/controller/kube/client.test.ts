@@ -15,7 +15,7 @@ const accessTo = (url: string) => ({
 beforeEach(async () => {
   answer = (_, response) => reply(response, { ok: true });
   server = await startServer((request, response) => answer(request, response));
-  client = new KubeClient(accessTo(server.url), 2_000);
+  client = new KubeClient(accessTo(server.url), { timeoutMs: 2_000 });
 });
 afterEach(async () => {
   client.close();
@@ -48,8 +48,35 @@ describe("requests", () => {
     expect(server.received[0]?.headers["content-type"]).toBe(contentType);
   });
 
+  it("that write are refused when another process leads by now; reads go on", async () => {
+    let leads = true;
+    const led = new KubeClient(accessTo(server.url), { mayWrite: () => leads });
+    await led.patch("/x", "merge", {});
+    leads = false;
+    const refused = [led.patch("/x", "merge", {}), led.create("/x", {}), led.replace("/x", {}), led.delete("/x")];
+    for (const attempt of refused) await expect(attempt).rejects.toMatchObject({ code: "not-leader" });
+    await led.get("/x");
+    expect(server.received.map(({ method }) => method)).toEqual(["PATCH", "GET"]);
+    led.close();
+  });
+
+  it("are reported with their status, or 0 when there was no answer", async () => {
+    const seen: [string, number][] = [];
+    const counted = new KubeClient(accessTo(server.url), {
+      onExchange: ({ method, status }) => seen.push([method, status]),
+    });
+    await counted.get("/x");
+    answer = (_, response) => response.destroy();
+    await expect(counted.create("/x", {})).rejects.toThrow();
+    expect(seen).toEqual([
+      ["GET", 200],
+      ["POST", 0],
+    ]);
+    counted.close();
+  });
+
   it("go below the server's own path", async () => {
-    const behind = new KubeClient(accessTo(`${server.url}/k8s/clusters/c-1/`), 2_000);
+    const behind = new KubeClient(accessTo(`${server.url}/k8s/clusters/c-1/`), { timeoutMs: 2_000 });
     await behind.get("/api/v1/nodes");
     behind.close();
     expect(server.received[0]?.path).toBe("/k8s/clusters/c-1/api/v1/nodes");
@@ -88,14 +115,14 @@ describe("requests", () => {
   it("say that nobody listens", async () => {
     const gone = await startServer(() => {});
     await gone.stop();
-    const lonely = new KubeClient(accessTo(gone.url), 2_000);
+    const lonely = new KubeClient(accessTo(gone.url), { timeoutMs: 2_000 });
     await expect(lonely.get("/x")).rejects.toThrow("refuses connections");
     lonely.close();
   });
 
   it("give up on a server that is silent", async () => {
     answer = () => {};
-    const hasty = new KubeClient(accessTo(server.url), 20);
+    const hasty = new KubeClient(accessTo(server.url), { timeoutMs: 20 });
     await expect(hasty.get("/x")).rejects.toThrow("no answer from 127.0.0.1");
     hasty.close();
   });

@@ -77,7 +77,7 @@ let seen: PromiseWithResolvers<void>;
 beforeEach(async () => {
   api = new FakeApi();
   server = await startServer(({ path }, response) => api.answer(path, response));
-  client = new KubeClient({ server: new URL(server.url), credentials: async () => ({}) }, 2_000);
+  client = new KubeClient({ server: new URL(server.url), credentials: async () => ({}) }, { timeoutMs: 2_000 });
   changes = [];
   seen = Promise.withResolvers<void>();
   const say = (object?: Thing) => (object ? `${object.metadata?.name}@${object.metadata?.resourceVersion}` : "–");

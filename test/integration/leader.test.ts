@@ -1,0 +1,143 @@
+import { CoordinationV1Api } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { connect } from "../../dev-env/cluster/cluster.ts";
+import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
+import type { ControllerProcess } from "../support/controller-process.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Recorded, startRecordingProxy } from "../support/recording-proxy.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+/** Longer than a lease: what a hand-over may take when nothing was released, on a busy machine. */
+const TAKEOVER_MS = 60_000;
+
+describe("three replicas under load", () => {
+  let world: World;
+  let ends: AsyncDisposableStack;
+  const records: Recorded[] = [];
+  const replicas = new Map<string, ControllerProcess>();
+
+  beforeAll(async () => {
+    ends = new AsyncDisposableStack();
+    world = ends.use(await startWorld({ nodes: 3, cloud: { latencyMs: 20, actionMs: 400, rateLimit: "off" } }));
+    for (const name of ["a", "b", "c"]) await start(name);
+  });
+  afterAll(() => ends.disposeAsync());
+
+  async function start(name: string): Promise<void> {
+    const proxy = ends.use(await startRecordingProxy(world.cloud.url, name, records));
+    replicas.set(name, world.startController(["--leader-elect=true"], { HCLOUD_ENDPOINT: proxy.url }));
+  }
+  const replica = (name: string): ControllerProcess => {
+    const found = replicas.get(name);
+    if (!found) throw new Error(`no replica ${name}`);
+    return found;
+  };
+  const writes = () => records.filter(({ method }) => method !== "GET");
+  const lease = async () =>
+    (
+      await connect(world.cluster.kubeconfig, CoordinationV1Api).readNamespacedLease({
+        namespace: "kube-system",
+        name: "cloud-controller-manager",
+      })
+    ).spec;
+
+  /** The replica that leads, which must not be one of those. */
+  const leader = (...others: readonly string[]) =>
+    eventually(
+      () => {
+        const rest = [...replicas].filter(([name]) => !others.includes(name));
+        const leading = rest.filter(([, process]) => process.records("leading").length > 0);
+        expect(leading).toHaveLength(1);
+        return leading[0]?.[0] ?? "";
+      },
+      { timeoutMs: TAKEOVER_MS },
+    );
+
+  /** Every Service has its balancer, each once. */
+  const converged = (count: number) =>
+    eventually(
+      async () => {
+        const { items } = await world.core.listNamespacedService({ namespace: "default" });
+        const services = items.filter(({ spec }) => spec?.type === "LoadBalancer");
+        expect(services).toHaveLength(count);
+        for (const { status } of services) expect(status?.loadBalancer?.ingress?.length).toBeGreaterThan(0);
+        const owners = world.cloud.state.loadBalancers.values().map(({ labels }) => labels[SERVICE_UID_LABEL]);
+        expect(owners.toSorted()).toEqual(services.map(({ metadata }) => metadata?.uid).toSorted());
+      },
+      { timeoutMs: 90_000, intervalMs: 200 },
+    );
+
+  /** Starts work, and waits until the leader is in the middle of it. */
+  async function load(name: string, prefix: string): Promise<void> {
+    const before = writes().length;
+    for (const index of [1, 2, 3, 4])
+      await world.createService(`${prefix}-${index}`, { "use-private-ip": "true" }, [80, 443]);
+    await eventually(() =>
+      expect(
+        writes()
+          .slice(before)
+          .filter(({ who }) => who === name).length,
+      ).toBeGreaterThan(3),
+    );
+  }
+
+  it("elect one of them, say so on the Lease, and the others stand by with their caches filled", async () => {
+    const first = await leader();
+    expect((await lease())?.holderIdentity).toMatch(/_[0-9a-f-]{36}$/);
+    const others = [...replicas.keys()].filter((name) => name !== first);
+    for (const name of others) {
+      await eventually(() => expect(replica(name).records("standing by")).toHaveLength(1), { timeoutMs: TAKEOVER_MS });
+      expect(replica(name).records("controller running")).toEqual([]);
+    }
+    const { items } = await world.core.listNamespacedEvent({ namespace: "kube-system" });
+    expect(items.filter(({ reason }) => reason === "LeaderElection").map(({ message }) => message)).toEqual([
+      expect.stringMatching(/_[0-9a-f-]{36} became leader$/),
+    ]);
+  });
+
+  it("stop writing when paused, before another begins, and never write again", async () => {
+    const paused = await leader();
+    await load(paused, "early");
+    replica(paused).signal("SIGSTOP");
+    const next = await leader(paused);
+    await converged(4);
+    const seen = records.length;
+    replica(paused).signal("SIGCONT");
+    expect(await replica(paused).ended).toBe(1);
+    expect(replica(paused).output).toContain("leadership lost");
+    expect(records.slice(seen).filter(({ who, method }) => who === paused && method !== "GET")).toEqual([]);
+    expect(blocks(writes())).toEqual([paused, next]);
+    replicas.delete(paused);
+  }, 200_000);
+
+  it("take over from one that was killed in the middle of a run, and lose nothing", async () => {
+    const killed = await leader();
+    await load(killed, "late");
+    replica(killed).signal("SIGKILL");
+    await replica(killed).ended;
+    const next = await leader(killed);
+    await converged(8);
+    expect(blocks(writes()).slice(-2)).toEqual([killed, next]);
+    replicas.delete(killed);
+  }, 200_000);
+
+  it("hand over in seconds when the leader is told to stop, and leave no holder behind", async () => {
+    await start("d");
+    await eventually(() => expect(replica("d").records("standing by")).toHaveLength(1), { timeoutMs: TAKEOVER_MS });
+    const last = await leader("d");
+    const began = performance.now();
+    await replica(last).stop();
+    const stoppedMs = performance.now() - began;
+    await eventually(() => expect(replica("d").records("leading")).toHaveLength(1), { timeoutMs: 14_000 });
+    expect(performance.now() - began - stoppedMs, "released, not waited for").toBeLessThan(14_000);
+    replicas.delete(last);
+    await replica("d").stop();
+    expect((await lease())?.holderIdentity ?? "").toBe("");
+    expect(new Set(blocks(writes())).size, "nobody wrote in two terms").toBe(blocks(writes()).length);
+  }, 120_000);
+});
+
+/** Who wrote, each term once: two writers at the same time would take turns. */
+function blocks(writes: readonly Recorded[]): readonly string[] {
+  return writes.map(({ who }) => who).filter((who, index, all) => who !== all[index - 1]);
+}
