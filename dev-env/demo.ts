@@ -12,10 +12,12 @@ import { type Cloud, startCloud } from "./cloud/cloud.ts";
 import { type Cluster, startCluster } from "./cluster/cluster.ts";
 import { type Line, type LogRecord, narrate } from "./narrate.ts";
 import { ProgressDisplay } from "./toolchain/progress.ts";
-import { ensureToolchain, type Toolchain, ToolchainError } from "./toolchain/toolchain.ts";
+import { ensureToolchain, type Toolchain, ToolchainError, type ToolName } from "./toolchain/toolchain.ts";
 
 const NODES = ["node-1", "node-2", "node-3"];
 const CLUSTER_CIDR = "10.244.0.0/16";
+/** What it takes; the rest is for tests. */
+const TOOLS: readonly ToolName[] = ["pulumi", "pulumi-resource-hcloud", "etcd", "kube-apiserver", "kubectl"];
 /** A cloud that feels like the real one, where things take a moment. */
 const CLOUD_PACE = { latencyMs: 40, actionMs: 500 };
 const CONTROLLER = fileURLToPath(new URL("../controller/main.ts", import.meta.url));
@@ -72,7 +74,7 @@ async function demo(): Promise<void> {
 async function setUp(): Promise<Toolchain> {
   const display = new ProgressDisplay(process.stdout, true);
   try {
-    return await ensureToolchain(undefined, display.report);
+    return await ensureToolchain(TOOLS, display.report);
   } finally {
     display.close();
   }

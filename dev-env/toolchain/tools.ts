@@ -8,6 +8,7 @@ export const toolNames = [
   "etcd",
   "kube-apiserver",
   "kubectl",
+  "helm",
 ] as const;
 
 /** Name of a binary, which is also its file name. */
@@ -20,6 +21,7 @@ export const moduleNames = [
   "pulumi-resource-hcloud",
   "etcd",
   "kubernetes",
+  "helm",
 ] as const;
 
 /** Name of a directory below `go/`. */
@@ -122,6 +124,13 @@ const recipes: Readonly<Record<ToolName, Recipe>> = {
   },
   "kube-apiserver": kubernetes("kube-apiserver", { args: ["--version"], pattern: /^Kubernetes v(\S+)/m }),
   kubectl: kubernetes("kubectl", { args: ["version", "--client"], pattern: /^Client Version: v(\S+)/m }),
+  helm: {
+    module: "helm",
+    package: "helm.sh/helm/v4/cmd/helm",
+    pin: inGoMod("helm.sh/helm/v4"),
+    stamp: (version) => [`helm.sh/helm/v4/internal/version.version=v${version}`],
+    probe: { args: ["version", "--template={{.Version}}"], pattern: /^v(\d\S+)/m },
+  },
 };
 
 /** Reads pins, build flags and keys of all tools from the Go modules. `platform` is part of every key. */
@@ -138,6 +147,7 @@ export function forEachTool<T>(make: (name: ToolName) => T): Readonly<Record<Too
     etcd: make("etcd"),
     "kube-apiserver": make("kube-apiserver"),
     kubectl: make("kubectl"),
+    helm: make("helm"),
   };
 }
 

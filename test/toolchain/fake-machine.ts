@@ -16,6 +16,7 @@ const answers: Readonly<Record<ToolName, (version: string) => string>> = {
   etcd: (version) => `etcd Version: ${version}\nGit SHA: none\n`,
   "kube-apiserver": (version) => `Kubernetes v${version}\n`,
   kubectl: (version) => `Client Version: v${version}\nKustomize Version: v5.0.0\n`,
+  helm: (version) => `v${version}`,
 };
 
 /**

@@ -39,6 +39,8 @@ describe("the order of ways", () => {
       "ready kube-apiserver (build)",
       "building kubectl",
       "ready kubectl (build)",
+      "building helm",
+      "ready helm (build)",
     ]);
   });
 
