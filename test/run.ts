@@ -34,7 +34,8 @@ async function runAll(): Promise<boolean> {
     check("imports", "depcruise", "--config", ".dependency-cruiser.mjs", "controller", "stacks", "dev-env", "test"),
   ]);
   const docs = await check("generated docs", "node", "test/rows/main.ts", "--check");
-  const results = [...checks, docs, await test("unit"), await test("integration")];
+  const manifests = await check("plain manifests", "node", "dev-env/chart/main.ts", "--check");
+  const results = [...checks, docs, manifests, await test("unit"), await test("integration")];
   summarise(results);
   return results.every(({ isFine }) => isFine);
 }

@@ -20,6 +20,8 @@ export interface ClusterOptions {
   readonly serviceCidr?: string;
   /** Further flags of kube-apiserver, which win over ours. */
   readonly apiServerFlags?: readonly string[];
+  /** Name of a user whose requests are noted in `audit.log`, in the cluster's folder. */
+  readonly auditedUser?: string;
   /** Told when binaries have to be downloaded or built first, which takes minutes. */
   readonly report?: (progress: Progress) => void;
 }
@@ -34,6 +36,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     kubeApiServer: paths["kube-apiserver"],
     serviceCidr: options.serviceCidr ?? "10.96.0.0/16",
     apiServerFlags: options.apiServerFlags ?? [],
+    ...(options.auditedUser !== undefined && { auditedUser: options.auditedUser }),
   });
   const cluster = new Cluster(plane, files);
   await cluster.writeKubeconfig(administrator, files.kubeconfig);
@@ -52,7 +55,7 @@ export class Cluster {
     this.#files = files;
   }
 
-  /** Folder of certificates, data, kubeconfigs and logs (`etcd.log`, `kube-apiserver.log`). */
+  /** Folder of certificates, data, kubeconfigs and logs (`etcd.log`, `kube-apiserver.log`, `audit.log`). */
   get dir(): string {
     return this.#files.dir;
   }

@@ -12,6 +12,9 @@ export interface ClusterFiles {
   readonly serverCertificate: string;
   readonly serverKey: string;
   readonly serviceAccountKey: string;
+  readonly auditPolicy: string;
+  /** One line of JSON for every request that the policy asks for. */
+  readonly auditLog: string;
   readonly kubeconfig: string;
 }
 
@@ -27,6 +30,8 @@ export function layOutFiles(dir: string): ClusterFiles {
     serverCertificate: join(dir, "kube-apiserver.crt"),
     serverKey: join(dir, "kube-apiserver.key"),
     serviceAccountKey: join(dir, "service-account.key"),
+    auditPolicy: join(dir, "audit-policy.json"),
+    auditLog: join(dir, "audit.log"),
     kubeconfig: join(dir, "kubeconfig"),
   };
 }

@@ -11,9 +11,13 @@ import { ControllerProcess } from "./controller-process.ts";
 export interface WorldOptions {
   readonly nodes?: number;
   readonly cloud?: CloudOptions;
+  /** Keep an audit log of what the controller asks the API server for: see `requests`. */
+  readonly isAudited?: boolean;
 }
 
-const RBAC = new URL("../../controller/deploy/rbac.yaml", import.meta.url);
+const MANIFEST = new URL("../../controller/deploy/manifests/lotse.yaml", import.meta.url);
+/** What of it a controller outside a pod needs. */
+const RIGHTS: ReadonlySet<unknown> = new Set(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]);
 /** The identity the controller has in a cluster. */
 const IDENTITY = { name: "system:serviceaccount:kube-system:lotse" };
 
@@ -121,11 +125,13 @@ export class World implements AsyncDisposable {
 }
 
 /** Starts everything but the controller. */
-export async function startWorld({ nodes = 3, cloud: options = {} }: WorldOptions = {}): Promise<World> {
+export async function startWorld(given: WorldOptions = {}): Promise<World> {
+  const { nodes = 3, cloud: options = {}, isAudited = false } = given;
   await ensureToolchain(["pulumi", "pulumi-resource-hcloud"]);
   await using started = new AsyncDisposableStack();
   const cloud = started.adopt(await startCloud(options), (it) => it.stop());
-  const cluster = started.adopt(await startCluster(), (it) => it.stop());
+  const audit = isAudited ? { auditedUser: IDENTITY.name } : {};
+  const cluster = started.adopt(await startCluster(audit), (it) => it.stop());
   const network = cloud.addNetwork({ name: "cluster" });
   await grantRights(cluster);
   const observer = new KubeClient(await loadAccess(cluster.kubeconfig));
@@ -141,5 +147,6 @@ async function grantRights(cluster: Cluster): Promise<void> {
   const config = new KubeConfig();
   config.loadFromFile(cluster.kubeconfig);
   const objects = KubernetesObjectApi.makeApiClient(config);
-  for (const object of loadAllYaml(await readFile(RBAC, "utf8"))) await objects.create(object);
+  const rights = loadAllYaml(await readFile(MANIFEST, "utf8")).filter(({ kind }) => RIGHTS.has(kind));
+  for (const object of rights) await objects.create(object);
 }

@@ -1,0 +1,85 @@
+{{- define "lotse.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "lotse.selectorLabels" -}}
+{{- tpl (toYaml .Values.selectorLabels) $ -}}
+{{- end -}}
+
+{{- define "lotse.labels" -}}
+{{ include "lotse.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end -}}
+
+{{- define "lotse.image" -}}
+{{- printf "%s:%s" .Values.image.repository (tpl (default (printf "v%s" .Chart.Version) .Values.image.tag) $) -}}
+{{- end -}}
+
+{{/* The stack's name; objects of ours carry it in theirs, in the characters that names may have. */}}
+{{- define "lotse.cluster" -}}
+{{- $name := get .Values.args "cluster-name" | default "kubernetes" | toString | lower -}}
+{{- regexReplaceAll "[^a-z0-9.-]" $name "-" -}}
+{{- end -}}
+
+{{- define "lotse.securePort" -}}
+{{- get .Values.args "secure-port" | default 10258 | toString -}}
+{{- end -}}
+
+{{/* A value of YAML as a flag has it: numbers come as 1e+06 otherwise. */}}
+{{- define "lotse.text" -}}
+{{- if and (kindIs "float64" .) (eq . (floor .)) }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
+{{- end -}}
+
+{{/* Flags: what other values ask for, then `args`, which win. */}}
+{{- define "lotse.args" -}}
+{{- $args := dict "leader-elect" "true" "work-dir" "/tmp/lotse" -}}
+{{- with .Values.state.backend }}{{ $_ := set $args "state" . }}{{ end -}}
+{{- if .Values.networking.enabled }}{{ $_ := set $args "cluster-cidr" .Values.networking.clusterCIDR }}{{ end -}}
+{{- range $name, $value := .Values.args }}{{ $_ := set $args $name $value }}{{ end -}}
+- run
+{{- range $name, $value := $args }}
+{{- if not (kindIs "invalid" $value) }}
+{{- $text := include "lotse.text" $value }}
+- {{ if eq $text "" }}{{ printf "--%s" $name | quote }}{{ else }}{{ printf "--%s=%s" $name $text | quote }}{{ end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Environment: what other values ask for, then `env`, which wins. */}}
+{{- define "lotse.env" -}}
+{{- $env := dict "POD_NAMESPACE" (dict "valueFrom" (dict "fieldRef" (dict "fieldPath" "metadata.namespace"))) -}}
+{{- if include "lotse.mountsToken" . }}{{ $_ := set $env "HCLOUD_TOKEN_FILE" (dict "value" "/etc/hcloud/token") }}{{ end -}}
+{{- if .Values.networking.enabled -}}
+{{- $_ := set $env "HCLOUD_NETWORK" (.Values.networking.network | default (include "lotse.fromSecret" "network" | fromYaml)) -}}
+{{- end -}}
+{{- if .Values.robot.enabled -}}
+{{- $_ := set $env "ROBOT_ENABLED" (dict "value" "true") -}}
+{{- $_ := set $env "ROBOT_USER" (include "lotse.fromSecret" "robot-user" | fromYaml) -}}
+{{- $_ := set $env "ROBOT_PASSWORD" (include "lotse.fromSecret" "robot-password" | fromYaml) -}}
+{{- end -}}
+{{- with .Values.loadBalancerClass }}{{ $_ := set $env "LOTSE_LOAD_BALANCER_CLASS" (dict "value" .) }}{{ end -}}
+{{- if not .Values.monitoring.enabled }}{{ $_ := set $env "HCLOUD_METRICS_ENABLED" (dict "value" "false") }}{{ end -}}
+{{- range $name, $value := .Values.env }}{{ $_ := set $env $name $value }}{{ end -}}
+{{- range $name, $value := $env }}
+{{- if $value }}
+- name: {{ $name }}
+  {{- toYaml $value | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* A key of HCCM's Secret. Only a network that is asked for has to be there. */}}
+{{- define "lotse.fromSecret" -}}
+valueFrom: { secretKeyRef: { name: hcloud, key: {{ . }}{{ if ne . "network" }}, optional: true{{ end }} } }
+{{- end -}}
+
+{{/* Not empty when the token comes as a file. */}}
+{{- define "lotse.mountsToken" -}}
+{{- if not (or (get .Values.env "HCLOUD_TOKEN") (get .Values.env "HCLOUD_TOKEN_FILE")) }}true{{ end -}}
+{{- end -}}
+
+{{- define "lotse.subjects" -}}
+- kind: ServiceAccount
+  name: {{ include "lotse.name" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end -}}

@@ -1,0 +1,371 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { V1EnvVar } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { type Config, loadConfig } from "../../controller/config.ts";
+import { MANIFESTS, staleManifests } from "../../dev-env/chart/manifests.ts";
+import { CHART, type ChartValues, helm, renderChart } from "../../dev-env/chart/render.ts";
+import { type Cluster, startCluster } from "../../dev-env/cluster/cluster.ts";
+import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
+import {
+  containerOf,
+  environmentOf,
+  flagsOf,
+  objectsOf,
+  parseObjects,
+  type Rendered,
+  workloadOf,
+} from "../support/chart.ts";
+
+const MONITORING_APIS = ["monitoring.coreos.com/v1/PodMonitor", "monitoring.coreos.com/v1/PrometheusRule"];
+
+/** What people install: each set is rendered, applied to the API server, and read by the program. */
+const SETS: Readonly<Record<string, ChartValues>> = {
+  "the defaults": {},
+  "a DaemonSet": {
+    kind: "DaemonSet",
+    nodeSelector: { "node-role.kubernetes.io/control-plane": "" },
+    strategy: { type: "Recreate" },
+  },
+  "a network with routes": {
+    networking: { enabled: true, clusterCIDR: "10.42.0.0/16", network: { value: "cluster" } },
+  },
+  "dedicated servers": { robot: { enabled: true } },
+  "no monitoring": { monitoring: { enabled: false } },
+  monitoring: {
+    monitoring: {
+      podMonitor: { enabled: true, labels: { release: "prometheus" }, spec: { jobLabel: "app" } },
+      prometheusRule: { enabled: true },
+      dashboard: { enabled: true },
+    },
+  },
+  "three replicas": { replicaCount: 3, networkPolicy: { enabled: true } },
+  "state in a bucket": { state: { backend: "s3://bucket/lotse" }, env: { AWS_REGION: { value: "eu-central-1" } } },
+  "the token in the environment": { env: { HCLOUD_TOKEN: fromSecret("other", "key") } },
+  "everything else": {
+    args: { v: 4, "cluster-name": "Prod_1", "leader-elect": null, "allow-untagged-cloud": "", "run-deadline": 3_600 },
+    image: { repository: "registry.test/lotse", tag: "v{{ .Chart.AppVersion }}", pullSecrets: [{ name: "registry" }] },
+    loadBalancerClass: "hetzner.cloud/lotse",
+    tlsSecrets: { enabled: true, namespaces: ["kube-public", "default"] },
+    nodeSelector: { "kubernetes.io/arch": "amd64" },
+    affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
+    additionalTolerations: [{ key: "dedicated", operator: "Exists" }],
+    strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 0 } },
+    podLabels: { team: "platform" },
+    podAnnotations: { "example.com/a": "b" },
+    extraVolumes: [{ name: "extra", emptyDir: {} }],
+    extraVolumeMounts: [{ name: "extra", mountPath: "/extra" }],
+    dnsPolicy: "ClusterFirst",
+    dnsConfig: { nameservers: ["192.0.2.1"] },
+    priorityClassName: "system-node-critical",
+    selectorLabels: { "example.com/part": "ccm" },
+    nameOverride: "pilot",
+    serviceAccount: { annotations: { "example.com/c": "d" } },
+    state: { parts: 10 },
+    startupProbe: null,
+    resources: { requests: { cpu: "1" } },
+  },
+};
+
+/** Values as people have them for HCCM's own chart: its defaults, and what its documentation shows. */
+const HCCM_VALUES: ChartValues = {
+  kind: "Deployment",
+  replicaCount: 2,
+  args: {
+    "cloud-provider": "hcloud",
+    "allow-untagged-cloud": "",
+    "route-reconciliation-period": "30s",
+    "webhook-secure-port": "0",
+    "feature-gates": "CloudControllerManagerWatchBasedRoutesReconciliation=true",
+  },
+  env: {
+    HCLOUD_TOKEN: fromSecret("hcloud", "token"),
+    HCLOUD_LOAD_BALANCERS_LOCATION: { value: "fsn1" },
+    HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: { value: "true" },
+    HCLOUD_LOAD_BALANCERS_ENABLED: { value: "true" },
+  },
+  networking: { enabled: true, clusterCIDR: "10.244.0.0/16", network: fromSecret("hcloud", "network") },
+  robot: { enabled: false },
+  monitoring: { enabled: true, podMonitor: { enabled: false, labels: {}, annotations: {}, spec: {} } },
+  resources: { requests: { cpu: "100m", memory: "50Mi" } },
+  selectorLabels: {
+    "app.kubernetes.io/name": "hcloud-cloud-controller-manager",
+    "app.kubernetes.io/instance": "{{ $.Release.Name }}",
+  },
+  additionalTolerations: [],
+  nodeSelector: { "node-role.kubernetes.io/control-plane": "" },
+  affinity: {},
+  podLabels: {},
+  podAnnotations: {},
+  rbac: { create: true },
+  priorityClassName: "system-cluster-critical",
+};
+
+const TOKEN = "t".repeat(64);
+let cluster: Cluster;
+let dir: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "lotse-chart-"));
+  await writeFile(join(dir, "token"), `${TOKEN}\n`);
+  cluster = await startCluster();
+});
+afterAll(async () => {
+  await cluster?.stop();
+  await rm(dir, { recursive: true, force: true });
+});
+
+describe("the chart", () => {
+  it("passes Helm's own checks", async () => {
+    expect(await helm(["lint", "--strict", CHART])).toContain("0 chart(s) failed");
+  });
+
+  it("has the version of the program, and its image's tag", async () => {
+    const { version } = JSON.parse(await readFile("package.json", "utf8"));
+    const chart = await readFile(join(CHART, "Chart.yaml"), "utf8");
+    expect(chart).toMatch(new RegExp(`^version: ${version}$`, "m"));
+    expect(chart).toMatch(new RegExp(`^appVersion: ${version}$`, "m"));
+    expect(containerOf(await objectsOf({})).image).toMatch(new RegExp(`:v${version}$`));
+  });
+
+  it.each([
+    ["a name", { replicas: 2 }, "'replicas' not allowed"],
+    ["a name further down", { networking: { clusterCidr: "10.0.0.0/8" } }, "'clusterCidr' not allowed"],
+    ["a kind", { kind: "StatefulSet" }, "/kind"],
+    ["a type", { replicaCount: "2" }, "/replicaCount"],
+    ["a state", { state: { backend: "bucket" } }, "/state/backend"],
+    ["an environment", { env: { HCLOUD_TOKEN: "abc" } }, "/env/HCLOUD_TOKEN"],
+    ["a flag with its dashes", { args: { "--v": "2" } }, "'--v' does not match pattern"],
+  ])("refuses a mistake in %s", async (_, values, complaint) => {
+    await expect(renderChart(values)).rejects.toThrow(complaint);
+  });
+
+  it("mounts the token as a file unless the environment shall hold it", async () => {
+    const volumes = async (values: ChartValues) =>
+      workloadOf(await objectsOf(values)).spec.template.spec?.volumes?.map(({ name }) => name);
+    expect(await volumes({})).toEqual(["work", "token"]);
+    expect(await volumes({ env: { HCLOUD_TOKEN: fromSecret("hcloud", "token") } })).toEqual(["work"]);
+  });
+
+  it("HCCM D1, D2: restarts one replica, and rolls several over one by one", async () => {
+    const strategy = async (values: ChartValues) => workloadOf(await objectsOf(values)).spec.strategy;
+    expect(await strategy({})).toEqual({ type: "Recreate" });
+    expect(await strategy({ replicaCount: 2 })).toEqual({
+      type: "RollingUpdate",
+      rollingUpdate: { maxSurge: 0, maxUnavailable: 1 },
+    });
+  });
+
+  it("unlike HCCM D1: a DaemonSet keeps affinity, DNS and priority class", async () => {
+    const affinity = { podAntiAffinity: {} };
+    const { spec } = workloadOf(await objectsOf({ kind: "DaemonSet", affinity, dnsPolicy: "None" })).spec.template;
+    expect(spec).toMatchObject({ affinity, dnsPolicy: "None", priorityClassName: "system-cluster-critical" });
+  });
+
+  it("HCCM D3: a flag with an empty value is bare, null drops one, numbers stay numbers", async () => {
+    const { args } = containerOf(
+      await objectsOf({ args: { bare: "", v: 4, "kube-api-burst": 1_000_000, "cloud-provider": null, state: null } }),
+    );
+    expect(args).toEqual([
+      "run",
+      "--bare",
+      "--kube-api-burst=1000000",
+      "--leader-elect=true",
+      "--v=4",
+      "--work-dir=/tmp/lotse",
+    ]);
+  });
+
+  it("HCCM D5: a network means its name, the pod range and the host's network", async () => {
+    const objects = await objectsOf({ networking: { enabled: true } });
+    expect(workloadOf(objects).spec.template.spec?.hostNetwork).toBe(true);
+    expect(containerOf(objects).args).toContain("--cluster-cidr=10.244.0.0/16");
+    expect(containerOf(objects).env).toContainEqual({ name: "HCLOUD_NETWORK", ...fromSecret("hcloud", "network") });
+  });
+
+  it("HCCM D12: starts where nothing else may yet", async () => {
+    const { tolerations } = workloadOf(await objectsOf({ networking: { enabled: true } })).spec.template.spec ?? {};
+    const tolerated = tolerations?.map(({ key, effect }) => `${key}:${effect ?? ""}`);
+    expect(tolerated).toEqual(
+      expect.arrayContaining([
+        "node.cloudprovider.kubernetes.io/uninitialized:NoSchedule",
+        "node-role.kubernetes.io/control-plane:NoSchedule",
+        "node.kubernetes.io/not-ready:NoExecute",
+        "node.kubernetes.io/network-unavailable:NoSchedule",
+        "CriticalAddonsOnly:",
+      ]),
+    );
+  });
+
+  it("names the Secrets of the state after the cluster, as the program does", async () => {
+    const objects = await objectsOf({ args: { "cluster-name": "Prod_1" }, state: { parts: 2 } });
+    const names = objects.flatMap(({ rules = [] }) => rules.flatMap(({ resourceNames = [] }) => resourceNames));
+    expect(names).toEqual(expect.arrayContaining(["lotse-state-prod-1", "lotse-state-prod-1-1"]));
+  });
+
+  it("grants no wildcard and no right to read Secrets at large", async () => {
+    const rules = (await objectsOf({ replicaCount: 2 })).flatMap(({ rules: found = [] }) => found);
+    expect(rules.length).toBeGreaterThan(5);
+    for (const { apiGroups, resources, verbs, resourceNames } of rules) {
+      expect([...apiGroups, ...resources, ...verbs]).not.toContain("*");
+      if (resources.includes("secrets") && resourceNames === undefined) expect(verbs).toEqual(["create"]);
+    }
+  });
+});
+
+describe.each(Object.entries(SETS))("%s", (name, values) => {
+  const namespace = `set-${Object.keys(SETS).indexOf(name)}`;
+  let objects: readonly Rendered[];
+  beforeAll(async () => {
+    objects = await objectsOf(values, { namespace, apis: MONITORING_APIS });
+  });
+
+  it("is taken by the API server, field by field", async () => {
+    await kubectl(["create", "namespace", namespace]);
+    const strict = ["apply", "--server-side", "--validate=strict", "--force-conflicts", "--filename=-"];
+    const manifest = objects.map((object) => stringify(object)).join("---\n");
+    const known = name === "monitoring" ? await kubectl(["apply", "--filename=-"], MONITORING_CRDS) : "";
+    expect(known).not.toContain("error");
+    await kubectl([...strict, "--dry-run=server"], manifest);
+    const applied = await kubectl([...strict, "--output=name"], manifest);
+    expect(applied.trim().split("\n")).toHaveLength(objects.length);
+  });
+
+  it("selects its own pods with every selector", () => {
+    const labels = workloadOf(objects).spec.template.metadata?.labels ?? {};
+    const selectors = objects.flatMap(({ spec }) => [spec?.selector ?? spec?.podSelector ?? []].flat());
+    expect(selectors.length).toBeGreaterThan(0);
+    for (const { matchLabels } of selectors) expect(labels).toMatchObject(matchLabels);
+  });
+
+  it("grants its rights to its own service account and to nobody else", () => {
+    const account = workloadOf(objects).spec.template.spec?.serviceAccountName;
+    const subjects = objects.flatMap((object) => object.subjects ?? []);
+    expect(subjects.length).toBeGreaterThan(0);
+    for (const subject of subjects) expect(subject).toEqual({ kind: "ServiceAccount", name: account, namespace });
+  });
+
+  it("is a command line that the program reads without a complaint", async () => {
+    const { clusterName, state } = await configOf(objects);
+    expect(clusterName).toBe(name === "everything else" ? "Prod_1" : "kubernetes");
+    expect(state).toBe(name === "state in a bucket" ? "s3://bucket/lotse" : "cluster");
+  });
+
+  it("makes pods that meet the restricted Pod Security Standard, but for the host's network", async () => {
+    const { spec, metadata } = workloadOf(objects).spec.template;
+    const profile = spec?.hostNetwork ? "privileged" : "restricted";
+    await kubectl(["label", "namespace", namespace, `pod-security.kubernetes.io/enforce=${profile}`]);
+    const pod = { apiVersion: "v1", kind: "Pod", metadata: { ...metadata, name: "pod", namespace }, spec };
+    expect(await kubectl(["create", "--dry-run=server", "--filename=-"], stringify(pod))).toContain("pod/pod created");
+  });
+});
+
+describe("the plain manifests", () => {
+  it("are what the chart renders", async () => {
+    expect((await staleManifests()).map(({ file }) => file.pathname)).toEqual([]);
+  });
+
+  it.each(MANIFESTS)("HCCM D14: $summary: one label selects the pods", async ({ file }) => {
+    const objects = parseObjects(await readFile(file, "utf8"));
+    expect(workloadOf(objects).spec.selector.matchLabels).toEqual({ app: "lotse" });
+    for (const { metadata } of objects) expect(metadata.namespace ?? "kube-system").toBe("kube-system");
+    expect((await configOf(objects)).clusterCidrs).toEqual(
+      file.pathname.endsWith("lotse-networks.yaml") ? ["10.244.0.0/16"] : [],
+    );
+  });
+});
+
+describe("values of HCCM's chart", () => {
+  it("work as they are", async () => {
+    const config = await configOf(await objectsOf(HCCM_VALUES, { release: "hccm" }));
+    expect(config).toMatchObject({
+      token: TOKEN,
+      network: "cluster",
+      clusterCidrs: ["10.244.0.0/16"],
+      loadBalancers: true,
+      serviceDefaults: { location: "fsn1", usePrivateIp: true },
+    });
+  });
+});
+
+describe("helm", () => {
+  it("installs, upgrades and uninstalls a release", async () => {
+    const to = ["--namespace=kube-system", `--kubeconfig=${cluster.kubeconfig}`];
+    const chart = ["lotse", CHART, ...to, "--set=nameOverride=released"];
+    const left = async () => {
+      const kinds = "deployment,serviceaccount,role,rolebinding,poddisruptionbudget,clusterrole,clusterrolebinding";
+      const found = ["get", kinds, "--namespace=kube-system", "--selector=app.kubernetes.io/name=released"];
+      return (await kubectl([...found, "--output=name"])).trim().split("\n");
+    };
+    await helm(["install", ...chart, "--set=networking.enabled=true"]);
+    expect(await left()).toEqual(expect.arrayContaining(["deployment.apps/released", "serviceaccount/released"]));
+    await helm(["upgrade", ...chart, "--set=replicaCount=2"]);
+    expect(await left()).toContain("poddisruptionbudget.policy/released");
+    await helm(["uninstall", "lotse", ...to]);
+    expect(await left()).toEqual([""]);
+  });
+});
+
+function fromSecret(name: string, key: string) {
+  return { valueFrom: { secretKeyRef: { name, key } } };
+}
+
+/** The configuration that the program would run with in the container. */
+async function configOf(objects: readonly Rendered[]): Promise<Config> {
+  const { args = [], env = [] } = containerOf(objects);
+  const mounted = env.map(
+    (variable): V1EnvVar =>
+      variable.value === "/etc/hcloud/token" ? { ...variable, value: join(dir, "token") } : variable,
+  );
+  const resolve = ({ name, valueFrom }: V1EnvVar) =>
+    valueFrom?.fieldRef
+      ? "kube-system"
+      : name === "HCLOUD_TOKEN"
+        ? TOKEN
+        : valueFrom?.secretKeyRef?.optional
+          ? undefined
+          : "cluster";
+  return loadConfig(await flagsOf(args), environmentOf(mounted, resolve));
+}
+
+async function kubectl(args: readonly string[], input = ""): Promise<string> {
+  const { paths } = await ensureToolchain(["kubectl"]);
+  const child = spawn(paths.kubectl, ["--kubeconfig", cluster.kubeconfig, ...args], {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const code = new Promise((resolve, reject) => child.on("error", reject).on("close", resolve));
+  child.stdin.end(input);
+  const [output, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if ((await code) !== 0) throw new Error(`kubectl ${args.join(" ")}: ${complaint.trim()}`);
+  return output;
+}
+
+/** Stand-ins for the Prometheus operator's: they take anything, what they are is not ours to test. */
+const MONITORING_CRDS = [
+  ["PodMonitor", "podmonitors"],
+  ["PrometheusRule", "prometheusrules"],
+]
+  .map(([kind, plural]) =>
+    stringify({
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: `${plural}.monitoring.coreos.com` },
+      spec: {
+        group: "monitoring.coreos.com",
+        scope: "Namespaced",
+        names: { kind, plural, singular: kind?.toLowerCase() },
+        versions: [
+          {
+            name: "v1",
+            served: true,
+            storage: true,
+            schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+          },
+        ],
+      },
+    }),
+  )
+  .join("---\n");

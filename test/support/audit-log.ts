@@ -1,0 +1,93 @@
+/** What the API server's audit log says of the controller, beside the rights that it has. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Cluster } from "../../dev-env/cluster/cluster.ts";
+import type { Rendered, Rule } from "./chart.ts";
+
+/** One request to the API server, in the words of RBAC. */
+export interface AuditedRequest {
+  readonly verb: string;
+  readonly group: string;
+  /** With its subresource, e.g. `nodes/status`. */
+  readonly resource: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly status: number;
+}
+
+interface AuditEvent {
+  readonly verb: string;
+  readonly objectRef?: {
+    readonly apiGroup?: string;
+    readonly resource?: string;
+    readonly subresource?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+  };
+  readonly responseStatus?: { readonly code?: number };
+}
+
+/** One verb on one kind of object, where it is granted. */
+export interface Right {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  /** Absent for rights in all namespaces. */
+  readonly namespace?: string;
+  readonly names?: readonly string[];
+}
+
+/** Requests for objects so far; others, such as `/version`, need no right of ours. */
+export function requestsOf(cluster: Cluster): readonly AuditedRequest[] {
+  const lines = readFileSync(join(cluster.dir, "audit.log"), "utf8").split("\n").slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as AuditEvent).flatMap(requestOf);
+}
+
+function requestOf({ verb, objectRef, responseStatus }: AuditEvent): readonly AuditedRequest[] {
+  if (!objectRef?.resource) return [];
+  const { apiGroup: group = "", resource, subresource, namespace, name } = objectRef;
+  return [
+    {
+      verb,
+      group,
+      resource: subresource ? `${resource}/${subresource}` : resource,
+      status: responseStatus?.code ?? 0,
+      ...(namespace && { namespace }),
+      ...(name && { name }),
+    },
+  ];
+}
+
+/** Every right that a manifest grants, one by one. */
+export function rightsOf(objects: readonly Rendered[]): readonly Right[] {
+  return objects.flatMap(({ metadata, rules = [] }) => rules.flatMap((rule) => rightsIn(rule, metadata.namespace)));
+}
+
+function rightsIn(
+  { apiGroups, resources, verbs, resourceNames }: Rule,
+  namespace: string | undefined,
+): readonly Right[] {
+  return apiGroups.flatMap((group) =>
+    resources.flatMap((resource) =>
+      verbs.map((verb) => ({
+        verb,
+        group,
+        resource,
+        ...(namespace && { namespace }),
+        ...(resourceNames && { names: resourceNames }),
+      })),
+    ),
+  );
+}
+
+/** Whether a right is what allows a request. */
+export function allows(right: Right, request: AuditedRequest): boolean {
+  const fits = right.verb === request.verb && right.group === request.group && right.resource === request.resource;
+  const isThere = right.namespace === undefined || right.namespace === request.namespace;
+  return fits && isThere && (right.names === undefined || right.names.includes(request.name ?? ""));
+}
+
+/** A right or a request in a few words, for messages of failed tests. */
+export function describeRight({ verb, group, resource, namespace }: Right | AuditedRequest): string {
+  return [verb, group ? `${resource}.${group}` : resource, ...(namespace ? [`in ${namespace}`] : [])].join(" ");
+}
