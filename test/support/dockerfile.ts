@@ -1,0 +1,93 @@
+/** A Dockerfile as data, as far as ours goes. */
+
+/** One instruction, with continued lines joined. */
+export interface Instruction {
+  readonly keyword: string;
+  readonly text: string;
+}
+
+/** What happens between one FROM and the next. */
+export interface Stage {
+  readonly name: string;
+  readonly base: string;
+  readonly instructions: readonly Instruction[];
+}
+
+/** A COPY. */
+export interface Copy {
+  /** Name of the stage it comes from; absent for the build context. */
+  readonly from?: string;
+  readonly sources: readonly string[];
+  readonly target: string;
+}
+
+/** Reads a Dockerfile. Variables in FROM are replaced by the defaults of the ARG lines before it. */
+export function parseDockerfile(text: string): readonly Stage[] {
+  const stages: Stage[] = [];
+  const defaults = new Map<string, string>();
+  for (const { keyword, text: rest } of instructionsIn(text)) {
+    const stage = stages.at(-1);
+    if (keyword === "FROM") {
+      const [base = "", , name = "final"] = rest
+        .replaceAll(/\$\{(\w+)\}/g, (_, it) => defaults.get(it) ?? "")
+        .split(" ");
+      stages.push({ name, base, instructions: [] });
+    } else if (stage)
+      stages.splice(-1, 1, { ...stage, instructions: [...stage.instructions, { keyword, text: rest }] });
+    else {
+      const [name = "", value = ""] = rest.split("=");
+      defaults.set(name, value);
+    }
+  }
+  return stages;
+}
+
+function instructionsIn(text: string): readonly Instruction[] {
+  const lines = text.replaceAll(/\\\n/g, " ").split("\n");
+  return lines.flatMap((line) => {
+    const match = /^(?<keyword>[A-Z]+) (?<rest>.+)$/.exec(line);
+    return match?.groups ? [{ keyword: match.groups.keyword ?? "", text: (match.groups.rest ?? "").trim() }] : [];
+  });
+}
+
+/** Texts of all instructions of one kind. */
+export function textsOf({ instructions }: Stage, keyword: string): readonly string[] {
+  return instructions.filter((it) => it.keyword === keyword).map(({ text }) => text);
+}
+
+/** The copies of a stage, in order. */
+export function copiesOf(stage: Stage): readonly Copy[] {
+  return textsOf(stage, "COPY").map((text) => {
+    const words = text.split(" ");
+    const from = words.find((word) => word.startsWith("--from="))?.slice("--from=".length);
+    const paths = words.filter((word) => !word.startsWith("--"));
+    return { ...(from && { from }), sources: paths.slice(0, -1), target: paths.at(-1) ?? "" };
+  });
+}
+
+/** The environment that a stage sets; values that refer to build arguments get `args`. */
+export function environmentIn(stage: Stage, args: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const pairs = textsOf(stage, "ENV").flatMap((text) => text.split(" "));
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [name = "", ...value] = pair.split("=");
+      return [name, value.join("=").replaceAll(/\$\{(\w+)\}/g, (_, it) => args[it] ?? "")];
+    }),
+  );
+}
+
+/** Which files of the build context a `.dockerignore` keeps out: the last line that fits decides. */
+export function parseDockerignore(text: string): (path: string) => boolean {
+  const rules = text
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => ({ keeps: line.startsWith("!"), pattern: patternOf(line.replace(/^!/, "")) }));
+  return (path) => rules.findLast(({ pattern }) => pattern.test(path))?.keeps === false;
+}
+
+/** A line as a pattern of paths: what is below a folder that fits, fits too. */
+function patternOf(line: string): RegExp {
+  const escaped = line.replaceAll(/[.+?^$()[\]{}|\\]/g, "\\$&");
+  const body = escaped.replaceAll(/\*\*\/|\*/g, (stars) => (stars === "*" ? "[^/]*" : "(?:.*/)?"));
+  return new RegExp(`^${body}(?:/|$)`);
+}
