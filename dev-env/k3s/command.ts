@@ -1,0 +1,80 @@
+/** The `pulumi` command line of a stage: in a process group of its own that is noted down, so that none outlives us unseen. */
+import { type ChildProcess, spawn } from "node:child_process";
+import type { PulumiCommand } from "@pulumi/pulumi/automation/index.js";
+import { CliError } from "../../stacks/cli.ts";
+import { noteWorker } from "../../stacks/leftovers.ts";
+
+/** What the automation API asks for after every run and we can do without: each would start the command line once more. */
+const ANSWERS: Readonly<Record<string, string>> = { "stack history": "[]" };
+
+/** Operations that change something; the others are over in a moment and are left to the automation API. */
+const LONG = new Set(["up", "destroy"]);
+
+export class StageCommand {
+  readonly #base: PulumiCommand;
+  readonly #directory: string;
+  #child: ChildProcess | undefined;
+
+  /** `directory` is where the note of the running process goes. */
+  constructor(base: PulumiCommand, directory: string) {
+    this.#base = base;
+    this.#directory = directory;
+  }
+
+  /** The command as the automation API wants it; `environment` is the whole environment of the process. */
+  command(environment: Readonly<Record<string, string>>): PulumiCommand {
+    const base = this.#base as unknown as { run: Run };
+    const run: Run = async (args, cwd, additional, ...rest) => {
+      const answer = ANSWERS[args.slice(0, 2).join(" ")];
+      if (answer !== undefined) return { stdout: answer, stderr: "", code: 0 };
+      const env = { ...additional, ...environment };
+      return LONG.has(args[0] ?? "") ? this.#start(args, cwd, env) : base.run.call(this.#base, args, cwd, env, ...rest);
+    };
+    // The class has a private constructor; its prototype carries version and path, only `run` is ours.
+    return Object.create(this.#base, { run: { value: run } }) as PulumiCommand;
+  }
+
+  /** Asks a running operation to stop: it finishes what is in flight, writes its state and starts nothing more. */
+  interrupt(): void {
+    this.#child?.kill("SIGINT");
+  }
+
+  async #start(args: readonly string[], cwd: string, env: Record<string, string>): Promise<RunResult> {
+    const child = spawn(this.#base.command, [...args, "--non-interactive"], {
+      cwd,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+      // Ctrl-C reaches it through us, once.
+      detached: true,
+    });
+    this.#child = child;
+    const output = { stdout: "", stderr: "" };
+    for (const name of ["stdout", "stderr"] as const) {
+      child[name].setEncoding("utf8").on("data", (text: string) => {
+        output[name] = (output[name] + text).slice(-32_000);
+      });
+    }
+    try {
+      const ended = new Promise<number | null>((resolve, reject) => child.on("error", reject).on("close", resolve));
+      if (child.pid !== undefined) await noteWorker(this.#directory, child.pid);
+      const code = await ended;
+      if (code !== 0) throw new CliError(args[0] ?? "", code, output.stderr || output.stdout);
+      return { ...output, code };
+    } finally {
+      this.#child = undefined;
+    }
+  }
+}
+
+interface RunResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number;
+}
+
+type Run = (
+  args: string[],
+  cwd: string,
+  additional: Record<string, string>,
+  ...rest: readonly unknown[]
+) => Promise<RunResult>;

@@ -1,0 +1,219 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { type DevEnv, startDevEnv } from "../support/dev-env.ts";
+import { eventually } from "../support/eventually.ts";
+
+const NOTHING = {
+  servers: 0,
+  networks: 0,
+  firewalls: 0,
+  sshKeys: 0,
+  placementGroups: 0,
+  primaryIps: 0,
+  loadBalancers: 0,
+  certificates: 0,
+};
+/** Of everything one, but a server per machine, with two addresses each. */
+const built = (servers: number) => ({
+  ...NOTHING,
+  servers,
+  networks: 1,
+  firewalls: 1,
+  sshKeys: 1,
+  placementGroups: 1,
+  primaryIps: 2 * servers,
+});
+
+const PROGRAM = fileURLToPath(new URL("../support/dev-env-up.ts", import.meta.url));
+
+/** Starts a run in a process of its own and kills it, and only it, as soon as the cloud looks as the test wants it. */
+async function killOnce(env: DevEnv, operation: "up" | "down", isTime: () => boolean): Promise<void> {
+  const args = [PROGRAM, operation, env.cloud.url, env.cloud.token, env.directory];
+  const child = spawn(process.execPath, args, { stdio: "ignore" });
+  const exit = once(child, "exit");
+  await eventually(() => expect(isTime()).toBe(true), { timeoutMs: 60_000, intervalMs: 5 });
+  child.kill("SIGKILL");
+  const [, signal] = await exit;
+  expect(signal).toBe("SIGKILL"); // it was still at work
+}
+
+const server = (env: DevEnv, name: string) => env.cloud.state.servers.find(name);
+
+async function userData(env: DevEnv, name: string): Promise<string> {
+  const response = await fetch(new URL(`/_metadata/${name}/hetzner/v1/userdata`, env.cloud.url));
+  return response.text();
+}
+
+async function post(env: DevEnv, path: string, body: object): Promise<void> {
+  const headers = { authorization: `Bearer ${env.cloud.token}`, "content-type": "application/json" };
+  const response = await fetch(env.cloud.url + path, { method: "POST", headers, body: JSON.stringify(body) });
+  expect(response.ok, await response.text()).toBe(true);
+}
+
+async function remove(env: DevEnv, path: string): Promise<void> {
+  const headers = { authorization: `Bearer ${env.cloud.token}` };
+  const response = await fetch(env.cloud.url + path, { method: "DELETE", headers });
+  expect(response.ok, await response.text()).toBe(true);
+}
+
+describe("the cloud half of a development environment", () => {
+  test("is built, left alone when nothing changes, grown, shrunk, and removed without a trace", async () => {
+    await using env = await startDevEnv();
+    const { controlPlane, networkId } = await env.up();
+    expect(env.counts()).toEqual(built(3));
+    expect(env.cloud.state.networks.get(Number(networkId))).toMatchObject({
+      name: "dev-network",
+      ip_range: "10.0.0.0/8",
+      subnets: [{ ip_range: "10.0.0.0/24", network_zone: "eu-central", type: "cloud" }],
+    });
+    expect(server(env, "dev-control-plane")).toMatchObject({
+      id: Number(controlPlane.id),
+      status: "running",
+      server_type: { name: "cx23" },
+      location: { name: "fsn1" },
+      labels: { "lotse-dev-env": "dev" },
+      public_net: { ipv4: { ip: controlPlane.ipv4 } },
+      private_net: [{ network: Number(networkId), ip: "10.0.0.2" }],
+    });
+    expect(server(env, "dev-worker-2")).toMatchObject({ private_net: [{ ip: "10.0.0.12" }] });
+    expect(env.cloud.state.placementGroups.find("dev-placement-group")).toMatchObject({ type: "spread" });
+    expect(env.cloud.state.placementGroups.find("dev-placement-group")?.servers).toHaveLength(3);
+    const { rules, applied_to } = env.cloud.state.firewalls.find("dev-firewall") ?? {};
+    expect(applied_to).toHaveLength(3);
+    expect(rules?.map(({ direction, protocol, port }) => `${direction} ${protocol} ${port ?? ""}`).toSorted()).toEqual([
+      "in icmp ",
+      "in tcp 22",
+      "in tcp 6443",
+    ]);
+
+    const writes = env.cloud.journal.writes.length;
+    await env.up();
+    expect(env.cloud.journal.writes).toHaveLength(writes);
+
+    await env.up({ workers: "3", allowFrom: "198.51.100.0/24" });
+    expect(env.lines.toSorted()).toEqual(["firewall changed", "server worker-3 created"]);
+    await env.up({ workers: "1" });
+    expect(env.counts()).toEqual(built(2));
+    expect(server(env, "dev-control-plane")?.id).toBe(Number(controlPlane.id));
+
+    await env.down();
+    expect(env.counts()).toEqual(NOTHING);
+    await env.down();
+    expect(env.counts()).toEqual(NOTHING);
+  });
+
+  test("gives its machines what to do on their first boot, and keeps its secrets out of the state", async () => {
+    await using env = await startDevEnv();
+    const { controlPlane } = await env.up({ workers: "1", k3sChannel: "v1.34" });
+    const secrets = await env.folder.secrets("dev");
+    const boot = parse(await userData(env, "dev-control-plane"));
+    expect(boot.ssh_keys.ed25519_private).toBe(secrets.hostKey.privateKey);
+    expect(parse(boot.write_files[0].content)).toMatchObject({ "disable-cloud-controller": true });
+    expect(boot.write_files[1].content).toContain("INSTALL_K3S_CHANNEL=v1.34");
+    const worker = parse(await userData(env, "dev-worker-1"));
+    expect(parse(worker.write_files[0].content)).toMatchObject({
+      server: "https://10.0.0.2:6443",
+      "node-ip": "10.0.0.11",
+    });
+    expect(worker.write_files[1].content).toContain(`joins server ${controlPlane.id}`);
+
+    const state = join(env.folder.cloud, "state", ".pulumi", "stacks", "lotse-dev-env", "dev-cloud.json");
+    const text = await readFile(state, "utf8");
+    expect(text).toContain("dev-worker-1");
+    for (const secret of [env.cloud.token, secrets.k3sToken, "OPENSSH PRIVATE KEY"]) expect(text).not.toContain(secret);
+  });
+
+  test("goes on after it was killed, while it was built and while it was removed", async () => {
+    await using env = await startDevEnv({ actionMs: 400 });
+    await killOnce(env, "up", () => env.cloud.state.servers.size >= 1);
+    await env.up();
+    expect(env.counts()).toEqual(built(3));
+    expect(
+      env.cloud.state.servers.values().map(({ status, private_net }) => `${status} ${private_net.length}`),
+    ).toEqual(["running 1", "running 1", "running 1"]);
+    const writes = env.cloud.journal.writes.length;
+    await env.up();
+    expect(env.cloud.journal.writes).toHaveLength(writes);
+
+    await killOnce(env, "down", () => env.cloud.state.servers.size < 3);
+    await env.down();
+    expect(env.counts()).toEqual(NOTHING);
+  });
+
+  test("is removed when it was killed half-built, and when its state is lost; others' things stay", async () => {
+    await using env = await startDevEnv({ actionMs: 200 });
+    const other = env.cloud.addNetwork({ name: "other" });
+    env.cloud.addServer({ name: "other", network: other.id });
+    await killOnce(env, "up", () => env.cloud.state.networks.size === 2);
+    await env.down();
+    expect(env.counts()).toEqual({ ...NOTHING, servers: 1, networks: 1, primaryIps: 2 });
+
+    await env.up({ workers: "1" });
+    await rm(env.folder.cloud, { recursive: true });
+    await env.down();
+    expect(env.counts()).toEqual({ ...NOTHING, servers: 1, networks: 1, primaryIps: 2 });
+  });
+
+  test("takes along what a controller inside it left behind, and nothing of another cluster's", async () => {
+    await using env = await startDevEnv();
+    const other = env.cloud.addNetwork({ name: "other" });
+    const { networkId } = await env.up({ workers: "0" });
+    const labels = { "hcloud-ccm/service-uid": "4711" };
+    await post(env, "/certificates", { name: "cert", type: "managed", domain_names: ["www.example.com"], labels });
+    const certificates = [env.cloud.state.certificates.find("cert")?.id];
+    const https = {
+      protocol: "https",
+      listen_port: 443,
+      destination_port: 80,
+      proxyprotocol: false,
+      http: { certificates },
+    };
+    const balancer = { load_balancer_type: "lb11", location: "fsn1", labels };
+    await post(env, "/load_balancers", { ...balancer, name: "ours", network: Number(networkId), services: [https] });
+    await post(env, "/load_balancers", { ...balancer, name: "theirs", network: other.id });
+
+    await env.up({ workers: "0" });
+    expect(env.cloud.state.loadBalancers.size).toBe(2);
+    await env.down();
+    expect(env.counts()).toEqual({ ...NOTHING, networks: 1, loadBalancers: 1 });
+    expect(env.cloud.state.loadBalancers.find("theirs")).toBeDefined();
+  });
+
+  test("repairs what was deleted by hand; a new control plane gets new workers", async () => {
+    await using env = await startDevEnv();
+    await env.up({ workers: "1" });
+    const [control, worker] = [server(env, "dev-control-plane")?.id, server(env, "dev-worker-1")?.id];
+    await remove(env, `/servers/${worker}`);
+    await env.up({ workers: "1" });
+    expect(server(env, "dev-worker-1")?.id).toBeGreaterThan(worker ?? 0);
+    expect(server(env, "dev-control-plane")?.id).toBe(control);
+
+    const second = server(env, "dev-worker-1")?.id;
+    await remove(env, `/servers/${control}`);
+    const { controlPlane } = await env.up({ workers: "1" });
+    expect(Number(controlPlane.id)).toBeGreaterThan(control ?? 0);
+    expect(server(env, "dev-worker-1")?.id).toBeGreaterThan(second ?? 0);
+    expect(await userData(env, "dev-worker-1")).toContain(`joins server ${controlPlane.id}`);
+    expect(env.counts()).toEqual(built(2));
+
+    await remove(env, `/servers/${controlPlane.id}`);
+    await env.down();
+    expect(env.counts()).toEqual(NOTHING);
+  });
+
+  test("says in a line what the cloud refused, and goes on when it no longer does", async () => {
+    await using env = await startDevEnv();
+    const limit = { kind: "error", code: "resource_limit_exceeded", message: "server limit exceeded" } as const;
+    env.cloud.faults.add({ method: "POST", path: "/servers", skip: 1, effect: limit });
+    await expect(env.up({ workers: "1" })).rejects.toThrow(/^server worker-1: server limit exceeded$/);
+    expect(env.cloud.state.servers.size).toBe(1);
+    env.cloud.faults.clear();
+    await env.up({ workers: "1" });
+    expect(env.counts()).toEqual(built(2));
+  });
+});
