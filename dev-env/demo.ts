@@ -1,28 +1,29 @@
 /**
  * What `npm start` runs: a Hetzner Cloud on loopback, a real control plane, three nodes, the real controller with the
- * real engine, and an example Service, told as it happens. Stays up until Ctrl-C, and leaves nothing behind.
+ * real engine, and an example Service, told as it happens. Stays up until Ctrl-C, and leaves nothing behind. With
+ * `--no-controller` it stops before the controller: to see a cluster without one, and to start it by hand.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { type Cloud, startCloud } from "./cloud/cloud.ts";
-import { type Cluster, startCluster } from "./cluster/cluster.ts";
+import { parseArgs } from "node:util";
+import { CONTROLLER_FLAGS, type Local, startLocal } from "./local.ts";
 import { type Line, type LogRecord, narrate } from "./narrate.ts";
 import { ProgressDisplay } from "./toolchain/progress.ts";
 import { ensureToolchain, type Toolchain, ToolchainError, type ToolName } from "./toolchain/toolchain.ts";
 
-const NODES = ["node-1", "node-2", "node-3"];
-const CLUSTER_CIDR = "10.244.0.0/16";
 /** What it takes; the rest is for tests. */
 const TOOLS: readonly ToolName[] = ["pulumi", "pulumi-resource-hcloud", "etcd", "kube-apiserver", "kubectl"];
-/** A cloud that feels like the real one, where things take a moment. */
-const CLOUD_PACE = { latencyMs: 40, actionMs: 500 };
+/** A cloud that feels like the real one, where things take a moment, and whose balancers carry traffic. */
+const CLOUD = { latencyMs: 40, actionMs: 500, dataPlane: { timeScale: 0.1 } };
 const CONTROLLER = fileURLToPath(new URL("../controller/main.ts", import.meta.url));
 const EXAMPLE = fileURLToPath(new URL("examples/web.yaml", import.meta.url));
+const ENV_FILE = fileURLToPath(new URL("../.lotse/env", import.meta.url));
 
+const { values: options } = parseArgs({ options: { "no-controller": { type: "boolean", default: false } } });
 const started = performance.now();
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
@@ -40,35 +41,40 @@ try {
 async function demo(): Promise<void> {
   const tools = await setUp();
   await using parts = new AsyncDisposableStack();
-  const cloud = parts.adopt(await startCloud(CLOUD_PACE), (it) => it.stop());
-  const network = cloud.addNetwork({ name: "cluster" });
-  const servers = NODES.map((name) => cloud.addServer({ name, network: network.id }));
-  say("cloud", `a Hetzner Cloud on ${cloud.url} with ${servers.length} servers and network ${network.ip_range}`);
+  const local = await startLocal({ tools, envFile: ENV_FILE, cloud: CLOUD, say }, parts);
+  if (options["no-controller"]) return waitWithout();
 
-  say("cluster", "starting etcd and kube-apiserver …");
-  const cluster = parts.adopt(await startCluster(), (it) => it.stop());
-  say("cluster", `API server ready on ${cluster.url}`);
-  for (const [index, server] of servers.entries()) {
-    const podCidr = `10.244.${index + 1}.0/24`;
-    const nodeIp = server.private_net[0]?.ip;
-    await cluster.registerNode({ name: server.name, podCidrs: [podCidr], ...(nodeIp && { nodeIp }) });
-    say("node", `${server.name} registered as a kubelet would, tainted uninitialized, pods in ${podCidr}`);
-  }
-
-  const controller = startController(cluster, cloud, network.id);
+  const controller = startController(local);
   parts.adopt(controller, (it) => it.stop());
-  await kubectl(tools, cluster, "apply", "-f", EXAMPLE);
+  await kubectl(tools, local, "apply", "-f", EXAMPLE);
   say("service", "default/web applied: type LoadBalancer, ports 80 and 443");
   const isReady = await Promise.race([controller.seen("service has its balancer"), aborted(), controller.ended]);
   if (isReady !== "seen") return stop.signal.aborted ? farewell() : fail(controller.logFile);
 
   await controller.quiet();
   say("ready", `in ${elapsed()}\n`);
-  process.stdout.write(await kubectl(tools, cluster, "get", "nodes,services", "--output=wide"));
-  process.stdout.write(nextSteps(tools, cluster, cloud, controller.logFile));
+  process.stdout.write(await kubectl(tools, local, "get", "nodes,services", "--output=wide"));
+  process.stdout.write(nextSteps(local, controller.logFile));
   await Promise.race([aborted(), controller.ended]);
   if (stop.signal.aborted) farewell();
   else fail(controller.logFile);
+}
+
+/** The cluster as it is without a controller. */
+async function waitWithout(): Promise<void> {
+  say("ready", `in ${elapsed()}, without a controller`);
+  process.stdout.write(`
+From another terminal:
+
+  source ${shown(ENV_FILE)}
+  kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints[*].key,PROVIDER:.spec.providerID
+  lotse run --kubeconfig $KUBECONFIG ${CONTROLLER_FLAGS.join(" ")}
+
+Ctrl-C ends everything and leaves nothing behind.
+
+`);
+  await aborted();
+  farewell();
 }
 
 async function setUp(): Promise<Toolchain> {
@@ -81,27 +87,12 @@ async function setUp(): Promise<Toolchain> {
 }
 
 /** The real controller, as a process of its own; its log is kept in full and told in short. */
-function startController(cluster: Cluster, cloud: Cloud, networkId: number) {
+function startController({ cluster, environment }: Local) {
   const logFile = join(cluster.dir, "controller.log");
-  const flags = [
-    "--kubeconfig",
-    cluster.kubeconfig,
-    "--cluster-cidr",
-    CLUSTER_CIDR,
-    "--leader-elect=false",
-    "--secure-port=0",
-    "--logging-format=json",
-  ];
+  const flags = ["--kubeconfig", cluster.kubeconfig, ...CONTROLLER_FLAGS, "--logging-format=json"];
   const child = spawn(process.execPath, [CONTROLLER, "run", ...flags], {
     stdio: ["ignore", "ignore", "pipe"],
-    env: {
-      ...process.env,
-      HCLOUD_TOKEN: cloud.token,
-      HCLOUD_ENDPOINT: cloud.url,
-      HCLOUD_NETWORK: String(networkId),
-      HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK: "true",
-      HCLOUD_METRICS_ENABLED: "false",
-    },
+    env: { ...process.env, ...environment },
     // Not in our group: a Ctrl-C reaches it through us, in order.
     detached: true,
   });
@@ -142,7 +133,7 @@ function parseRecord(text: string): LogRecord {
   }
 }
 
-async function kubectl(tools: Toolchain, cluster: Cluster, ...args: readonly string[]): Promise<string> {
+async function kubectl(tools: Toolchain, { cluster }: Local, ...args: readonly string[]): Promise<string> {
   const child = spawn(tools.paths.kubectl, ["--kubeconfig", cluster.kubeconfig, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -157,20 +148,30 @@ async function kubectl(tools: Toolchain, cluster: Cluster, ...args: readonly str
   return output;
 }
 
-function nextSteps(tools: Toolchain, cluster: Cluster, cloud: Cloud, logFile: string): string {
-  const example = EXAMPLE.startsWith(process.cwd()) ? EXAMPLE.slice(process.cwd().length + 1) : EXAMPLE;
+function nextSteps({ cloud }: Local, logFile: string): string {
+  const [balancer] = cloud.state.loadBalancers.values();
+  const address = cloud.problems().length === 0 ? balancer?.public_net.ipv4.ip : undefined;
+  const commands = [
+    [`source ${shown(ENV_FILE)}`, "KUBECONFIG, HCLOUD_*, kubectl and lotse"],
+    ...(address ? [[`curl http://${address}/`, "through the balancer to a node"]] : []),
+    ["lotse preview", "what the controller would change right now"],
+    [`kubectl delete -f ${shown(EXAMPLE)}`, "and the balancer goes"],
+  ];
   return `
 Try it from another terminal:
 
-  export KUBECONFIG=${cluster.kubeconfig} PATH=${tools.binDir}:$PATH
-  kubectl delete -f ${example}      # and the balancer goes
+${commands.map(([command, comment]) => `  ${command?.padEnd(46)} # ${comment}`).join("\n")}
 
-  the cloud's side:   curl -s -H "Authorization: Bearer ${cloud.token}" ${cloud.url}/load_balancers
+  the cloud's side:   curl -s -H "Authorization: Bearer $HCLOUD_TOKEN" $HCLOUD_ENDPOINT/load_balancers
   the controller's:   tail -f ${logFile}
 
 Ctrl-C ends everything and leaves nothing behind.
 
 `;
+}
+
+function shown(file: string): string {
+  return relative(process.cwd(), file);
 }
 
 function say(topic: string, text: string): void {
