@@ -7,14 +7,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pluginPackage from "@pulumi/hcloud/package.json" with { type: "json" };
 import sdkPackage from "@pulumi/pulumi/package.json" with { type: "json" };
-import { parseCheckpoint, renderCheckpoint } from "./checkpoint.ts";
 import { endLeftovers, endPlugins, noteWorker } from "./leftovers.ts";
 import { unitOf } from "./names.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
 import type { UnitId } from "./spec.ts";
 import type { StateStore } from "./state-store.ts";
-import { cliEnvironment, type EngineHome, prepareFolders, readState, writeState } from "./workspace.ts";
+import { cliEnvironment, type EngineHome, prepareFolders, readState, stateFile, writeState } from "./workspace.ts";
 
 export interface EngineOptions {
   readonly home: EngineHome;
@@ -49,15 +48,15 @@ export class Engine {
     await endLeftovers(home.directory);
     await prepareFolders(home);
     const state = await this.#options.store?.load();
-    if (state !== undefined) await writeState(home, state);
+    if (state !== undefined) await writeState(stateFile(home), state);
     await this.#ready().catch(() => this.#ready()); // it may have died by accident; twice is no accident
   }
 
   /** Keeps the state as the last run left it. Not while a run is under way. */
   async saveState(): Promise<void> {
     const { home, store } = this.#options;
-    const state = store && (await readState(home));
-    if (state !== undefined) await store?.save(renderCheckpoint(parseCheckpoint(state), home.stack));
+    const state = store && (await readState(stateFile(home)));
+    if (state !== undefined) await store?.save(state);
   }
 
   /** Ends the worker with everything it started. A run under way ends as failed. */

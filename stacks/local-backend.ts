@@ -3,7 +3,7 @@ import hcloudPackage from "@pulumi/hcloud/package.json" with { type: "json" };
 import { reconcile, renderCheckpoint } from "./checkpoint.ts";
 import { rootUrn } from "./names.ts";
 import type { RunRequest } from "./run.ts";
-import { cliEnvironment, type EngineHome, prepareFolders, removeLocks, writeState } from "./workspace.ts";
+import { backendFile, cliEnvironment, type EngineHome, prepareFolders, removeLocks, writeState } from "./workspace.ts";
 
 /** What a backend is made from: every unit that is wanted, or to be removed, and what exists of it. */
 export type BackendContent = Pick<RunRequest, "units" | "removals" | "present" | "nodes">;
@@ -27,6 +27,6 @@ export async function writeBackend(home: EngineHome, content: BackendContent): P
   const resources = reconcile([], request, context).map((record) =>
     record.urn === rootUrn(home.stack) ? { ...record, outputs: { nodes: content.nodes } } : record,
   );
-  await writeState(home, renderCheckpoint(resources, home.stack));
+  await writeState(backendFile(home), renderCheckpoint(resources, home.stack));
   return Object.fromEntries(Object.entries(cliEnvironment(home)).filter(([name]) => !OWN.has(name)));
 }

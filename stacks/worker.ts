@@ -7,6 +7,7 @@ import hcloudPackage from "@pulumi/hcloud/package.json" with { type: "json" };
 import { LocalWorkspace, PulumiCommand, Stack } from "@pulumi/pulumi/automation/index.js";
 import { parseCheckpoint, reconcile, renderCheckpoint } from "./checkpoint.ts";
 import { Cli, CliError } from "./cli.ts";
+import { merge, narrow } from "./excerpt.ts";
 import { KEY_SETTINGS, startKeyService } from "./key-service.ts";
 import { endPlugins } from "./leftovers.ts";
 import { componentUrn, PROJECT, partsPattern, unitOf } from "./names.ts";
@@ -16,12 +17,14 @@ import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { RunReport, RunRequest } from "./run.ts";
 import type { UnitId } from "./spec.ts";
 import {
+  backendFile,
   cliEnvironment,
   type EngineHome,
   folders,
   pruneHistory,
   readState,
   removeLocks,
+  stateFile,
   writeState,
 } from "./workspace.ts";
 
@@ -78,7 +81,7 @@ async function run(request: RunRequest): Promise<RunReport> {
   access = request.access;
   wasInterrupted = false;
   const options = {
-    program: programOf(request),
+    program: programOf(narrow(request)),
     target: targetsOf(units),
     parallel: PARALLEL,
     continueOnError: true,
@@ -88,21 +91,32 @@ async function run(request: RunRequest): Promise<RunReport> {
       if (step) send({ kind: "step", step });
     },
   };
-  const ended = await ending(async () => {
-    await removeLocks(home);
-    const state = reconcile(parseCheckpoint(await readState(home)), request, {
-      stack: home.stack,
-      provider: { version: PROVIDER_VERSION, config: PROVIDER_CONFIG },
-    });
-    await writeState(home, renderCheckpoint(state, home.stack));
-    await (request.mode === "apply" ? stack.up(options) : stack.preview(options));
-  });
+  const ended = await ending(() =>
+    withState(request, () => (request.mode === "apply" ? stack.up(options) : stack.preview(options))),
+  );
   if (!ended.ok) endPlugins(home.directory); // a command line that was killed could not
   await pruneHistory(home);
   return {
     outcomes: outcomesOf(progress, units, ended),
     durationMs: Math.round(performance.now() - started),
   };
+}
+
+/** Lets work happen on the part of the state that the request is about, and keeps what became of it. */
+async function withState(request: RunRequest, work: () => Promise<unknown>): Promise<void> {
+  await removeLocks(home);
+  const context = { stack: home.stack, provider: { version: PROVIDER_VERSION, config: PROVIDER_CONFIG } };
+  const state = reconcile(parseCheckpoint(await readState(stateFile(home))), request, context);
+  const [root, provider] = state;
+  const excerpt = reconcile([root, provider], narrow(request), context);
+  const file = backendFile(home);
+  await writeState(file, renderCheckpoint(excerpt, home.stack));
+  try {
+    await work();
+  } finally {
+    const after = request.mode === "apply" ? parseCheckpoint(await readState(file)) : excerpt;
+    await writeState(stateFile(home), renderCheckpoint(merge(state, excerpt, after), home.stack));
+  }
 }
 
 /**

@@ -36,15 +36,20 @@ export function folders(home: EngineHome): Readonly<Record<keyof typeof PATHS, s
   };
 }
 
-/** The state file of the stack. */
+/** The file with the whole state of the stack. */
 export function stateFile(home: EngineHome): string {
+  return join(home.directory, "stack.json");
+}
+
+/** The file that the command line takes for the state: as much of it as the run is about. */
+export function backendFile(home: EngineHome): string {
   return join(folders(home).backend, ".pulumi", "stacks", PROJECT, `${home.stack}.json`);
 }
 
 /** Makes the folders that an engine works in. */
 export async function prepareFolders(home: EngineHome): Promise<void> {
   const { project, remote, home: pulumiHome } = folders(home);
-  for (const folder of [project, remote, pulumiHome, dirname(stateFile(home))])
+  for (const folder of [project, remote, pulumiHome, dirname(backendFile(home))])
     await mkdir(folder, { recursive: true });
   await chmod(home.directory, 0o700);
   const plugins = join(pulumiHome, "plugins");
@@ -60,19 +65,18 @@ export async function removeLocks(home: EngineHome): Promise<void> {
   await rm(join(folders(home).backend, ".pulumi", "locks"), { recursive: true, force: true });
 }
 
-/** The text of the state file; nothing when there is none yet. */
-export async function readState(home: EngineHome): Promise<string | undefined> {
+/** The text of one of the files above; nothing when there is none yet. */
+export async function readState(file: string): Promise<string | undefined> {
   try {
-    return await readFile(stateFile(home), "utf8");
+    return await readFile(file, "utf8");
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   }
 }
 
-/** Replaces the state file in one step: a crash leaves the old one or the new one. */
-export async function writeState(home: EngineHome, text: string): Promise<void> {
-  const file = stateFile(home);
+/** Replaces a state file in one step: a crash leaves the old one or the new one. */
+export async function writeState(file: string, text: string): Promise<void> {
   await writeFile(`${file}.new`, text, { mode: 0o600 });
   await rename(`${file}.new`, file);
 }

@@ -2,8 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { afterEach, describe, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { Fault, FaultEffect } from "../../dev-env/cloud/http/faults.ts";
+import { eventually } from "../support/eventually.ts";
 import { Random } from "../support/random.ts";
 import { startWorld, type World } from "../support/world.ts";
 import { Supervised } from "./supervised.ts";
@@ -64,14 +65,16 @@ describe("a cloud that fails", () => {
     const dir = await mkdtemp(join(tmpdir(), "lotse-state-"));
     try {
       const flags = [`--work-dir=${dir}`, "--state=none"];
-      const state = join(dir, "state", ".pulumi", "stacks", "lotse", "kubernetes.json");
+      const state = join(dir, "stack.json");
       const controllers = [world.startController(flags)];
       const here = world;
       let old = "";
       const turns = [
         async () => {
-          await setTimeout(4_000); // until there is a state worth keeping
-          old = await readFile(state, "utf8");
+          await eventually(async () => {
+            old = await readFile(state, "utf8");
+            expect(old).toContain("load-balancer/");
+          });
         },
         async () => {
           await controllers[0]?.stop();

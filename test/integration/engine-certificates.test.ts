@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { insertKeys } from "../../controller/certificate/private-keys.ts";
 import { Gateway } from "../../controller/hcloud/gateway.ts";
 import { Upstream } from "../../controller/hcloud/upstream.ts";
@@ -33,19 +33,18 @@ let empty: ReturnType<EngineWorld["cloud"]["snapshot"]>;
 
 beforeAll(async () => {
   world = await startEngineWorld({ actionMs: { create_certificate: ISSUING_MS } });
+  empty = world.cloud.snapshot();
+});
+beforeEach(async () => {
+  world.cloud.restore(empty);
+  world.cloud.journal.clear();
+  // Each test has a gateway of its own: ids come again in a restored cloud, and what was read of them would too.
   const { url: endpoint, token } = world.cloud;
   gateway = new Gateway(new Upstream({ endpoint, token: () => token, userAgent: "test", timeoutMs: 5_000 }), () => {});
   await gateway.start();
-  empty = world.cloud.snapshot();
 });
-beforeEach(() => {
-  world.cloud.restore(empty);
-  world.cloud.journal.clear();
-});
-afterAll(async () => {
-  await gateway.stop();
-  await world[Symbol.asyncDispose]();
-});
+afterEach(() => gateway.stop());
+afterAll(() => world[Symbol.asyncDispose]());
 
 /** A run through the gateway, which has the keys. */
 async function run(request: Partial<RunRequest>): Promise<RunReport> {

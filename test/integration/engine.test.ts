@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { parseCheckpoint, reconcile } from "../../stacks/checkpoint.ts";
+import { type Checkpoint, parseCheckpoint, reconcile } from "../../stacks/checkpoint.ts";
 import { loadBalancerUnit, routeUnit, unitOf } from "../../stacks/names.ts";
 import type { RunReport } from "../../stacks/run.ts";
 import type { LoadBalancerSpec, RouteSpec, UnitId } from "../../stacks/spec.ts";
@@ -310,7 +310,7 @@ describe("the state written from the cloud", () => {
       expect(ours.deletedWith).toBe(theirs?.deletedWith);
       expect(withoutNulls(theirs?.outputs)).toMatchObject(withoutNulls(ours.outputs));
     }
-    const partsOf = (state: typeof byUs) =>
+    const partsOf = (state: Checkpoint) =>
       state.map(({ urn }) => urn).filter((urn) => units.some((unit) => urn.includes(`::${unitOf(unit)}#`)));
     expect(partsOf(byUs).toSorted()).toEqual(partsOf(byEngine).toSorted());
   });
