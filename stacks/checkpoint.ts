@@ -65,14 +65,18 @@ export function renderCheckpoint(resources: Checkpoint, stack: string): string {
   return JSON.stringify({ version: FORMAT, checkpoint: { stack: `organization/${PROJECT}/${stack}`, latest } });
 }
 
-/** The state with the request's units replaced by what is present of them in the cloud. Begins with the stack and its provider. */
+/** The state with the request's units, and all others that it tells of, replaced by what is present of them. Begins with the stack and its provider. */
 export function reconcile(
   state: Checkpoint,
   request: RunRequest,
   context: StateContext,
 ): readonly [root: ResourceRecord, provider: ResourceRecord, ...rest: ResourceRecord[]] {
   const specs = new Map<UnitId, UnitSpec>(request.units.map((spec) => [unitOf(spec), spec]));
-  const touched = new Set<UnitId>([...specs.keys(), ...request.removals]);
+  const touched = new Set<UnitId>([
+    ...specs.keys(),
+    ...request.removals,
+    ...(Object.keys(request.present) as UnitId[]),
+  ]);
   const kept = state.filter(({ urn }) => !touched.has(unitOfUrn(urn) ?? ("" as UnitId)));
   const root = kept.find(({ type }) => type === "pulumi:pulumi:Stack") ?? rootRecord(context.stack);
   const provider = kept.find(({ urn }) => urn === providerUrn(context)) ?? providerRecord(context);

@@ -9,14 +9,15 @@ import { listenerPart, targetPart, unitOf } from "./names.ts";
 import type { RunRequest } from "./run.ts";
 import type { LoadBalancerSpec, LoadBalancerState, UnitId, UnitSpec, UnitState } from "./spec.ts";
 
-/** The request without those parts of its balancers that are as wanted. The balancers themselves stay. */
+/** The request without other units, and without those parts of its balancers that are as wanted. The balancers stay. */
 export function narrow(request: RunRequest): RunRequest {
-  const present: Partial<Record<UnitId, UnitState>> = { ...request.present };
+  const present: Partial<Record<UnitId, UnitState>> = {};
+  for (const unit of request.removals) present[unit] = request.present[unit];
   const units = request.units.map((spec): UnitSpec => {
     const unit = unitOf(spec);
     const state = request.present[unit];
-    if (spec.kind !== "load-balancer" || state?.kind !== "load-balancer") return spec;
-    const narrowed = narrowBalancer(spec, state);
+    const isBalancer = spec.kind === "load-balancer" && state?.kind === "load-balancer";
+    const narrowed = isBalancer ? narrowBalancer(spec, state) : { spec, state };
     present[unit] = narrowed.state;
     return narrowed.spec;
   });
@@ -26,16 +27,17 @@ export function narrow(request: RunRequest): RunRequest {
 function narrowBalancer(spec: LoadBalancerSpec, state: LoadBalancerState) {
   const dirty = new Set(differences(spec, state).map(({ field }) => partOf(field)));
   const isDirty = (part: string) => dirty.has(part);
+  const isMoving = isDirty("network");
   const { network: wanted, ...restOfSpec } = spec;
   const { network: existing, ...restOfState } = state;
   const keep = <T extends LoadBalancerSpec | LoadBalancerState>(of: T) => ({
     listeners: of.listeners.filter(({ listenPort }) => isDirty(listenerPart(listenPort))),
-    targets: of.targets.filter((target) => isDirty(targetPart(target))),
+    // A balancer that is attached anew loses its private targets: they have to be seen with its network.
+    targets: of.targets.filter((target) => isMoving || isDirty(targetPart(target))),
   });
-  // Targets are made behind the network, so they need it beside them only while it changes.
   return {
-    spec: { ...restOfSpec, ...(wanted && isDirty("network") && { network: wanted }), ...keep(spec) },
-    state: { ...restOfState, ...(existing && isDirty("network") && { network: existing }), ...keep(state) },
+    spec: { ...restOfSpec, ...(wanted && isMoving && { network: wanted }), ...keep(spec) },
+    state: { ...restOfState, ...(existing && isMoving && { network: existing }), ...keep(state) },
   };
 }
 

@@ -7,7 +7,10 @@ export interface RunRequest extends Declaration {
   readonly mode: "apply" | "preview";
   /** Units to delete. */
   readonly removals: readonly UnitId[];
-  /** What the cloud has of the units above. It replaces what the stack's state says of them before the engine starts. */
+  /**
+   * What the cloud has of the units above, and of any others: the state is to know them all. It replaces what the stack's
+   * state says of them before the engine starts.
+   */
   readonly present: Readonly<Partial<Record<UnitId, UnitState>>>;
   /** How the plugin reaches the API during this run. */
   readonly access: { readonly endpoint: string; readonly token: string };

@@ -10,8 +10,8 @@ import type { ApiRequest } from "./exchange.ts";
 /** The request with everything the spec wants on the new balancer. What a creation cannot say is left for later. */
 export function createWhole(request: ApiRequest, spec: LoadBalancerSpec): ApiRequest {
   const { network } = spec;
-  // A creation takes no private address: whoever wants a certain one is attached afterwards, private targets with it.
-  const isAttached = network !== undefined && network.ip === undefined;
+  // A creation takes no place in the network: whoever wants a certain one is attached afterwards, private targets with it.
+  const isAttached = network !== undefined && network.ip === undefined && network.subnet === undefined;
   const services = spec.listeners.filter(isComplete).map(serviceOf);
   const targets = spec.targets.filter((target) => isAttached || !isPrivate(target)).map(targetOf);
   const body = {

@@ -56,15 +56,15 @@ describe("of a balancer that exists, a run sees", () => {
       "its network when the interface changes",
       { network: { networkId: 7, publicInterface: false } },
       {},
-      ["network"],
-      ["network"],
+      ["network", "server-1", "server-2"],
+      ["network", "server-1", "server-2"],
     ],
     [
       "its network when another is wanted",
       { network: { networkId: 8, publicInterface: true } },
       {},
-      ["network"],
-      ["network"],
+      ["network", "server-1", "server-2"],
+      ["network", "server-1", "server-2"],
     ],
     [
       "its network and targets when it was detached",
@@ -97,6 +97,12 @@ it("a run sees all of a balancer to be removed", () => {
   const { units: _, ...rest } = requestOf(SPEC, STATE);
   const request = { ...rest, units: [], removals: [unitOf(SPEC)] };
   expect(narrow(request)).toEqual(request);
+});
+
+it("a run sees nothing of units that it is not about", () => {
+  const request = requestOf(aRoute("10.244.1.0/24", "10.0.0.1"));
+  const { present } = narrow({ ...request, present: { ...request.present, [unitOf(SPEC)]: STATE } });
+  expect(Object.keys(present)).toEqual(["route/10.244.1.0/24"]);
 });
 
 describe("the state after a run", () => {

@@ -81,6 +81,11 @@ describe("a request to create a balancer", () => {
       { targets: [{ type: "server", server: { id: 6 }, use_private_ip: false }] },
     ],
     [
+      "no network when a certain subnet is wanted",
+      { network: { ...NETWORK, subnet: "10.0.0.0/24" }, targets: [PRIVATE] },
+      {},
+    ],
+    [
       "no listener whose certificate is still to be made",
       { listeners: [{ ...HTTPS, http: { ...HTTP, certificateIds: [] } }] },
       {},
