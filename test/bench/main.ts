@@ -1,62 +1,104 @@
 /** `npm run bench`: runs the scenarios and prints a table, and the same as JSON. */
 import { writeFile } from "node:fs/promises";
 import { Command } from "commander";
+import { officialStarter, startOurs } from "./controllers.ts";
 import { measurePages } from "./pages.ts";
-import { type ControllerStarter, type Result, SCENARIOS, type Scenario } from "./scenarios.ts";
+import { SCENARIOS, type Scenario } from "./scenarios.ts";
+import type { Result } from "./work.ts";
 
-const program = new Command("bench")
+interface Options {
+  readonly only?: string;
+  readonly long?: boolean;
+  readonly json?: string;
+  readonly official?: string;
+  readonly officialWorkers: string;
+}
+
+/** One line of the table. */
+interface Row {
+  readonly scenario: Scenario;
+  readonly ours: Result;
+  readonly official?: Result;
+  /** What the scenario aims at, in seconds. */
+  readonly targetSeconds?: number;
+}
+
+const options = new Command("bench")
   .option("--only <text>", "only scenarios whose name contains this")
   .option("--long", "also the long ones")
-  .option("--json <file>", "write the results to a file");
-const options = program.parse().opts<{ only?: string; long?: boolean; json?: string }>();
+  .option("--json <file>", "write the results to a file")
+  .option("--official <binary>", "measure the official controller beside ours")
+  .option("--official-workers <n>", "Services that the official controller works on at once", "1")
+  .parse()
+  .opts<Options>();
 
-/** As shipped, without the short resync that tests use. */
-const ours: ControllerStarter = (world) => world.startController(["--resync=60"]).pid;
+if (!options.only || options.only === "pages") await printPages();
+const columns = ["time", "target", "floor", "calls", "target", "own / tree", "target", "official"];
+process.stdout.write(`${line("work", columns)}\n`);
+const rows: Row[] = [];
+for (const scenario of SCENARIOS.filter(isChosen)) {
+  const ours = await scenario.run(startOurs);
+  const official = await measureOfficial(scenario);
+  const targetSeconds = secondsWanted(scenario, rows);
+  const row = { scenario, ours, ...(official && { official }), ...(targetSeconds !== undefined && { targetSeconds }) };
+  rows.push(row);
+  process.stdout.write(`${text(row)}\n`);
+}
+const plain = rows.map(({ scenario: { name, target, floorSeconds }, ours, official, targetSeconds }) => ({
+  name,
+  ...ours,
+  target: { ...target, seconds: targetSeconds },
+  floorSeconds,
+  official,
+}));
+if (options.json) await writeFile(options.json, `${JSON.stringify(plain, null, 2)}\n`);
 
-if (!options.only || options.only === "pages") {
-  for (const { name, p50, p99 } of await measurePages()) {
-    process.stdout.write(
-      `simulator, a page of ${name.padEnd(36)} p50 ${p50.toFixed(1)} ms   p99 ${p99.toFixed(1)} ms${mark(p99, 20)}\n`,
-    );
-  }
-  process.stdout.write("\n");
-}
-const chosen = SCENARIOS.filter(({ name, isLong }) =>
-  options.only ? name.includes(options.only) : options.long || !isLong,
-);
-const results: { name: string; result: Result; scenario: Scenario }[] = [];
-process.stdout.write(`${row("scenario", "time", "target", "floor", "calls", "target", "memory")}\n`);
-for (const scenario of chosen) {
-  const result = await scenario.run(ours);
-  results.push({ name: scenario.name, result, scenario });
-  process.stdout.write(`${line(scenario, result)}\n`);
-}
-if (options.json) {
-  const plain = results.map(({ name, result, scenario: { target, floorSeconds } }) => ({
-    name,
-    ...result,
-    target,
-    floorSeconds,
-  }));
-  await writeFile(options.json, `${JSON.stringify(plain, null, 2)}\n`);
+function isChosen({ name, isLong }: Scenario): boolean {
+  return options.only ? name.includes(options.only) : options.long || !isLong;
 }
 
-function line({ name, target, floorSeconds }: Scenario, { seconds, calls, memory }: Result): string {
-  return row(
-    name,
-    `${seconds.toFixed(2)} s${mark(seconds, target.seconds)}`,
-    target.seconds ? `${target.seconds} s` : "",
-    floorSeconds ? `${floorSeconds.toFixed(1)} s` : "",
+async function measureOfficial(scenario: Scenario): Promise<Result | undefined> {
+  if (!options.official || !scenario.isComparable) return undefined;
+  return scenario.run(officialStarter(options.official, Number(options.officialWorkers)));
+}
+
+/** A target in seconds, or one that follows from what another scenario took; nothing when that was not measured. */
+function secondsWanted({ target: { seconds, times } }: Scenario, before: readonly Row[]): number | undefined {
+  if (!times) return seconds;
+  const reference = before.find(({ scenario }) => scenario.name === times.of);
+  return reference && reference.ours.seconds * times.factor;
+}
+
+function text({ scenario: { name, target, floorSeconds }, ours, official, targetSeconds }: Row): string {
+  const { seconds, calls, memory, note } = ours;
+  const cells = [
+    `${seconds.toFixed(2)} s${mark(seconds, targetSeconds)}`,
+    targetSeconds === undefined ? "" : `${targetSeconds.toFixed(1)} s`,
+    floorSeconds === undefined ? "" : `${floorSeconds.toFixed(1)} s`,
     `${calls}${mark(calls, target.calls)}`,
-    target.calls ? String(target.calls) : "",
-    `${memory.own} / ${memory.tree} MB`,
-  );
+    String(target.calls ?? ""),
+    `${memory.own} / ${memory.tree} MB${mark(memory.tree, target.treeMb)}`,
+    target.treeMb === undefined ? "" : `${target.treeMb} MB`,
+    official ? `${official.seconds.toFixed(2)} s, ${official.calls} calls, ${official.memory.tree} MB` : "",
+  ];
+  return line(name, cells) + (note ? `\n  ${note}` : "");
 }
 
 function mark(value: number, most: number | undefined): string {
   return most === undefined ? "" : value <= most ? " ok" : " !!";
 }
 
-function row(name: string, ...cells: readonly string[]): string {
-  return `${name.padEnd(50)}${cells.map((cell) => cell.padStart(12)).join("")}`;
+function line(name: string, cells: readonly string[]): string {
+  return `${name.padEnd(58)}${cells.map((cell, index) => cell.padStart(WIDTHS[index] ?? 12)).join("")}`.trimEnd();
+}
+
+const WIDTHS: readonly number[] = [12, 9, 8, 9, 8, 20, 9, 30];
+
+async function printPages(): Promise<void> {
+  for (const { name, p50, p99 } of await measurePages()) {
+    process.stdout.write(
+      `simulator, a page of ${name.padEnd(36)} p50 ${p50.toFixed(1)} ms   p99 ${p99.toFixed(1)} ms${mark(p99, 20)}\n`,
+    );
+  }
+  process.stdout.write("\n");
 }

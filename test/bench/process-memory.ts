@@ -6,7 +6,24 @@ export interface Memory {
   readonly tree: number;
 }
 
+const SAMPLE_MS = 150;
+
 export function memoryOf(pid: number): Memory {
   const own = residentMb(pid);
   return { own, tree: descendantsOf(pid).reduce((sum, child) => sum + residentMb(child.pid), own) };
+}
+
+/** Watches a process and what it starts until told to stop; then gives the most that was seen. */
+export function watchMemory(pid: number): () => Memory {
+  let most = memoryOf(pid);
+  const look = () => {
+    const { own, tree } = memoryOf(pid);
+    most = { own: Math.max(most.own, own), tree: Math.max(most.tree, tree) };
+  };
+  const timer = setInterval(look, SAMPLE_MS);
+  return () => {
+    clearInterval(timer);
+    look();
+    return most;
+  };
 }

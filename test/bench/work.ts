@@ -1,0 +1,118 @@
+/** The pieces that scenarios are made of: worlds, work in them, and the measuring of it. */
+import assert from "node:assert/strict";
+import { setTimeout } from "node:timers/promises";
+import type { V1NodeList, V1ServiceList } from "@kubernetes/client-node";
+import { paths } from "../../controller/kube/client.ts";
+import { eventually } from "../support/eventually.ts";
+import { startWorld, type World } from "../support/world.ts";
+import type { ControllerStarter, Started } from "./controllers.ts";
+import { type Memory, watchMemory } from "./process-memory.ts";
+
+export interface Result {
+  readonly seconds: number;
+  readonly calls: number;
+  /** Resident megabytes at the peak: the controller alone, and with engine and plugin. */
+  readonly memory: Memory;
+  /** What else is worth knowing, in words. */
+  readonly note?: string;
+}
+
+/** The cloud of the published figures, and one that costs no time. */
+export const API = { latencyMs: 60, actionMs: 800, rateLimit: "off", maxNetworkMembers: 1_000 } as const;
+export const INSTANT = { rateLimit: "off", maxNetworkMembers: 1_000 } as const;
+const patience = { timeoutMs: 1_200_000, intervalMs: 20 };
+
+/** What is there before the work begins. */
+export interface Setting {
+  readonly cloud: typeof API | typeof INSTANT;
+  readonly nodes: number;
+  readonly balancers?: number;
+  /** Type of the balancers; the smallest has room for 25 targets. */
+  readonly type?: string;
+}
+
+/** Work in a world in which the controller has come to rest. */
+export type Work = (world: World, controller: Started) => Promise<void>;
+
+/** Sets a world up, lets the controller make all of it, and measures the work after that. */
+export async function measure(setting: Setting, start: ControllerStarter, work: Work): Promise<Result> {
+  const { cloud, nodes, balancers = 0, type } = setting;
+  await using world = await startWorld({ nodes, cloud });
+  await createServices(world, "old", balancers, type);
+  const controller = start(world);
+  try {
+    await settled(world, balancers, nodes);
+    return await timed(world, controller, () => work(world, controller));
+  } finally {
+    await controller.stop();
+  }
+}
+
+/** Time, calls and memory of some work. */
+export async function timed(world: World, { pid }: Started, work: () => Promise<void>): Promise<Result> {
+  world.cloud.journal.clear();
+  const peak = watchMemory(pid);
+  const started = performance.now();
+  await work();
+  const seconds = (performance.now() - started) / 1000;
+  return { seconds, calls: world.cloud.journal.entries.length, memory: peak() };
+}
+
+export async function createServices(world: World, prefix: string, count: number, type?: string): Promise<void> {
+  const annotations = { "use-private-ip": "true", ...(type && { type }) };
+  const names = Array.from({ length: count }, (_, index) => `${prefix}-${index + 1}`);
+  await Promise.all(names.map((name) => world.createService(name, annotations, [80, 443])));
+}
+
+/** Waits until so many Services show an address. */
+export async function served(world: World, count: number): Promise<void> {
+  await eventually(async () => {
+    const { items } = await world.observer.get<V1ServiceList>(paths.services);
+    assert.equal(items.filter(({ status }) => status?.loadBalancer?.ingress?.length).length, count);
+  }, patience);
+}
+
+/** Waits until every balancer has so many targets. */
+export async function targeted(world: World, count: number): Promise<void> {
+  await eventually(() => {
+    for (const { targets } of world.cloud.state.loadBalancers.values()) assert.equal(targets.length, count);
+  }, patience);
+}
+
+/** Waits until so many nodes say that their route is there. */
+export async function routed(world: World, count: number): Promise<void> {
+  await nodesThat(
+    world,
+    ({ status }) => status?.conditions?.some(({ reason }) => reason === "RouteCreated") ?? false,
+    count,
+  );
+}
+
+/** Waits until so many nodes are initialised. */
+export async function initialised(world: World, count: number): Promise<void> {
+  await nodesThat(world, ({ spec }) => spec?.providerID !== undefined && !spec.taints?.length, count);
+}
+
+async function nodesThat(world: World, is: (node: V1NodeList["items"][number]) => boolean, count: number) {
+  await eventually(async () => {
+    const { items } = await world.observer.get<V1NodeList>(paths.nodes);
+    assert.equal(items.filter(is).length, count);
+  }, patience);
+}
+
+/** Adds nodes behind those that are there. */
+export async function addNodes(world: World, there: number, count: number): Promise<void> {
+  await Promise.all(Array.from({ length: count }, (_, index) => world.addNode(there + index + 1)));
+}
+
+/** Waits until everything is made and the journal has been quiet for a moment. */
+export async function settled(world: World, balancers: number, nodes: number): Promise<void> {
+  await served(world, balancers);
+  await targeted(world, nodes);
+  await eventually(() => assert.equal(world.cloud.state.networks.get(world.networkId)?.routes.length, nodes), patience);
+  let seen = -1;
+  while (seen !== world.cloud.journal.entries.length) {
+    seen = world.cloud.journal.entries.length;
+    await setTimeout(1_500);
+  }
+}
