@@ -21,6 +21,8 @@ export class Loop {
   readonly #options: LoopOptions;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
+  /** When the last run wanted the next one at the latest. */
+  #appointedAt = Number.POSITIVE_INFINITY;
   #askedAt: number | undefined;
   #running: Promise<void> | undefined;
   #failures = 0;
@@ -35,7 +37,7 @@ export class Loop {
     const now = performance.now();
     this.#askedAt ??= now;
     const { quietMs, patienceMs } = this.#options;
-    this.#schedule(Math.min(now + quietMs, this.#askedAt + patienceMs));
+    this.#schedule(Math.min(now + quietMs, this.#askedAt + patienceMs, this.#appointedAt));
   }
 
   /** Ends the loop. A run under way is waited for. */
@@ -56,10 +58,11 @@ export class Loop {
   #start(): void {
     this.#askedAt = undefined;
     this.#dueAt = Number.POSITIVE_INFINITY;
+    this.#appointedAt = Number.POSITIVE_INFINITY;
     this.#running = this.#run().then((againMs) => {
       this.#running = undefined;
-      const next = performance.now() + againMs;
-      this.#schedule(Math.min(next, this.#dueAt));
+      this.#appointedAt = performance.now() + againMs;
+      this.#schedule(Math.min(this.#appointedAt, this.#dueAt));
     });
   }
 

@@ -80,6 +80,25 @@ describe("the loop", () => {
     await loop.stop();
   });
 
+  it("keeps an appointment, however often it is called before", async () => {
+    let isFirst = true;
+    const { loop, runs } = aLoop({
+      work: async () => {
+        const again = isFirst ? 300 : undefined;
+        isFirst = false;
+        return again;
+      },
+    });
+    loop.wake();
+    await vi.advanceTimersByTimeAsync(350); // the run at 100 wants another at 400
+    loop.wake();
+    await vi.advanceTimersByTimeAsync(40);
+    loop.wake();
+    await vi.advanceTimersByTimeAsync(500);
+    expect(runs).toEqual([100, 400]);
+    await loop.stop();
+  });
+
   it("framework R25a: runs unasked, in the second half of its interval", async () => {
     vi.spyOn(Math, "random").mockReturnValueOnce(0).mockReturnValueOnce(0.5);
     const { loop, runs } = aLoop({ everyMs: 10_000 });
