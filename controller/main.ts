@@ -68,7 +68,17 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
       log,
       ...(robot && { robotState: (number: number) => robot.state(number) }),
     }),
-    cluster: new ClusterTurn({ observed, view, engine, gateway, publish, options, guardLimits: config.guard, log }),
+    cluster: new ClusterTurn({
+      observed,
+      view,
+      engine,
+      gateway,
+      publish,
+      options,
+      guardLimits: config.guard,
+      resyncMs: config.resyncMs,
+      log,
+    }),
   };
   const works = {
     nodes: config.nodes && (() => turns.nodes.run()),

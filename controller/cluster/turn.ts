@@ -28,6 +28,8 @@ export interface TurnParts {
   readonly publish: (writes: readonly Write[]) => Promise<readonly Write[]>;
   readonly options: RenderOptions;
   readonly guardLimits: GuardLimits;
+  /** A turn comes round by itself after half of this or later. */
+  readonly resyncMs: number;
   readonly log: Logger;
 }
 
@@ -35,13 +37,14 @@ export interface TurnParts {
  * Balancers are always asked for: what the last write left behind must be seen. The rest changes by our doing or rarely; it
  * is old enough for a first look, and asked for when that look finds something to do about it.
  */
-const FIRST_LOOK: Ages = { servers: 45_000, loadBalancers: 0, certificates: 600_000, network: 45_000 };
+const FIRST_LOOK = { servers: 45_000, loadBalancers: 0, certificates: 600_000 };
 
 /** A Service whose finalizer could not be set is tried again this soon. */
 const CLAIM_RETRY_MS = 1_000;
 
 export class ClusterTurn {
   readonly #parts: TurnParts;
+  readonly #firstLook: Ages;
   readonly #backoff = new Backoff();
   readonly #drift = new DriftWatch();
   readonly #absence = new Absence();
@@ -52,6 +55,8 @@ export class ClusterTurn {
 
   constructor(parts: TurnParts) {
     this.#parts = parts;
+    // Read anew whenever a turn comes round by itself, so that a route changed by hand is seen as soon as a balancer is.
+    this.#firstLook = { ...FIRST_LOOK, network: parts.resyncMs / 2 };
   }
 
   /** One turn. Returns when the next one is wanted at the latest, if some unit waits to be tried again. */
@@ -65,7 +70,7 @@ export class ClusterTurn {
     const due = ripe.filter(({ unit }) => !unclaimed.has(unit));
 
     const reported = await this.#apply(due, before);
-    const after = due.length === 0 ? before : await this.#observe(agesAfter(due));
+    const after = due.length === 0 ? before : await this.#observe(agesAfter(due, this.#firstLook));
     const outcomes = due.length === 0 ? reported : proven(reported, planRun(after));
     this.#learn(due, plan, outcomes);
     const unproven = this.#absence.unproven(after);
@@ -83,12 +88,12 @@ export class ClusterTurn {
 
   /** What is wanted, from a first look, and from a fresh one at whatever that look would change. */
   async #observeFresh(): Promise<Desired> {
-    const first = await this.#observe(FIRST_LOOK);
+    const first = await this.#observe(this.#firstLook);
     const missesServer = first.services.some((wish) => wish.kind === "balance" && wish.leftOut.length > 0);
     const changesRoutes = planRun(first).some(({ unit }) => unit.startsWith("route/"));
     if (!missesServer && !changesRoutes && !first.routes?.refused.some(({ isFinal }) => !isFinal)) return first;
-    const network = changesRoutes ? 0 : FIRST_LOOK.network;
-    return this.#observe({ ...FIRST_LOOK, servers: 3_000, loadBalancers: 1_000, network });
+    const fresh = { ...this.#firstLook, servers: 3_000, loadBalancers: 1_000 };
+    return this.#observe(changesRoutes ? { ...fresh, network: 1_000 } : fresh);
   }
 
   async #observe(ages: Ages): Promise<Desired> {
@@ -172,13 +177,13 @@ function proven(outcomes: RunReport["outcomes"], stillPlanned: Plan): RunReport[
 }
 
 /** After a run, what it touched is asked for again. */
-function agesAfter(due: Plan): Ages {
+function agesAfter(due: Plan, { servers, certificates, network }: Ages): Ages {
   const touches = (kind: string) => due.some(({ unit }) => unit.startsWith(kind));
   return {
-    servers: FIRST_LOOK.servers,
+    servers,
     loadBalancers: touches("load-balancer/") ? 0 : 10_000,
-    certificates: touches("certificate/") ? 0 : FIRST_LOOK.certificates,
-    network: touches("route/") ? 0 : FIRST_LOOK.network,
+    certificates: touches("certificate/") ? 0 : certificates,
+    network: touches("route/") ? 0 : network,
   };
 }
 

@@ -41,8 +41,15 @@ const FAILED: UnitOutcome = {
 };
 
 /** A turn with an engine that does what `act` says, one outcome for all units; everything it is asked for is kept. */
-function aTurn(given: { services?: ReturnType<typeof aService>[]; nodes?: ReturnType<typeof aNode>[] } = {}) {
-  const cloud = aCloud({ servers: [aServer({ id: 1 })] });
+function aTurn(
+  given: {
+    services?: ReturnType<typeof aService>[];
+    nodes?: ReturnType<typeof aNode>[];
+    network?: ReturnType<typeof aNetwork>;
+  } = {},
+) {
+  const { network } = given;
+  const cloud = aCloud({ servers: [aServer({ id: 1 })], ...(network && { network }) });
   const objects = { services: given.services ?? [aService()], nodes: given.nodes ?? [aNode({ id: 1 })] };
   const requests: RunRequest[] = [];
   const writes: Write[] = [];
@@ -80,6 +87,7 @@ function aTurn(given: { services?: ReturnType<typeof aService>[]; nodes?: Return
     },
     options: OPTIONS,
     guardLimits: GUARD_LIMITS,
+    resyncMs: 60_000,
     log,
   });
   return { ...world, world, turn };
@@ -305,10 +313,29 @@ describe("the guard in a turn", () => {
       publish: async () => [],
       options: { ...OPTIONS, networkId: NETWORK_ID },
       guardLimits: GUARD_LIMITS,
+      resyncMs: 60_000,
       log,
     });
     await turn.run();
     expect(requests.flatMap(({ removals }) => removals)).toEqual([]);
     expect(lines).toContainEqual(expect.objectContaining({ level: "error", msg: "removals held back by the guard" }));
   });
+});
+
+it("looks at the routes whenever it comes round by itself, and not at every call", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  try {
+    const { turn, cloud } = aTurn({ services: [], nodes: [], network: aNetwork() });
+    const reads = () => cloud.reads.filter((path) => path.startsWith("/networks/")).length;
+    await turn.run();
+    const first = reads();
+    vi.advanceTimersByTime(29_000);
+    await turn.run();
+    expect(reads() - first).toBe(0);
+    vi.advanceTimersByTime(1_000); // half of the interval: the soonest that a turn comes round
+    await turn.run();
+    expect(reads() - first).toBe(1);
+  } finally {
+    vi.useRealTimers();
+  }
 });
