@@ -1,9 +1,8 @@
 /** Builds the parts of the controller from its configuration; whatever needs an end is put on the stack of things to end. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { hostname, tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
+import { hostname } from "node:os";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import packageJson from "../package.json" with { type: "json" };
 import { Engine } from "../stacks/engine.ts";
@@ -30,6 +29,7 @@ import { Patcher } from "./kube/write.ts";
 import type { Logger } from "./log.ts";
 import { RobotClient } from "./robot/client.ts";
 import type { RobotConfig } from "./robot/config.ts";
+import { makeScratch } from "./scratch.ts";
 import { secretFile } from "./secret-file.ts";
 
 /** How long an interrupted run may take to end by itself. */
@@ -157,7 +157,7 @@ export async function openEngine(
   mayWrite = () => true,
 ): Promise<Engine> {
   const isScratch = config.workDir === undefined;
-  const directory = config.workDir ?? (await mkdtemp(join(tmpdir(), "lotse-")));
+  const directory = config.workDir ?? (await makeScratch());
   if (isScratch) ends.defer(() => rm(directory, { recursive: true, force: true }));
   const home = { ...findEngine(process.env), directory, isScratch, stack: config.clusterName };
   const store = storeOf(config, home, client);
