@@ -124,8 +124,8 @@ export class LifecycleTurn {
       await patchNode(node, taints ? { taints } : {});
       log.info({ node: node.metadata?.name, isOff: !isReady(node) }, "shutdown taint follows the server");
     } catch (error) {
-      // Somebody else wrote the node: their change brings it back here as it is now.
-      if (!(error instanceof KubeError && error.status === 409)) throw error;
+      // Somebody else wrote the node, or deleted it: their change brings it back here as it is now.
+      if (!(error instanceof KubeError && (error.status === 409 || error.status === 404))) throw error;
     }
   }
 

@@ -95,6 +95,7 @@ export class NodeTurn {
         await patchNode(node, verdict.patch);
         return await this.#report(node, verdict);
       } catch (error) {
+        if (isGone(error)) return;
         if (attempt === ATTEMPTS || !(error instanceof KubeError && error.status === 409)) throw error;
       }
       node = await readNode(seen.metadata?.name ?? "");
@@ -112,6 +113,11 @@ export class NodeTurn {
   async #tell(object: V1Node, notice: Omit<Notice, "about">): Promise<void> {
     await this.#parts.publish([{ kind: "event", event: { about: { kind: "Node", object }, ...notice } }]);
   }
+}
+
+/** True when there is no such node any more: nothing is left to write to. */
+function isGone(error: unknown): boolean {
+  return error instanceof KubeError && error.status === 404;
 }
 
 interface Decided {

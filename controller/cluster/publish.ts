@@ -22,6 +22,13 @@ const COMPONENT_OF_REASON: Readonly<Record<string, string>> = {
   NodeDeletionHeldBack: "cloud-node-lifecycle-controller",
 };
 
+/** Good news that ends a warning: should it come back, it is told again. */
+const ENDS: Readonly<Record<string, readonly string[]>> = {
+  EnsuredLoadBalancer: ["SyncLoadBalancerFailed"],
+  Synced: ["InitializationFailed", "InvalidExternalIPv6"],
+  RouteCreated: ["FailedToCreateRoute"],
+};
+
 export class Publisher {
   readonly #parts: PublishParts;
   /** The last warning about each object and reason: it is said once, and again when it changes. */
@@ -68,6 +75,7 @@ export class Publisher {
         return;
       case "network-condition":
         await patcher.setNetworkCondition(write.node, write.isAvailable);
+        if (write.isAvailable) this.#end("RouteCreated", write.node.metadata?.uid);
         return;
       case "event":
         await this.#tell(write.event);
@@ -78,7 +86,7 @@ export class Publisher {
   async #tell({ about, type, reason, message }: Notice): Promise<void> {
     const { recorder, log } = this.#parts;
     const key = `${about.object.metadata?.uid} ${reason}`;
-    if (reason === "EnsuredLoadBalancer") this.#warned.delete(`${about.object.metadata?.uid} SyncLoadBalancerFailed`);
+    this.#end(reason, about.object.metadata?.uid);
     if (type === "Warning") {
       if (this.#warned.get(key) === message) return;
       this.#warned.set(key, message);
@@ -86,6 +94,10 @@ export class Publisher {
     }
     const component = COMPONENT_OF_REASON[reason] ?? COMPONENTS[about.kind];
     await recorder.record({ kind: about.kind, object: about.object, type, reason, message, component });
+  }
+
+  #end(news: string, uid: string | undefined): void {
+    for (const reason of ENDS[news] ?? []) this.#warned.delete(`${uid} ${reason}`);
   }
 }
 

@@ -30,14 +30,17 @@ export class Patcher {
   }
 
   /**
-   * Writes ProviderID, labels and taints together, then the addresses. Taints are a list that others write too, so that
-   * patch holds only for the version it was made from; a conflict is for the caller to try again with a newer node.
+   * Writes ProviderID, labels and taints together, then the addresses. All of it holds for this node alone, not for
+   * another that took its name; taints are a list that others write too, so that patch holds only for the version it was
+   * made from. A conflict is for the caller to try again with a newer node.
    */
   async patchNode(node: V1Node, { providerId, labels, annotations, taints, addresses }: NodePatch): Promise<void> {
     const path = paths.node(node.metadata?.name ?? "");
+    const uid = node.metadata?.uid;
     if (providerId !== undefined || labels || annotations || taints) {
       await this.#client.patch(path, "merge", {
         metadata: {
+          uid,
           ...(taints && { resourceVersion: node.metadata?.resourceVersion }),
           ...(labels && { labels }),
           ...(annotations && { annotations }),
@@ -45,7 +48,7 @@ export class Patcher {
         spec: { ...(providerId !== undefined && { providerID: providerId }), ...(taints && { taints }) },
       });
     }
-    if (addresses) await this.#client.patch(`${path}/status`, "merge", { status: { addresses } });
+    if (addresses) await this.#client.patch(`${path}/status`, "merge", { metadata: { uid }, status: { addresses } });
   }
 
   /** The node as it is now, past every cache; nothing when it is gone. */
@@ -85,6 +88,7 @@ export class Patcher {
       lastTransitionTime: now,
     };
     await this.#client.patch(`${paths.node(node.metadata?.name ?? "")}/status`, "strategic-merge", {
+      metadata: { uid: node.metadata?.uid },
       status: { conditions: [condition] },
     });
   }

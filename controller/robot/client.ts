@@ -4,6 +4,8 @@ import type { RobotInventory, RobotServer, RobotState } from "./api.ts";
 import type { RobotConfig } from "./config.ts";
 
 const TIMEOUT_MS = 15_000;
+/** After a failure Robot is left alone for so long: nodes of the cloud, looked up in the same pass, must not wait for it. */
+const PAUSE_MS = 30_000;
 /** A server's state is asked for at most this often. */
 const STATE_MAX_AGE_MS = 60_000;
 
@@ -23,7 +25,8 @@ export class RobotClient {
   readonly #states = new Map<number, Aged<RobotState>>();
   #list: Aged<readonly RobotServer[]> | undefined;
   #reading: Promise<readonly RobotServer[]> | undefined;
-  #pausedUntil = 0;
+  /** Why Robot is left alone, and until when. */
+  #pause: { readonly until: number; readonly error: CloudError } | undefined;
 
   constructor(settings: Settings, now: () => number = () => performance.now()) {
     this.#settings = settings;
@@ -80,24 +83,30 @@ export class RobotClient {
     return value;
   }
 
-  /** Nothing when Robot says that there is no such server. */
+  /** Nothing when Robot says that there is no such server. While Robot is left alone, fails as it did. */
   async #get<T>(path: string): Promise<T | undefined> {
-    const { endpoint, credentials, rateLimitWaitMs } = this.#settings;
-    if (this.#now() < this.#pausedUntil) {
-      throw new CloudError(
-        `GET ${path}`,
-        403,
-        "rate_limit",
-        "Robot refused for the rate and is left alone for a while",
-      );
+    if (this.#pause && this.#now() < this.#pause.until) throw this.#pause.error;
+    try {
+      return await this.#ask<T>(path);
+    } catch (error) {
+      if (error instanceof CloudError) this.#pause = { until: this.#now() + this.#pauseMs(error), error };
+      throw error;
     }
+  }
+
+  /** Robot locks out who asks too often (403), and who goes on asking with a wrong password (401). */
+  #pauseMs({ status }: CloudError): number {
+    return status === 401 || status === 403 ? this.#settings.rateLimitWaitMs : PAUSE_MS;
+  }
+
+  async #ask<T>(path: string): Promise<T | undefined> {
+    const { endpoint, credentials } = this.#settings;
     const basic = Buffer.from(`${credentials.user}:${credentials.password}`).toString("base64");
     const response = await this.#fetch(`${endpoint}${path}`, `GET ${path}`, basic);
     const body = (await response.json().catch(() => ({}))) as { error?: { code?: string; message?: string } };
     if (response.ok) return body as T;
     const { code = `http_${response.status}`, message = "no reason given" } = body.error ?? {};
     if (response.status === 404 && /NOT_(FOUND|AVAILABLE)$/.test(code)) return undefined;
-    if (response.status === 403) this.#pausedUntil = this.#now() + rateLimitWaitMs;
     throw new CloudError(`GET ${path}`, response.status, code, message);
   }
 

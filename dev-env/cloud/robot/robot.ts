@@ -25,6 +25,8 @@ export interface Robot {
   readonly requests: readonly string[];
   /** Refuses everything for the rate while true. */
   isExhausted: boolean;
+  /** Fails at everything while true. */
+  isBroken: boolean;
   stop(): Promise<void>;
 }
 
@@ -42,6 +44,7 @@ export async function startRobot(): Promise<Robot> {
     servers: new Map<number, DedicatedServer>(),
     requests,
     isExhausted: false,
+    isBroken: false,
   };
   const server = createServer((request, response) => {
     requests.push(request.url ?? "");
@@ -62,6 +65,7 @@ export async function startRobot(): Promise<Robot> {
 function answer(robot: Omit<Robot, "url" | "stop">, { url = "", method, headers }: IncomingMessage): Answer {
   const basic = Buffer.from(`${robot.user}:${robot.password}`).toString("base64");
   if (headers.authorization !== `Basic ${basic}`) return refuse(401, "UNAUTHORIZED", "Unauthorized");
+  if (robot.isBroken) return refuse(500, "INTERNAL_ERROR", "Internal error");
   if (robot.isExhausted) return refuse(403, "RATE_LIMIT_EXCEEDED", "Rate limit exceeded");
   if (method !== "GET") return refuse(405, "METHOD_NOT_ALLOWED", "Method not allowed");
   const [, kind, number] = /^\/(server|reset)(?:\/(\d+))?$/.exec(url) ?? [];

@@ -20,13 +20,14 @@ function aTurn(...nodes: V1Node[]) {
   const patches: [string, NodePatch][] = [];
   const writes: Write[] = [];
   const { log, lines } = aLog();
-  const world = { nodes, broken: "", conflicts: 0 };
+  const world = { nodes, broken: "", gone: "", conflicts: 0 };
   const turn = new NodeTurn({
     nodes: () => world.nodes,
     view: cloud.view,
     patchNode: async (node, patch) => {
       const name = node.metadata?.name ?? "";
       if (name === world.broken) throw new Error(`${name} cannot be patched`);
+      if (name === world.gone) throw new KubeError(`PATCH ${name}`, 404, "not found");
       if (world.conflicts-- > 0) throw new KubeError(`PATCH ${name}`, 409, "the object has been modified");
       patches.push([name, patch]);
     },
@@ -140,6 +141,14 @@ describe("a pass over the nodes", () => {
     world.nodes = after();
     await run;
     expect(patches).toEqual([]);
+  });
+
+  it("has nothing to do for a node that is deleted before it is patched", async () => {
+    const { turn, world, patches, reasons } = aTurn(aNode({ name: "node-1", ...TAINTED }), aNode({ name: "node-2" }));
+    world.gone = "node-1";
+    await expect(turn.run()).resolves.toBeUndefined();
+    expect(patches.map(([name]) => name)).toEqual(["node-2"]);
+    expect(reasons()).toEqual([]);
   });
 
   it("warns before it removes an InternalIP for want of HCLOUD_NETWORK", async () => {

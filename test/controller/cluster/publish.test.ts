@@ -142,6 +142,22 @@ describe("Events", () => {
     expect(lines.filter(({ level }) => level === "warn")).toHaveLength(2);
   });
 
+  it("framework R33: warn again of a route that fails as before, when it was there in between", async () => {
+    const node = aNode({ id: 1 });
+    const about = { kind: "Node", object: node } as const;
+    const failure = { about, type: "Warning", reason: "FailedToCreateRoute", message: "no" } as const;
+    const failed = [
+      { kind: "network-condition", node, isAvailable: false } as const,
+      { kind: "event", event: failure } as const,
+    ];
+    await publisher.publish(failed);
+    await publisher.publish(failed);
+    expect(lines.filter(({ level }) => level === "warn")).toHaveLength(1);
+    await publisher.publish([{ kind: "network-condition", node, isAvailable: true }]);
+    await publisher.publish(failed);
+    expect(lines.filter(({ level }) => level === "warn")).toHaveLength(2);
+  });
+
   it("count what is said again, and say it anew when the Event has expired", async () => {
     const event = {
       about: { kind: "Service", object: SERVICE },
@@ -180,14 +196,17 @@ describe("a node's patch", () => {
     });
     expect(requests()).toEqual(["PATCH /api/v1/nodes/a", "PATCH /api/v1/nodes/a/status"]);
     expect(bodies()).toEqual([
-      { metadata: { resourceVersion: "1", labels: { l: "1" } }, spec: { providerID: "hcloud://1", taints: [] } },
-      { status: { addresses } },
+      {
+        metadata: { uid: "uid-of-a", resourceVersion: "1", labels: { l: "1" } },
+        spec: { providerID: "hcloud://1", taints: [] },
+      },
+      { metadata: { uid: "uid-of-a" }, status: { addresses } },
     ]);
   });
 
-  it("names no version where no list of others is replaced", async () => {
+  it("names no version where no list of others is replaced, but the node: another may have taken its name", async () => {
     await new Patcher(client).patchNode(aNode({ name: "a" }), { labels: { l: "1" } });
-    expect(bodies()).toEqual([{ metadata: { labels: { l: "1" } }, spec: {} }]);
+    expect(bodies()).toEqual([{ metadata: { uid: "uid-of-a", labels: { l: "1" } }, spec: {} }]);
   });
 
   it("framework N29: leaves a conflict to the caller", async () => {

@@ -56,6 +56,21 @@ describe("the list of dedicated servers", () => {
     expect(robot.requests).toHaveLength(3);
   });
 
+  it.each([
+    ["a wrong password, before it locks us out", 60_000, { password: "wrong" }],
+    ["a failure of its own, which nodes of the cloud would wait for", 30_000, { isBroken: true }],
+  ])("is not asked for again at once after %s", async (_, pauseMs, change) => {
+    Object.assign(robot, change);
+    const first = await client.inventory();
+    expect(first).toMatchObject({ kind: "unreadable" });
+    now += pauseMs - 1;
+    await expect(client.inventory()).resolves.toEqual(first);
+    expect(robot.requests).toHaveLength(1);
+    now += 1;
+    await client.inventory();
+    expect(robot.requests).toHaveLength(2);
+  });
+
   it("is unreadable, with the reason, when it never was read", async () => {
     robot.isExhausted = true;
     await expect(client.inventory()).resolves.toMatchObject({
