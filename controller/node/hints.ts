@@ -2,14 +2,18 @@
 import type { V1Node } from "@kubernetes/client-node";
 import ipaddr from "ipaddr.js";
 import type { Server } from "../hcloud/api.ts";
-import type { AddressOptions } from "./addresses.ts";
+import { type AddressOptions, serverAddresses } from "./addresses.ts";
 import { EXTERNAL_IPV6 } from "./external-ipv6.ts";
 
 /** Why no server was found for a node, with the one that was probably meant. */
 export function explainMissing(node: V1Node, servers: readonly Server[]): string {
   const { name = "" } = node.metadata ?? {};
   if (node.spec?.providerID) {
-    return `no server with providerID ${node.spec.providerID} exists in this project: delete the node if the server is gone, or check HCLOUD_TOKEN's project`;
+    const missing = `no server with providerID ${node.spec.providerID} exists in this project`;
+    const namesake = servers.find((server) => server.name === name);
+    return namesake
+      ? `${missing}, but server ${namesake.id} has its name: delete the node if it was replaced, and kubelet registers it anew`
+      : `${missing}: delete the node if the server is gone, or check HCLOUD_TOKEN's project`;
   }
   const missing = `no server named "${name}" exists in this project`;
   for (const { found, because } of nearMatches(node, servers)) {
@@ -53,6 +57,10 @@ export function adviseOnAddress(
   missing: string | undefined,
 ): string {
   const networks = server.private_net.map(({ network }) => network);
+  const both = serverAddresses(server, { addressFamily: "dualstack" });
+  if (addressFamily !== "dualstack" && both.some(({ address }) => address === missing)) {
+    return "set HCLOUD_INSTANCES_ADDRESS_FAMILY=dualstack to have both families";
+  }
   if (missing !== undefined && addressFamily !== "ipv4" && isOfServer(missing, server)) {
     return `annotate the node with ${EXTERNAL_IPV6}=${missing} if the server uses this address of its network`;
   }

@@ -49,6 +49,13 @@ export const SECTIONS: readonly Section[] = [
     "N18 lifecycle every 5 seconds; a foreign node without ProviderID is deleted",
     "P18 annotation external-ipv6 states the IPv6 address, since v1.37",
   ]),
+  section("HCCM: caches of servers", "HCCM", [
+    "Q1 one cache; each look-up of an unknown server lists all of them again",
+    "Q2 modes all, one and off - there is one list, and every use says how old it may be",
+    "Q3 a partial cache is taken for the full list, and routes of the others for dead ends",
+    "Q4 routes are made from servers up to a minute old",
+    "Q5 Robot's list is kept for 5 minutes; while Robot refuses, nothing is answered",
+  ]),
   section("HCCM: routes", "HCCM", [
     "R1 triggered by nodes that come, go, or change ranges",
     "R2 target of a route is the server with its gateway; none is a dead end",

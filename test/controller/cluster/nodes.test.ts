@@ -71,6 +71,16 @@ describe("a pass over the nodes", () => {
     expect(cloud.reads).toHaveLength(1);
   });
 
+  it("unlike HCCM Q1: looks for any number of nodes without server with one list, and one more a pass", async () => {
+    const lost = Array.from({ length: 50 }, (_, index) => aNode({ name: `lost-${index}`, ...TAINTED, ...ago(60) }));
+    const { turn, cloud } = aTurn(...lost);
+    await turn.run();
+    expect(cloud.reads).toHaveLength(1);
+    vi.advanceTimersByTime(5_000);
+    await turn.run();
+    expect(cloud.reads).toHaveLength(2);
+  });
+
   it("asks for a fresh list when a node is missing from an older one", async () => {
     const { turn, cloud, world, patches } = aTurn(aNode({ id: 1 }));
     await turn.run();

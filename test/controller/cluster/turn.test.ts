@@ -289,33 +289,55 @@ describe("a turn", () => {
   });
 });
 
-describe("the guard in a turn", () => {
-  it("holds back the removal of most routes, and says so as an error", async () => {
-    const cloud = aCloud({
-      servers: [aServer({ id: 1, privateIp: "10.0.0.1" })],
-      network: aNetwork({
-        routes: Array.from({ length: 9 }, (_, index) => ({ destination: `10.120.${index}.0/24`, gateway: "10.0.0.1" })),
-      }),
-    });
-    const requests: RunRequest[] = [];
-    const { log, lines } = aLog();
-    const turn = new ClusterTurn({
-      observed: () => ({ services: [], nodes: [] }),
-      view: cloud.view,
-      engine: {
-        run: async (request) => {
-          requests.push(request);
-          return { outcomes: {}, durationMs: 1 };
-        },
-        saveState: async () => {},
+/** A turn that only makes routes, and what it asks the engine for. */
+function aRouteTurn(cloud: ReturnType<typeof aCloud>, nodes: () => ReturnType<typeof aNode>[]) {
+  const requests: RunRequest[] = [];
+  const { log, lines } = aLog();
+  const turn = new ClusterTurn({
+    observed: () => ({ services: [], nodes: nodes() }),
+    view: cloud.view,
+    engine: {
+      run: async (request) => {
+        requests.push(request);
+        return { outcomes: {}, durationMs: 1 };
       },
-      gateway: { open: () => ({ endpoint: "", token: "", close: async () => {} }) },
-      publish: async () => [],
-      options: { ...OPTIONS, networkId: NETWORK_ID },
-      guardLimits: GUARD_LIMITS,
-      resyncMs: 60_000,
-      log,
-    });
+      saveState: async () => {},
+    },
+    gateway: { open: () => ({ endpoint: "", token: "", close: async () => {} }) },
+    publish: async () => [],
+    options: { ...OPTIONS, networkId: NETWORK_ID },
+    guardLimits: GUARD_LIMITS,
+    resyncMs: 60_000,
+    log,
+  });
+  return { turn, requests, lines };
+}
+
+describe("routes in a turn", () => {
+  it("unlike HCCM Q4: are made from what the servers have now, not from an older list", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      const cloud = aCloud({ servers: [aServer({ id: 1, privateIp: "10.0.0.1" })], network: aNetwork() });
+      let nodes = [aNode({ id: 1 })];
+      const { turn, requests } = aRouteTurn(cloud, () => nodes);
+      await turn.run();
+      cloud.servers = [aServer({ id: 1, privateIp: "10.0.0.9" })];
+      nodes = [aNode({ id: 1, podCIDRs: ["10.120.1.0/24"] })];
+      vi.advanceTimersByTime(10_000);
+      await turn.run();
+      expect(requests.at(-1)?.units).toMatchObject([{ destination: "10.120.1.0/24", gateway: "10.0.0.9" }]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("are held back by the guard when most would be removed, which is said as an error", async () => {
+    const routes = Array.from({ length: 9 }, (_, index) => ({
+      destination: `10.120.${index}.0/24`,
+      gateway: "10.0.0.1",
+    }));
+    const cloud = aCloud({ servers: [aServer({ id: 1, privateIp: "10.0.0.1" })], network: aNetwork({ routes }) });
+    const { turn, requests, lines } = aRouteTurn(cloud, () => []);
     await turn.run();
     expect(requests.flatMap(({ removals }) => removals)).toEqual([]);
     expect(lines).toContainEqual(expect.objectContaining({ level: "error", msg: "removals held back by the guard" }));

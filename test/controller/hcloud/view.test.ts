@@ -69,7 +69,7 @@ describe("the reader", () => {
     expect((await reader.servers()).map(({ id }) => id)).toEqual([1, 2, 3]);
   });
 
-  it("fails as a whole when a page is missing: half a list would look like deletions", async () => {
+  it("unlike HCCM Q3: fails as a whole when a page is missing: half a list would look like deletions", async () => {
     const reader = aReader({
       "/servers?page=1&per_page=50": { servers: [aServer()], meta: { pagination: { last_page: 2 } } },
     });

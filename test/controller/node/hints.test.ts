@@ -21,6 +21,12 @@ describe("a node without server", () => {
     expect(explainMissing(aNode({ name: "worker-1" }), [aServer({ name })])).toContain("must have the same name");
   });
 
+  it("hears of the server that took its server's name, and how to follow it", () => {
+    const text = explainMissing(aNode({ name: "worker-1", id: 9 }), [aServer({ id: 12, name: "worker-1" })]);
+    expect(text).toContain("hcloud://9");
+    expect(text).toContain("server 12 has its name: delete the node");
+  });
+
   it("is not given another server when it says which one it has", () => {
     const text = explainMissing(aNode({ name: "worker-1", id: 9 }), [aServer({ name: "Worker-1" })]);
     expect(text).toContain("hcloud://9");
@@ -48,6 +54,18 @@ describe("an address that is not the server's", () => {
     const options = { addressFamily: "dualstack" as const, ...(networkId !== undefined && { networkId }) };
     expect(adviseOnAddress(server, options, "10.9.9.9")).toContain(expected);
   });
+
+  it.each([
+    ["ipv4", "2001:db8:1::1", true],
+    ["ipv6", "203.0.113.1", true],
+    ["ipv4", "203.0.113.2", false],
+  ] as const)(
+    "comes with the setting that would show it, where nodes carry %s only: %s",
+    (addressFamily, missing, isNamed) => {
+      const advice = adviseOnAddress(aServer({ id: 1 }), { addressFamily }, missing);
+      expect(advice.includes("HCLOUD_INSTANCES_ADDRESS_FAMILY=dualstack")).toBe(isNamed);
+    },
+  );
 
   it.each([
     ["of its IPv6 network", "dualstack", "2001:db8:1::5", true],
