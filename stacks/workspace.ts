@@ -97,6 +97,8 @@ export function cliEnvironment(home: EngineHome, access?: RunRequest["access"]):
   return {
     PATH: [dirname(home.pulumi), "/usr/local/bin", "/usr/bin", "/bin"].join(delimiter),
     HOME: home.directory,
+    // The engine asks who it is run by, and gives up where the system does not know: a container's user may have no name.
+    USER: "lotse",
     PULUMI_HOME: pulumiHome,
     PULUMI_BACKEND_URL: `file://${backend}`,
     // For states kept elsewhere: nothing secret is in them, and an empty passphrase keeps the engine from asking for one.

@@ -1,8 +1,6 @@
-import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import type { V1EnvVar } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
@@ -10,7 +8,6 @@ import { type Config, loadConfig } from "../../controller/config.ts";
 import { MANIFESTS, staleManifests } from "../../dev-env/chart/manifests.ts";
 import { CHART, type ChartValues, helm, renderChart } from "../../dev-env/chart/render.ts";
 import { type Cluster, startCluster } from "../../dev-env/cluster/cluster.ts";
-import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 import {
   containerOf,
   environmentOf,
@@ -20,6 +17,7 @@ import {
   type Rendered,
   workloadOf,
 } from "../support/chart.ts";
+import { kubectl as runKubectl } from "../support/kubectl.ts";
 
 const MONITORING_APIS = ["monitoring.coreos.com/v1/PodMonitor", "monitoring.coreos.com/v1/PrometheusRule"];
 
@@ -331,16 +329,8 @@ async function configOf(objects: readonly Rendered[]): Promise<Config> {
   return loadConfig(await flagsOf(args), environmentOf(mounted, resolve));
 }
 
-async function kubectl(args: readonly string[], input = ""): Promise<string> {
-  const { paths } = await ensureToolchain(["kubectl"]);
-  const child = spawn(paths.kubectl, ["--kubeconfig", cluster.kubeconfig, ...args], {
-    stdio: ["pipe", "pipe", "pipe"],
-  });
-  const code = new Promise((resolve, reject) => child.on("error", reject).on("close", resolve));
-  child.stdin.end(input);
-  const [output, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  if ((await code) !== 0) throw new Error(`kubectl ${args.join(" ")}: ${complaint.trim()}`);
-  return output;
+function kubectl(args: readonly string[], input?: string): Promise<string> {
+  return runKubectl(cluster.kubeconfig, args, input);
 }
 
 /** Stand-ins for the Prometheus operator's: they take anything, what they are is not ours to test. */

@@ -1,0 +1,80 @@
+/**
+ * The image without Docker: performs the steps of the Dockerfile into a folder. What the steps would fetch or compile comes
+ * from this machine in the same versions: the toolchain's engine, this Node with its libraries; tini is left out.
+ */
+import { execFile } from "node:child_process";
+import { cp, mkdir, readFile } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
+import { copiesOf, environmentIn, parseDockerfile, parseDockerignore, type Stage, textsOf } from "./dockerfile.ts";
+
+const CONTEXT = fileURLToPath(new URL("../..", import.meta.url));
+const run = promisify(execFile);
+
+/** What a container is started from. */
+export interface Image {
+  readonly root: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Without tini. */
+  readonly entrypoint: readonly string[];
+}
+
+/** Makes the root folder of the image below `dir`. Takes as long as npm takes to install the packages. */
+export async function buildImage(dir: string, commit: string): Promise<Image> {
+  const stages = parseDockerfile(await readFile(join(CONTEXT, "controller/deploy/Dockerfile"), "utf8"));
+  const [engine, packages, final] = stages;
+  if (!engine || !packages || !final) throw new Error("the Dockerfile has not the three stages that are known here");
+  const roots: Readonly<Record<string, string>> = { [engine.name]: join(dir, "1"), [packages.name]: join(dir, "2") };
+  const root = join(dir, "root");
+  await layOutEngine(join(dir, "1", "src", "out"));
+  await layOutPackages(packages, join(dir, "2"));
+  await copyAll(final, root, roots);
+  await copyLibraries(root);
+  for (const mountPoint of ["proc", "tmp", "dev"]) await mkdir(join(root, mountPoint), { recursive: true });
+  const [, , ...entrypoint] = JSON.parse(textsOf(final, "ENTRYPOINT")[0] ?? "[]") as string[];
+  return { root, env: environmentIn(final, { LOTSE_COMMIT: commit }), entrypoint };
+}
+
+async function layOutEngine(out: string): Promise<void> {
+  const { paths } = await ensureToolchain(["pulumi", "pulumi-resource-hcloud"]);
+  const plugin = paths["pulumi-resource-hcloud"];
+  const folder = join(out, "plugins", basename(dirname(plugin)));
+  await mkdir(folder, { recursive: true });
+  await Promise.all([cp(paths.pulumi, join(out, "pulumi")), cp(plugin, join(folder, basename(plugin)))]);
+}
+
+/** Runs what the stage runs, but for Debian's packages. */
+async function layOutPackages(stage: Stage, root: string): Promise<void> {
+  await copyAll(stage, root, {});
+  await cp(process.execPath, join(root, "usr/local/bin/node"));
+  const env = { ...process.env, npm_config_prefer_offline: "true" };
+  for (const command of textsOf(stage, "RUN").filter((text) => !text.startsWith("apt-get "))) {
+    await run("sh", ["-c", command], { cwd: join(root, workdirOf(stage)), env });
+  }
+}
+
+async function copyAll(stage: Stage, root: string, others: Readonly<Record<string, string>>): Promise<void> {
+  const isIgnored = parseDockerignore(await readFile(join(CONTEXT, ".dockerignore"), "utf8"));
+  for (const { from, sources, target } of copiesOf(stage)) {
+    if (sources.some((source) => source.endsWith("tini-static"))) continue;
+    const place = join(root, target.startsWith("/") ? target : join(workdirOf(stage), target));
+    for (const source of sources) {
+      const path = from === undefined ? join(CONTEXT, source) : join(others[from] ?? "", source);
+      const filter = (file: string) => from !== undefined || !isIgnored(relative(CONTEXT, file));
+      await cp(path, target.endsWith("/") ? join(place, source) : place, { recursive: true, filter });
+    }
+  }
+}
+
+/** The C and C++ libraries that the base image brings, as this machine has them. */
+async function copyLibraries(root: string): Promise<void> {
+  const { stdout } = await run("ldd", [process.execPath]);
+  const libraries = [...stdout.matchAll(/(\/\S+) \(0x/g)].flatMap(([, path]) => (path ? [path] : []));
+  for (const library of libraries) await cp(library, join(root, library), { dereference: true });
+}
+
+function workdirOf(stage: Stage): string {
+  return textsOf(stage, "WORKDIR").at(-1) ?? "/";
+}
