@@ -53,17 +53,19 @@ function declareSecret({ token, networkId }: ClusterSpec, options: pulumi.Custom
   );
 }
 
-function declareController({ chart, image }: ClusterSpec, options: pulumi.CustomResourceOptions): k8s.helm.v3.Release {
-  const values = {
+/** Values of our chart. */
+export function controllerValues({ image }: Pick<ClusterSpec, "image">) {
+  return {
     replicaCount: image ? 1 : 0,
     ...(image && { image: { ...image, pullPolicy: "Always" } }),
     networking: { enabled: true, clusterCIDR: POD_CIDR },
   };
-  return new k8s.helm.v3.Release(
-    "lotse",
-    { name: "lotse", chart, namespace: SYSTEM, values, timeout: TIMEOUT_SECONDS },
-    options,
-  );
+}
+
+function declareController(spec: ClusterSpec, options: pulumi.CustomResourceOptions): k8s.helm.v3.Release {
+  const where = { name: "lotse", chart: spec.chart, namespace: SYSTEM };
+  const inputs = { ...where, values: controllerValues(spec), timeout: TIMEOUT_SECONDS };
+  return new k8s.helm.v3.Release("lotse", inputs, options);
 }
 
 /**

@@ -25,7 +25,8 @@ export interface Environment {
 export async function openStage(env: Environment, stack: string, directory: string): Promise<Stage> {
   const { folder, config, access, tools, screen, signal } = env;
   const { passphrase } = await folder.secrets(config.name);
-  const stage = await Stage.open({
+  return Stage.open({
+    signal,
     home: {
       pulumi: tools.paths.pulumi,
       plugins: join(tools.pulumiHome, "plugins"),
@@ -39,8 +40,6 @@ export async function openStage(env: Environment, stack: string, directory: stri
       if (isDone) screen.say("pulumi", line);
     },
   });
-  signal.addEventListener("abort", () => stage.interrupt(), { once: true });
-  return stage;
 }
 
 /** The first stage, with a way to look at the cloud. `uids` are those of Services whose balancers are ours. */

@@ -6,13 +6,15 @@ import { fileURLToPath } from "node:url";
 import type { Choices } from "./config.ts";
 import { makeSecrets, type Secrets } from "./secrets.ts";
 
-/** Where environments are kept, unless somebody says otherwise. Ignored by git. */
-export const STATE_DIRECTORY = fileURLToPath(new URL(".state", import.meta.url));
+/** Where environments are kept: `LOTSE_DEV_STATE`, or a folder here that git ignores. */
+export function stateDirectory(env: Readonly<Record<string, string | undefined>>): string {
+  return env.LOTSE_DEV_STATE || fileURLToPath(new URL(".state", import.meta.url));
+}
 
 export class Folder {
   readonly path: string;
 
-  constructor(environment: string, base = STATE_DIRECTORY) {
+  constructor(environment: string, base: string) {
     this.path = join(base, environment);
   }
 
@@ -23,14 +25,6 @@ export class Folder {
 
   get kubeconfig(): string {
     return join(this.path, "kubeconfig");
-  }
-
-  get sshKey(): string {
-    return join(this.path, "ssh-key");
-  }
-
-  get knownHosts(): string {
-    return join(this.path, "known-hosts");
   }
 
   /** Where the first stack works. */
@@ -48,6 +42,8 @@ export class Folder {
     const known = await this.#read<Secrets>("secrets.json");
     if (known) return known;
     const made = makeSecrets(environment);
+    // States that were encrypted with what is lost are of no use; the cloud knows what was in them.
+    for (const name of await this.#stages()) await rm(join(this.path, name), { recursive: true, force: true });
     await this.write("ssh-key", made.sshKey.privateKey);
     await this.write("secrets.json", JSON.stringify(made));
     return made;
@@ -73,14 +69,20 @@ export class Folder {
 
   /** Forgets clusters other than the one of this control plane. */
   async forgetOtherClusters(controlPlaneId: string): Promise<void> {
-    const kept = `cluster-${controlPlaneId}`;
-    const others = (await readdir(this.path)).filter((name) => name.startsWith("cluster-") && name !== kept);
+    const kept = ["cloud", `cluster-${controlPlaneId}`];
+    const others = (await this.#stages()).filter((name) => !kept.includes(name));
     for (const name of others) await rm(join(this.path, name), { recursive: true, force: true });
   }
 
   /** Removes everything. The keys open nothing any more, and the states are empty. */
   async remove(): Promise<void> {
     await rm(this.path, { recursive: true, force: true });
+  }
+
+  /** Names of the folders in which stacks work. */
+  async #stages(): Promise<readonly string[]> {
+    if (!this.exists) return [];
+    return (await readdir(this.path)).filter((name) => name === "cloud" || name.startsWith("cluster-"));
   }
 
   async #read<T>(name: string): Promise<T | undefined> {

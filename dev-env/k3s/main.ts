@@ -10,7 +10,7 @@ import { loadConfig, OPTIONS, type Option, readChoices, variableOf } from "./con
 import { down } from "./down.ts";
 import type { Environment } from "./environment.ts";
 import { DevEnvError } from "./errors.ts";
-import { Folder, STATE_DIRECTORY } from "./folder.ts";
+import { Folder, stateDirectory } from "./folder.ts";
 import { printKubeconfig } from "./print-kubeconfig.ts";
 import { Screen } from "./screen.ts";
 import { StageError } from "./stage.ts";
@@ -37,6 +37,9 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   kubeconfig: { summary: "print the path of the kubeconfig", isQuiet: true, run: printKubeconfig },
   watch: { summary: "run the controller from the sources, started anew when they change", run: watch },
 };
+
+/** Fires when somebody wants to stop. */
+const stop = new AbortController();
 
 const DEFAULT_ENDPOINT = "https://api.hetzner.cloud/v1";
 
@@ -68,7 +71,8 @@ async function act(action: Action, flags: Flags): Promise<void> {
   const said = readChoices(flags, process.env);
   // A mistake in an option must not keep anybody from removing what costs money.
   const asked = action.builds ? said : { ...(said.name !== undefined && { name: said.name }) };
-  const folder = new Folder(loadConfig({ ...(asked.name !== undefined && { name: asked.name }) }).name);
+  const states = stateDirectory(process.env);
+  const folder = new Folder(loadConfig({ ...(asked.name !== undefined && { name: asked.name }) }).name, states);
   const before = await folder.choices();
   const { HCLOUD_TOKEN: token = "", HCLOUD_ENDPOINT: endpoint = DEFAULT_ENDPOINT } = process.env;
   const config = loadConfig(asked, before, [
@@ -79,11 +83,12 @@ async function act(action: Action, flags: Flags): Promise<void> {
   ]);
   const tools = await setUp();
   const screen = new Screen(action.isQuiet ? process.stderr : process.stdout);
-  const env = { config, folder, access: { endpoint, token }, tools, screen, signal: stopSignal(screen) };
+  const env = { config, folder, access: { endpoint, token }, tools, screen, signal: stop.signal };
+  listenForStop(screen);
   if (!action.changes) return action.run(env);
-  await mkdir(STATE_DIRECTORY, { recursive: true, mode: 0o700 });
+  await mkdir(states, { recursive: true, mode: 0o700 });
   const wait = () => screen.say("waiting", `another command works on ${config.name}`);
-  await withLock(join(STATE_DIRECTORY, `${config.name}.lock`), wait, async () => {
+  await withLock(join(states, `${config.name}.lock`), wait, async () => {
     if (action.builds) await folder.remember({ ...before, ...asked });
     await action.run(env);
   });
@@ -98,9 +103,8 @@ async function setUp(): Promise<Toolchain> {
   }
 }
 
-/** Fires on the first Ctrl-C, which ends things in good order; a second one ends them at once. */
-function stopSignal(screen: Screen): AbortSignal {
-  const stop = new AbortController();
+/** The first Ctrl-C ends things in good order, a second one at once. */
+function listenForStop(screen: Screen): void {
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {
       if (stop.signal.aborted) process.exit(130);
@@ -108,11 +112,11 @@ function stopSignal(screen: Screen): AbortSignal {
       stop.abort();
     });
   }
-  return stop.signal;
 }
 
 /** What went wrong, in lines for a person; anything we did not expect comes with its stack. */
 function explain(error: unknown): readonly string[] {
+  if (stop.signal.aborted) return ["stopped half-way: the same command goes on from there"];
   if (error instanceof ConfigError) return error.mistakes;
   if (error instanceof StageError) return error.causes;
   const isForPeople = [CcmError, ToolchainError, DevEnvError].some((kind) => error instanceof kind);

@@ -30,6 +30,8 @@ export interface StageOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Told what is being worked on, and what is done. */
   readonly onStep?: (line: string, isDone: boolean) => void;
+  /** Interrupts a running operation, which then ends in good order, and lets no other begin. */
+  readonly signal?: AbortSignal;
 }
 
 /** A run of the engine failed. Carries a line per cause. */
@@ -99,17 +101,18 @@ export class Stage {
     await this.#stack.workspace.installPlugin(name, `v${version}`);
   }
 
-  /** Asks a running operation to stop. */
-  interrupt(): void {
-    this.#command.interrupt();
-  }
-
   async #run<T>(operation: (onEvent: (event: EngineEvent) => void) => Promise<T>): Promise<T> {
-    const steps = new StageSteps(this.#options.onStep ?? (() => {}));
+    const { onStep = () => {}, signal } = this.#options;
+    signal?.throwIfAborted();
+    const steps = new StageSteps(onStep);
+    const interrupt = () => this.#command.interrupt();
+    signal?.addEventListener("abort", interrupt, { once: true });
     try {
       return await operation((event) => steps.take(event));
     } catch (error) {
       throw new StageError(steps.failures.length > 0 ? steps.failures : [messageOf(error)], error);
+    } finally {
+      signal?.removeEventListener("abort", interrupt);
     }
   }
 }

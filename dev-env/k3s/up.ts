@@ -3,29 +3,54 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import kubernetesPackage from "@pulumi/kubernetes/package.json" with { type: "json" };
 import { messageOf } from "../../controller/errors.ts";
+import { CHART } from "../chart/render.ts";
 import type { CloudOutputs } from "./cloud.ts";
 import { CloudApi } from "./cloud-api.ts";
 import { applyCloud } from "./cloud-stage.ts";
 import { clusterProgram } from "./cluster.ts";
+import { OPTIONS } from "./config.ts";
 import { startController } from "./controller.ts";
 import { describeCost, renderCost } from "./cost.ts";
 import { type Environment, openCloudStage, openCluster, openStage } from "./environment.ts";
 import { DevEnvError } from "./errors.ts";
-import { putControllerBack } from "./in-cluster.ts";
+import { listBalancedServices, putControllerBack } from "./in-cluster.ts";
 import { obtainKubeconfig } from "./obtain-kubeconfig.ts";
 import type { Stage } from "./stage.ts";
 
-const CHART = fileURLToPath(new URL("../../controller/deploy/chart", import.meta.url));
 const DEMO = fileURLToPath(new URL("../examples/ingress.yaml", import.meta.url));
 
 /** Builds the environment. May be called again at any time, and goes on where the last call ended. */
 export async function up(env: Environment): Promise<void> {
   const { screen, config } = env;
   screen.say("cost", `${await priceOf(env)}; "dev-env down" ends it`);
+  await using ends = new AsyncDisposableStack();
+  ends.defer(() => screen.say("cost", 'what was built stays, and costs money: "up" goes on, "down" removes it'));
   const outputs = await buildCloud(env);
   await obtainKubeconfig(env, outputs.controlPlane.ipv4);
   await buildCluster(env, outputs);
-  screen.say("ready", `${config.name} is up\n`);
+  ends.move();
+  screen.say("ready", `${config.name} is up`);
+  screen.write(nextSteps(env, await demoAddress(env)));
+}
+
+/** Where the demo answers; nothing when the ingress has no address. */
+async function demoAddress(env: Environment): Promise<string | undefined> {
+  const client = await openCluster(env);
+  const services = client ? await listBalancedServices(client) : [];
+  client?.close();
+  const ingress = services.find(({ metadata }) => metadata?.namespace === "traefik");
+  return ingress?.status?.loadBalancer?.ingress?.find(({ ip }) => ip?.includes("."))?.ip;
+}
+
+function nextSteps({ folder, config }: Environment, address: string | undefined): string {
+  const name = config.name === OPTIONS.name.fallback ? "" : ` -- --name ${config.name}`;
+  return `
+  export KUBECONFIG=${folder.kubeconfig}
+  kubectl get nodes,services --all-namespaces
+${address ? `  curl http://${address}/      # the demo, behind the ingress and its balancer\n` : ""}
+  npm run dev-env watch${name}      # the controller from the sources, started anew when they change
+  npm run dev-env down${name}       # it costs money until then
+`;
 }
 
 /** What the environment costs; a price list that cannot be had is no reason to stop. */
