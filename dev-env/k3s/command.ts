@@ -4,8 +4,15 @@ import type { PulumiCommand } from "@pulumi/pulumi/automation/index.js";
 import { CliError } from "../../stacks/cli.ts";
 import { noteWorker } from "../../stacks/leftovers.ts";
 
-/** What the automation API asks for after every run and we can do without: each would start the command line once more. */
-const ANSWERS: Readonly<Record<string, string>> = { "stack history": "[]" };
+/**
+ * What the automation API asks for before and after a run and is known without: each would start the command line once
+ * more. A stack that has a state exists, and its outputs are in there.
+ */
+const ANSWERS: Readonly<Record<string, string>> = {
+  "stack select": "",
+  "stack output": "{}",
+  "stack history": "[]",
+};
 
 /** Operations that change something; the others are over in a moment and are left to the automation API. */
 const LONG = new Set(["up", "destroy"]);

@@ -2,7 +2,6 @@
 
 import { dirname } from "node:path";
 import {
-  type Deployment,
   type EngineEvent,
   LocalWorkspace,
   PulumiCommand,
@@ -11,14 +10,21 @@ import {
 } from "@pulumi/pulumi/automation/index.js";
 import { messageOf } from "../../controller/errors.ts";
 import { endLeftovers } from "../../stacks/leftovers.ts";
-import { cliEnvironment, type EngineHome, folders, prepareFolders, removeLocks } from "../../stacks/workspace.ts";
+import { PROJECT } from "../../stacks/names.ts";
+import {
+  backendFile,
+  cliEnvironment,
+  type EngineHome,
+  folders,
+  prepareFolders,
+  readState,
+  removeLocks,
+  writeState,
+} from "../../stacks/workspace.ts";
 import type { StateRecord } from "./adopt.ts";
 import { StageCommand } from "./command.ts";
 import { DevEnvError } from "./errors.ts";
 import { StageSteps } from "./steps.ts";
-
-/** Pulumi project of the stacks here. */
-export const PROJECT = "lotse-dev-env";
 
 /** Where a stage works, and with what. */
 export interface StageOptions {
@@ -68,13 +74,16 @@ export class Stage {
       pulumiCommand: command.command(environmentOf(options)),
       projectSettings: { name: PROJECT, runtime: "nodejs" },
     });
-    return new Stage(await Stack.createOrSelect(home.stack, workspace), command, options);
+    const isThere = (await readState(backendFile(home))) !== undefined;
+    const stack = await (isThere ? Stack.select(home.stack, workspace) : Stack.create(home.stack, workspace));
+    return new Stage(stack, command, options);
   }
 
   /** Makes the stack what the program declares; gives the stack's outputs. */
   async up(program: PulumiFn): Promise<Readonly<Record<string, unknown>>> {
-    const { outputs } = await this.#run((onEvent) => this.#stack.up({ program, suppressProgress: true, onEvent }));
-    return Object.fromEntries(Object.entries(outputs).map(([name, { value }]) => [name, value]));
+    await this.#run((onEvent) => this.#stack.up({ program, suppressProgress: true, onEvent }));
+    const root = (await this.state()).find(({ type }) => type === "pulumi:pulumi:Stack");
+    return { ...root?.outputs };
   }
 
   /** Destroys the resources with these URNs, `*` being anything; everything when there are none given. */
@@ -84,21 +93,26 @@ export class Stage {
     );
   }
 
-  /** The resources in the state. */
+  /** The resources in the state; secrets in them stay encrypted. */
   async state(): Promise<readonly StateRecord[]> {
-    return deploymentOf(await this.#stack.exportStack()).resources ?? [];
+    return (await this.#read()).checkpoint?.latest?.resources ?? [];
   }
 
   /** Replaces the resources in the state, and forgets what was under way: whoever writes has looked at what came of it. */
   async setState(resources: readonly StateRecord[]): Promise<void> {
-    const exported = await this.#stack.exportStack();
-    const { pending_operations: _, ...rest } = deploymentOf(exported);
-    await this.#stack.importStack({ ...exported, deployment: { ...rest, resources } });
+    const file = await this.#read();
+    const { pending_operations: _, ...latest } = file.checkpoint?.latest ?? { manifest: NO_MANIFEST };
+    const checkpoint = { ...file.checkpoint, latest: { ...latest, resources } };
+    await writeState(backendFile(this.#options.home), JSON.stringify({ ...file, checkpoint }));
   }
 
   /** Installs a plugin for this stack, unless it is there. */
   async installPlugin(name: string, version: string): Promise<void> {
     await this.#stack.workspace.installPlugin(name, `v${version}`);
+  }
+
+  async #read(): Promise<StateFile> {
+    return JSON.parse((await readState(backendFile(this.#options.home))) ?? "{}") as StateFile;
   }
 
   async #run<T>(operation: (onEvent: (event: EngineEvent) => void) => Promise<T>): Promise<T> {
@@ -117,14 +131,14 @@ export class Stage {
   }
 }
 
-interface StackState {
-  readonly resources?: readonly StateRecord[];
-  readonly pending_operations?: unknown;
+/** The state file, as far as we look at it. */
+interface StateFile {
+  readonly checkpoint?: {
+    readonly latest?: { readonly resources?: readonly StateRecord[]; readonly pending_operations?: unknown };
+  };
 }
 
-function deploymentOf({ deployment }: Deployment): StackState {
-  return (deployment ?? {}) as StackState;
-}
+const NO_MANIFEST = { time: "1970-01-01T00:00:00Z", magic: "", version: "" };
 
 function environmentOf({ home, passphrase, env }: StageOptions): Record<string, string> {
   const { PULUMI_SKIP_CHECKPOINTS: _, PULUMI_EXPERIMENTAL: _experimental, ...base } = cliEnvironment(home);

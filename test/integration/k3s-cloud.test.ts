@@ -122,7 +122,7 @@ describe("the cloud half of a development environment", () => {
     });
     expect(worker.write_files[1].content).toContain(`joins server ${controlPlane.id}`);
 
-    const state = join(env.folder.cloud, "state", ".pulumi", "stacks", "lotse-dev-env", "dev-cloud.json");
+    const state = join(env.folder.cloud, "state", ".pulumi", "stacks", "lotse", "dev-cloud.json");
     const text = await readFile(state, "utf8");
     expect(text).toContain("dev-worker-1");
     for (const secret of [env.cloud.token, secrets.k3sToken, "OPENSSH PRIVATE KEY"]) expect(text).not.toContain(secret);
