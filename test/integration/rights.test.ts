@@ -8,8 +8,8 @@ import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-/** Granted for what is about to come: leader election, and a health port that asks who is there. */
-const COMING = /leases|tokenreviews|subjectaccessreviews/;
+/** Granted for what is about to come: a health port that asks who is there, and the record of changes. */
+const COMING = /tokenreviews|subjectaccessreviews|configmaps/;
 const MANIFEST = new URL("../../controller/deploy/manifests/lotse.yaml", import.meta.url);
 
 /** One of everything that the controller does to objects of the API server, as its audit log saw it. */
@@ -72,12 +72,13 @@ describe("the rights in the manifest", () => {
     });
   });
 
-  it("let the state be kept and found again", async () => {
+  it("let the state be kept and found again, by one who leads", async () => {
     await used("create", "secrets");
     await used("update", "secrets");
     await controller.stop();
-    controller = world.startController();
+    controller = world.startController(["--leader-elect=true", "--leader-elect-retry-period=1s"]);
     await eventually(() => expect(controller.records("controller running")).toHaveLength(1));
+    await used("update", "leases");
   });
 
   it("are enough: nothing was forbidden", () => {
