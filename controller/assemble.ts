@@ -193,6 +193,7 @@ export function renderOptions(config: Config, networkId: number | undefined): Re
     clusterCidrs,
     defaults: serviceDefaults,
     robots: robot !== undefined,
+    classes: config.loadBalancerClasses,
     forwardInternalIps: robot?.forwardInternalIps ?? true,
     ...(networkId !== undefined && { networkId }),
   };

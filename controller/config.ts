@@ -10,6 +10,7 @@ import { type Environment, Reading } from "./reading.ts";
 import { loadRobotConfig, type RobotConfig } from "./robot/config.ts";
 import { loadServeConfig, type ServeConfig } from "./serve-config.ts";
 import type { ServiceOptions } from "./service/annotations.ts";
+import { CLASSLESS, type ServedClasses, servedClasses } from "./service/ours.ts";
 import { parseDefaults } from "./service/settings.ts";
 import { boolean, oneOf, seconds } from "./service/values.ts";
 
@@ -42,6 +43,8 @@ export interface Config {
   readonly lifecycle: boolean;
   readonly loadBalancers: boolean;
   readonly serviceDefaults: ServiceOptions;
+  /** Whose Services are served. */
+  readonly loadBalancerClasses: ServedClasses;
   /** Where the stack's state is kept: in Secrets of the `cluster`, nowhere (`none`), or in a Pulumi backend. */
   readonly state: string;
   /** Where the engine works; a temporary folder when absent. */
@@ -102,6 +105,7 @@ export function loadConfig(flags: FlagValues, env: Environment): Config {
     lifecycle: enabled.lifecycle,
     loadBalancers: read.env("HCLOUD_LOAD_BALANCERS_ENABLED", boolean, true) && enabled.service,
     serviceDefaults: loadDefaults(read, env),
+    loadBalancerClasses: read.env("LOTSE_LOAD_BALANCER_CLASS", servedClasses, CLASSLESS),
     serve: loadServeConfig(read),
     guard: { removals: read.flag("guard-removals", natural, GUARD_LIMITS.removals), share: GUARD_LIMITS.share },
     resyncMs: read.flag("resync", period, 60) * 1000,

@@ -35,6 +35,11 @@ const CLOUD: readonly Variable[] = [
   variable("HCLOUD_SERVER_CACHE_MODE", "accepted, without effect"),
   variable("HCLOUD_SERVER_CACHE_MAX_AGE", "accepted, without effect"),
   variable("HCLOUD_LOAD_BALANCERS_ENABLED", "make balancers for Services", "`true`"),
+  variable(
+    "LOTSE_LOAD_BALANCER_CLASS",
+    "`loadBalancerClass` of the Services to serve; with a `+` in front, those without a class are served too",
+    "those without a class",
+  ),
 ];
 
 const DEFAULTS: readonly Variable[] = OPTION_ROWS.flatMap(([, { env, annotation, unset }]) =>

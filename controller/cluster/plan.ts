@@ -31,10 +31,13 @@ function planMake(unit: UnitId, spec: UnitSpec, { present }: Desired): Plan {
   return found.length > 0 ? [{ kind: "make", unit, spec, differences: found }] : [];
 }
 
-function planRemovals({ services, routes, present }: Desired): Plan {
-  const releases = services
-    .filter(({ kind, unit }) => kind === "release" && isRemovable(present[unit]))
-    .map(({ unit }) => removal(unit, true));
+function planRemovals(desired: Desired): Plan {
+  const { services, routes, present } = desired;
+  const releases = services.flatMap((wish): Plan => {
+    if (wish.kind !== "release") return [];
+    if (wish.keeps) return present[wish.unit] ? planMake(wish.unit, wish.keeps.spec, desired) : [];
+    return isRemovable(present[wish.unit]) ? [removal(wish.unit, true)] : [];
+  });
   const stale = (routes?.stale ?? []).map((route) => removal(routeUnit(route), false));
   return [...releases, ...stale];
 }

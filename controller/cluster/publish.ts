@@ -1,4 +1,5 @@
 /** Carries out the writes of a turn. Each stands alone: one that fails is logged and left to the next turn. */
+import { createHash } from "node:crypto";
 import { messageOf } from "../errors.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Patcher } from "../kube/write.ts";
@@ -10,6 +11,9 @@ export interface PublishParts {
   readonly recorder: EventRecorder;
   readonly log: Logger;
 }
+
+/** How many topics are remembered. */
+const MEMORY = 5_000;
 
 /** Names under which users know the parts of a cloud-controller-manager in Events. */
 const COMPONENTS = { Service: "service-controller", Node: "cloud-node-controller" } as const;
@@ -31,7 +35,7 @@ const ENDS: Readonly<Record<string, readonly string[]>> = {
 
 export class Publisher {
   readonly #parts: PublishParts;
-  /** The last warning about each object and reason: it is said once, and again when it changes. */
+  /** The last warning about each object and topic: it is said once, and again when it changes. */
   readonly #warned = new Map<string, string>();
 
   constructor(parts: PublishParts) {
@@ -83,13 +87,14 @@ export class Publisher {
     }
   }
 
-  async #tell({ about, type, reason, message }: Notice): Promise<void> {
+  async #tell({ about, type, reason, message, occasion }: Notice): Promise<void> {
     const { recorder, log } = this.#parts;
-    const key = `${about.object.metadata?.uid} ${reason}`;
-    this.#end(reason, about.object.metadata?.uid);
+    const uid = about.object.metadata?.uid;
+    this.#end(reason, uid);
     if (type === "Warning") {
-      if (this.#warned.get(key) === message) return;
-      this.#warned.set(key, message);
+      // Mistakes and failed runs share a reason; neither makes the other worth saying again.
+      const topic = occasion === undefined ? reason : `${reason} on occasion`;
+      if (!this.#isNews(`${uid} ${topic}`, [message, occasion])) return;
       log.warn({ object: about.object.metadata?.name, reason }, message);
     }
     const component = COMPONENT_OF_REASON[reason] ?? COMPONENTS[about.kind];
@@ -98,6 +103,17 @@ export class Publisher {
 
   #end(news: string, uid: string | undefined): void {
     for (const reason of ENDS[news] ?? []) this.#warned.delete(`${uid} ${reason}`);
+  }
+
+  /** Whether this was not the last thing said there. The longest unsaid is forgotten first. */
+  #isNews(topic: string, said: readonly (string | undefined)[]): boolean {
+    const digest = createHash("sha256").update(JSON.stringify(said)).digest("base64");
+    const isNews = this.#warned.get(topic) !== digest;
+    this.#warned.delete(topic);
+    this.#warned.set(topic, digest);
+    const [oldest] = this.#warned.keys();
+    if (this.#warned.size > MEMORY && oldest !== undefined) this.#warned.delete(oldest);
+    return isNews;
   }
 }
 

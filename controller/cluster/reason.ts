@@ -7,8 +7,9 @@ import type { Server } from "../hcloud/api.ts";
 import { findServer } from "../node/metadata.ts";
 import { ENV_PREFIX, OPTIONS, type OptionName, PREFIX, type ServiceOptions } from "../service/annotations.ts";
 import { parseSettings } from "../service/settings.ts";
-import type { Desired, ServiceWish } from "./desired.ts";
+import type { Desired } from "./desired.ts";
 import type { PlannedUnit } from "./plan.ts";
+import type { ServiceWish } from "./wishes.ts";
 
 /** What reasons are found in. */
 export interface ReasonContext {

@@ -1,5 +1,6 @@
 /** One turn of the loop: observe → render → guard → apply → publish. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
+import { differences } from "../../stacks/difference.ts";
 import type { Engine } from "../../stacks/engine.ts";
 import type { RunReport, Step, UnitOutcome } from "../../stacks/run.ts";
 import type { UnitId } from "../../stacks/spec.ts";
@@ -71,12 +72,15 @@ export class ClusterTurn {
 
     const reported = await this.#apply(due, before);
     const after = due.length === 0 ? before : await this.#observe(agesAfter(due, this.#firstLook));
-    const outcomes = due.length === 0 ? reported : proven(reported, planRun(after));
+    const next = due.length === 0 ? plan : planRun(after);
+    const outcomes = due.length === 0 ? reported : proven(reported, due, { next, after });
     this.#learn(due, plan, outcomes);
     const unproven = this.#absence.unproven(after);
     await publish(writesAfter(without(after, unproven), outcomes, observed().nodes));
     await this.#saveState();
-    return soonest([unclaimed.size > 0 ? CLAIM_RETRY_MS : undefined, this.#backoff.nextMs, ...unproven.values()]);
+    const nextStageMs = hasNextStage(due, next, outcomes) ? 0 : undefined;
+    const claimMs = unclaimed.size > 0 ? CLAIM_RETRY_MS : undefined;
+    return soonest([nextStageMs, claimMs, this.#backoff.nextMs, ...unproven.values()]);
   }
 
   #guard(desired: Desired): Plan {
@@ -160,20 +164,34 @@ function soonest(waits: readonly (number | undefined)[]): number | undefined {
 }
 
 /**
- * Outcomes on the proof of a fresh plan, whatever the engine says: what still differs was not applied, and what does not
- * differ any more was, also when the run broke off behind it.
+ * Outcomes on the proof of a fresh look, whatever the engine says: what still differs from what was to be made was not
+ * applied, and what does not differ any more was, also when the run broke off behind it.
  */
-function proven(outcomes: RunReport["outcomes"], stillPlanned: Plan): RunReport["outcomes"] {
-  const still = new Map(stillPlanned.map((step) => [step.unit as string, step.differences]));
+function proven(outcomes: RunReport["outcomes"], due: Plan, { next, after }: Proof): RunReport["outcomes"] {
+  const still = new Map(next.map((step) => [step.unit as string, step.differences]));
+  const made = new Map(due.flatMap((step) => (step.kind === "make" ? [[step.unit as string, step.spec]] : [])));
   const check = ([unit, outcome]: [string, UnitOutcome]): [string, UnitOutcome] => {
     const { changes } = outcome;
-    const left = still.get(unit);
-    if (!left) return [unit, { status: "applied", changes }];
+    const spec = made.get(unit);
+    const left = still.has(unit) && spec ? differences(spec, after.present[unit as UnitId]) : still.get(unit);
+    if (!left || left.length === 0) return [unit, { status: "applied", changes }];
     if (outcome.status === "failed") return [unit, outcome];
     const message = `the change was made, but the cloud does not show it: ${left.map(({ field }) => field).join(", ")}`;
     return [unit, { status: "failed", changes, failure: { code: "not-converged", message, retry: "soon" } }];
   };
   return Object.fromEntries(Object.entries(outcomes).map(check));
+}
+
+/** What a fresh look shows, and what is left to do by it. */
+interface Proof {
+  readonly next: Plan;
+  readonly after: Desired;
+}
+
+/** Whether something was made as it was to be, and is to be made otherwise now: changes that take two runs go on at once. */
+function hasNextStage(due: Plan, next: Plan, outcomes: RunReport["outcomes"]): boolean {
+  const isPlanned = new Set(next.map(({ unit }) => unit));
+  return due.some(({ unit }) => isPlanned.has(unit) && outcomes[unit]?.status === "applied");
 }
 
 /** After a run, what it touched is asked for again. */

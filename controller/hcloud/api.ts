@@ -23,6 +23,19 @@ export interface Network {
   readonly routes: readonly { readonly destination: string; readonly gateway: string }[];
 }
 
+/** What the provider offers. */
+export interface Catalogue {
+  readonly types: readonly BalancerType[];
+  readonly locations: readonly { readonly name: string; readonly network_zone: string }[];
+}
+
+export interface BalancerType {
+  readonly name: string;
+  readonly max_services: number;
+  readonly max_targets: number;
+  readonly deprecation?: { readonly unavailable_after: string } | null;
+}
+
 export interface LoadBalancer {
   readonly id: number;
   readonly name: string;

@@ -1,5 +1,5 @@
-import ipaddr from "ipaddr.js";
 import type { HealthCheckHttp, HttpOptions, ListenerSpec, LoadBalancerState, TargetSpec } from "../../stacks/spec.ts";
+import { isInRange } from "../service/ranges.ts";
 import type { LoadBalancer, LoadBalancerService, LoadBalancerTarget, Network } from "./api.ts";
 
 /**
@@ -38,12 +38,6 @@ function attachmentState({ network: networkId, ip }: LoadBalancer["private_net"]
   const subnets = network?.id === networkId ? network.subnets : [];
   const subnet = subnets.find(({ ip_range }) => isInRange(ip, ip_range))?.ip_range;
   return { networkId, ip, ...(subnet !== undefined && { subnet }) };
-}
-
-/** Whether an IPv4 address is in a range; one that cannot be read is in none. */
-export function isInRange(ip: string, range: string): boolean {
-  if (!ipaddr.IPv4.isValidFourPartDecimal(ip) || !ipaddr.IPv4.isValidCIDRFourPartDecimal(range)) return false;
-  return ipaddr.IPv4.parse(ip).match(ipaddr.IPv4.parseCIDR(range));
 }
 
 function listenerState({ http, health_check, ...service }: LoadBalancerService): ListenerSpec {

@@ -1,6 +1,6 @@
 /** Typed reads of the cloud, whole lists at a time. */
 import { CloudError } from "../errors.ts";
-import type { Certificate, LoadBalancer, Network, Server } from "./api.ts";
+import type { Catalogue, Certificate, LoadBalancer, Network, Server } from "./api.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Pricing } from "./prices.ts";
 
@@ -40,6 +40,15 @@ export class CloudReader {
 
   certificates(): Promise<readonly Certificate[]> {
     return this.#all("certificates");
+  }
+
+  /** What the provider offers. */
+  async catalogue(): Promise<Catalogue> {
+    const [types, locations] = await Promise.all([
+      this.#all<Catalogue["types"][number]>("load_balancer_types"),
+      this.#all<Catalogue["locations"][number]>("locations"),
+    ]);
+    return { types, locations };
   }
 
   async network(id: number): Promise<Network> {

@@ -1,5 +1,5 @@
 /** The cloud as last listed: each list is read when somebody needs it younger than it is, and once for all who ask. */
-import type { Certificate, LoadBalancer, Network, Server } from "./api.ts";
+import type { Catalogue, Certificate, LoadBalancer, Network, Server } from "./api.ts";
 import type { CloudReader } from "./reader.ts";
 
 /** Everything observed of the cloud at one moment. */
@@ -9,7 +9,12 @@ export interface CloudState {
   readonly certificates: readonly Certificate[];
   /** Absent when the cluster uses no network. */
   readonly network?: Network;
+  /** Absent while it cannot be read: then nothing is checked against it. */
+  readonly catalogue?: Catalogue;
 }
+
+/** What the provider offers changes a few times a year. */
+const CATALOGUE_MAX_AGE_MS = 3_600_000;
 
 /** How old each list may be, in milliseconds; 0 asks the API now. */
 export interface Ages {
@@ -25,6 +30,7 @@ export class CloudView {
   readonly #loadBalancers: Aged<readonly LoadBalancer[]>;
   readonly #certificates: Aged<readonly Certificate[]>;
   readonly #network: Aged<Network | undefined>;
+  readonly #catalogue: Aged<Catalogue>;
 
   constructor(reader: CloudReader, networkId: number | undefined) {
     this.#reader = reader;
@@ -32,6 +38,7 @@ export class CloudView {
     this.#loadBalancers = new Aged(() => reader.loadBalancers());
     this.#certificates = new Aged(() => reader.certificates());
     this.#network = new Aged(async () => (networkId === undefined ? undefined : reader.network(networkId)));
+    this.#catalogue = new Aged(() => reader.catalogue());
   }
 
   servers(maxAgeMs: number): Promise<readonly Server[]> {
@@ -44,13 +51,14 @@ export class CloudView {
   }
 
   async state(ages: Ages): Promise<CloudState> {
-    const [servers, loadBalancers, certificates, network] = await Promise.all([
+    const [servers, loadBalancers, certificates, network, catalogue] = await Promise.all([
       this.#servers.get(ages.servers),
       this.#loadBalancers.get(ages.loadBalancers),
       this.#certificates.get(ages.certificates),
       this.#network.get(ages.network),
+      this.#catalogue.get(CATALOGUE_MAX_AGE_MS).catch(() => undefined), // the API checks what we cannot
     ]);
-    return { servers, loadBalancers, certificates, ...(network && { network }) };
+    return { servers, loadBalancers, certificates, ...(network && { network }), ...(catalogue && { catalogue }) };
   }
 }
 

@@ -9,7 +9,7 @@ export const ENV_PREFIX = "HCLOUD_LOAD_BALANCERS_";
 export const OPTIONS = { ...BALANCER_OPTIONS, ...LISTENER_OPTIONS } as const;
 
 /** Annotations that the official controller's documentation mentions and nobody reads (HCCM A37). */
-export const READ_BY_NOBODY: readonly string[] = ["id", "ipv4", "ipv6"];
+export const READ_BY_NOBODY: readonly string[] = ["ipv4", "ipv6"];
 
 export type OptionName = keyof typeof OPTIONS;
 export type ListenerOptionName = keyof typeof LISTENER_OPTIONS;

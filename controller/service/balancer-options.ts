@@ -1,6 +1,6 @@
 /** Options of a Service as a whole. */
 import { option } from "./option.ts";
-import { boolean, hostName, ipv4, line, oneOf, selector, word } from "./values.ts";
+import { boolean, cidr, hostName, id, ipv4, labels, line, oneOf, selector, word } from "./values.ts";
 
 export const BALANCER_OPTIONS = {
   name: option({
@@ -9,6 +9,13 @@ export const BALANCER_OPTIONS = {
     parse: line(128),
     unset: "`a` and the Service's uid; an existing balancer keeps its name",
     doc: "Name of the balancer. One of this name that nobody owns is taken over.",
+  }),
+  id: option({
+    annotation: "id",
+    group: "balancer",
+    parse: id,
+    unset: "found by label, then by name",
+    doc: "Id of an existing balancer that nobody owns, to take over.",
   }),
   location: option({
     annotation: "location",
@@ -42,6 +49,27 @@ export const BALANCER_OPTIONS = {
     unset: "`round_robin`",
     doc: "How a target is chosen.",
   }),
+  labels: option({
+    annotation: "labels",
+    group: "balancer",
+    parse: labels,
+    unset: "none",
+    doc: "Labels for the balancer. Those that somebody else put there stay.",
+  }),
+  deleteProtection: option({
+    annotation: "delete-protection",
+    group: "balancer",
+    parse: boolean,
+    unset: "left as it is, if it was not set by this",
+    doc: "Protect the balancer against deletion. A protected one outlives its Service.",
+  }),
+  onDelete: option({
+    annotation: "on-delete",
+    group: "balancer",
+    parse: oneOf("delete", "keep"),
+    unset: "`delete`",
+    doc: "What becomes of the balancer when the Service goes: `keep` leaves it, without owner, for another Service to take over.",
+  }),
   disablePublicNetwork: option({
     annotation: "disable-public-network",
     group: "network",
@@ -64,6 +92,28 @@ export const BALANCER_OPTIONS = {
     parse: ipv4,
     unset: "chosen by the API",
     doc: "Address of the balancer in the cluster's network. A change attaches it anew.",
+  }),
+  privateSubnet: option({
+    annotation: "private-subnet-ip-range",
+    group: "network",
+    parse: cidr,
+    env: "PRIVATE_SUBNET_IP_RANGE",
+    unset: "the network's last subnet; an attached balancer stays where it is",
+    doc: "Subnet of the cluster's network that the balancer has its address in. A balancer outside of it is attached anew.",
+  }),
+  ipv4Rdns: option({
+    annotation: "ipv4-rdns",
+    group: "network",
+    parse: hostName,
+    unset: "the provider's own",
+    doc: "Reverse DNS of the public IPv4 address.",
+  }),
+  ipv6Rdns: option({
+    annotation: "ipv6-rdns",
+    group: "network",
+    parse: hostName,
+    unset: "none",
+    doc: "Reverse DNS of the public IPv6 address.",
   }),
   nodeSelector: option({
     annotation: "node-selector",

@@ -1,19 +1,31 @@
 /** Mistakes that no single option makes: what does not fit together, or not into the cluster. */
 import type { V1Service } from "@kubernetes/client-node";
+import { listenerPart } from "../../stacks/names.ts";
 import type { LoadBalancerState } from "../../stacks/spec.ts";
-import { type ListenerOptionName, type OptionName, PREFIX, type ServiceOptions } from "./annotations.ts";
+import type { Catalogue, Network } from "../hcloud/api.ts";
+import { type ListenerOptionName, type OptionName, PREFIX } from "./annotations.ts";
+import { catalogueProblems } from "./catalogue-checks.ts";
+import type { ForeignParts } from "./foreign.ts";
 import { tcpPorts } from "./listeners.ts";
+import { networkProblems } from "./network-checks.ts";
 import type { ServiceSettings, Settings } from "./settings.ts";
 
 /** What a Service's settings must fit. */
 export interface Surroundings {
   readonly networkId?: number;
-  /** The balancer that exists for the Service, if one does. */
+  /** The cluster's network, where it is known. */
+  readonly network?: Network;
+  /** Addresses in that network that others have. */
+  readonly takenIps?: ReadonlySet<string>;
+  /** What the provider offers, where it is known. */
+  readonly catalogue?: Catalogue;
+  /** The balancer that exists for the Service, if one does, without its foreign parts. */
   readonly present?: LoadBalancerState;
+  readonly foreign?: ForeignParts;
 }
 
 /** One mistake, and the options that must not be applied because of it: of one port, or of the whole Service. */
-interface Problem {
+export interface Problem {
   readonly message: string;
   readonly options: readonly OptionName[];
   readonly port?: number;
@@ -24,26 +36,19 @@ export function checkSettings(service: V1Service, settings: ServiceSettings, aro
   const problems = [
     ...placeProblems(settings, around),
     ...networkProblems(settings, around),
+    ...catalogueProblems(service, settings, around),
     ...tcpPorts(service).flatMap((port) => portProblems(port, settings.ports.get(port.port) ?? settings)),
+    ...redirectProblems(service, settings, around),
   ];
   if (problems.length === 0) return settings;
-  const ports = [...settings.ports].map(
-    ([port, own]) =>
-      [
-        port,
-        withBroken(
-          own,
-          problems.filter((problem) => (problem.port ?? port) === port),
-        ),
-      ] as const,
-  );
+  const ofPort = (port: number) => problems.filter((problem) => (problem.port ?? port) === port);
   return {
     ...settings,
     ...withBroken(
       settings,
-      problems.filter((problem) => problem.port === undefined),
+      problems.filter(({ port }) => port === undefined),
     ),
-    ports: new Map(ports),
+    ports: new Map([...settings.ports].map(([port, own]) => [port, withBroken(own, ofPort(port))])),
     mistakes: [...settings.mistakes, ...new Set(problems.map(({ message }) => message))],
   };
 }
@@ -52,22 +57,16 @@ function withBroken({ options, sources, broken }: Settings, problems: readonly P
   return { options, sources, broken: new Set([...broken, ...problems.flatMap(({ options: names }) => names)]) };
 }
 
-/** An existing balancer stays where it is; a new one needs to be told where to go. */
-function placeProblems({ options }: Settings, { present }: Surroundings): readonly Problem[] {
-  if (present || options.location || options.networkZone) return [];
+/** An existing balancer stays where it is, and the one it is; a new one needs to be told where to go. */
+function placeProblems({ options, sources, broken }: Settings, { present }: Surroundings): readonly Problem[] {
+  if (present) {
+    if (options.id === undefined || options.id === present.id) return [];
+    const message = `${sources.id}: this Service already has balancer ${present.id}; to change to ${options.id}, make a new Service`;
+    return [{ message, options: ["id"] }];
+  }
+  if (options.location || options.networkZone || broken.has("location") || broken.has("networkZone")) return [];
   const message = `neither annotation ${PREFIX}location nor ${PREFIX}network-zone is set: set one of them, or HCLOUD_LOAD_BALANCERS_LOCATION for all Services`;
   return [{ message, options: [] }];
-}
-
-function networkProblems({ options, sources }: Settings, { networkId }: Surroundings): readonly Problem[] {
-  if (networkId !== undefined) return [];
-  const needing = ["usePrivateIp", "disablePublicNetwork", "privateIpv4"] as const satisfies (keyof ServiceOptions)[];
-  return needing
-    .filter((name) => options[name])
-    .map((name) => ({
-      message: `${sources[name]}: needs a network, and HCLOUD_NETWORK is not set`,
-      options: [name],
-    }));
 }
 
 function portProblems(
@@ -86,4 +85,19 @@ function portProblems(
     refuse("redirectHttp", `${sources.redirectHttp}: needs protocol https`);
   }
   return problems;
+}
+
+/** A redirect occupies port 80, and there can be only one. */
+function redirectProblems(
+  service: V1Service,
+  { ports }: ServiceSettings,
+  { foreign }: Surroundings,
+): readonly Problem[] {
+  const redirects = [...ports].filter(([, { options }]) => options.redirectHttp && options.protocol === "https");
+  const isTaken = tcpPorts(service).some(({ port }) => port === 80) || foreign?.has(listenerPart(80));
+  return redirects.slice(isTaken ? 0 : 1).map(([port, { sources }]) => ({
+    port,
+    options: ["redirectHttp"],
+    message: `${sources.redirectHttp}: port 80 is taken${isTaken ? "" : " by the redirect to another port"}`,
+  }));
 }

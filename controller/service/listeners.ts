@@ -2,6 +2,7 @@
 import type { V1Service, V1ServicePort } from "@kubernetes/client-node";
 import type { HealthCheck, HttpOptions, ListenerSpec } from "../../stacks/spec.ts";
 import { PORT_ROWS, type ServiceOptions } from "./annotations.ts";
+import { localHealthCheck } from "./local-traffic.ts";
 import type { ServiceSettings, Settings } from "./settings.ts";
 
 /**
@@ -16,7 +17,7 @@ export function renderListeners(
   return tcpPorts(service)
     .flatMap((port) => {
       const own = settings.ports.get(port.port) ?? settings;
-      if (!isBroken(own)) return [renderListener(port, own.options)];
+      if (!isBroken(own)) return [renderListener(service, port, own.options)];
       const kept = present.find(({ listenPort }) => listenPort === port.port);
       return kept ? [followNodePort(kept, port.nodePort)] : [];
     })
@@ -40,7 +41,7 @@ function followNodePort(kept: ListenerSpec, nodePort: number | undefined): Liste
   return { ...kept, destinationPort: nodePort, healthCheck: { ...healthCheck, port } };
 }
 
-function renderListener(port: V1ServicePort, options: ServiceOptions): ListenerSpec {
+function renderListener(service: V1Service, port: V1ServicePort, options: ServiceOptions): ListenerSpec {
   const protocol = options.protocol ?? "tcp";
   const destinationPort = port.nodePort ?? 0;
   return {
@@ -49,7 +50,7 @@ function renderListener(port: V1ServicePort, options: ServiceOptions): ListenerS
     protocol,
     proxyProtocol: options.proxyProtocol ?? false,
     ...(protocol !== "tcp" && { http: renderHttp(options) }),
-    healthCheck: renderHealthCheck(destinationPort, protocol, options),
+    healthCheck: renderHealthCheck(destinationPort, protocol, options, localHealthCheck(service, options)),
   };
 }
 
@@ -65,7 +66,12 @@ function renderHttp(options: ServiceOptions): HttpOptions {
 }
 
 /** A health check speaks the listener's protocol as soon as any of its options is set, else plain TCP (H1, H2). */
-function renderHealthCheck(nodePort: number, protocol: ListenerSpec["protocol"], options: ServiceOptions): HealthCheck {
+function renderHealthCheck(
+  nodePort: number,
+  protocol: ListenerSpec["protocol"],
+  options: ServiceOptions,
+  local: ReturnType<typeof localHealthCheck>,
+): HealthCheck {
   const isConfigured = Object.entries(options).some(
     ([name, value]) => name.startsWith("healthCheck") && value !== undefined,
   );
@@ -76,6 +82,7 @@ function renderHealthCheck(nodePort: number, protocol: ListenerSpec["protocol"],
     timeoutSeconds: options.healthCheckTimeout ?? 10,
     retries: options.healthCheckRetries ?? 3,
   };
+  if (local) return { protocol: "http", ...common, ...local };
   if (asked === "tcp") return { protocol: "tcp", ...common };
   return {
     protocol: "http",

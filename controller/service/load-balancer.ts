@@ -1,34 +1,38 @@
 /** A Service and the nodes → the balancer it wants. Everything is checked before anything is touched. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
-import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
 import type { LoadBalancerSpec, LoadBalancerState, NetworkAttachment } from "../../stacks/spec.ts";
 import type { Server } from "../hcloud/api.ts";
+import { adviseOn, adviseOnBalancer } from "./advice.ts";
 import type { ServiceOptions } from "./annotations.ts";
-import { checkSettings } from "./checks.ts";
+import { DEFAULT_TYPE, foreignListeners } from "./catalogue-checks.ts";
+import { checkSettings, type Surroundings } from "./checks.ts";
 import { parseLabelSelector } from "./label-selector.ts";
+import { renderLabels, renderRdns } from "./labels.ts";
+import { limitsOf } from "./limits.ts";
 import { renderListeners, tcpPorts } from "./listeners.ts";
+import { PROTECTED_MARK } from "./marks.ts";
 import type { Note } from "./notes.ts";
 import { serviceRef } from "./ours.ts";
 import { parseSettings, type Settings } from "./settings.ts";
+import { nextStage } from "./stages.ts";
 import { isSameTarget, renderTargets, type Targets } from "./targets.ts";
 
 /** What surrounds a Service when its balancer is rendered. */
-export interface BalancerContext {
+export interface BalancerContext extends Surroundings {
   readonly nodes: readonly V1Node[];
   readonly servers: readonly Server[];
   readonly defaults: ServiceOptions;
-  readonly networkId?: number;
   /** Whether dedicated servers are targets. */
   readonly robots?: boolean;
-  /** The balancer that exists for the Service, if one does. */
-  readonly present?: LoadBalancerState;
+  /** Targets on the balancer that nobody can claim: label selectors. */
+  readonly otherTargets?: number;
 }
 
 /** What a Service gets, and what its user should hear. */
 export type RenderedBalancer = { readonly mistakes: readonly string[]; readonly notes: readonly Note[] } & (
   | {
       readonly ok: true;
-      /** Where a mistake was made it says what the balancer has. */
+      /** The next step towards what is wanted. Where a mistake was made it says what the balancer has. */
       readonly spec: LoadBalancerSpec;
       readonly settings: Settings;
       readonly leftOut: Targets["leftOut"];
@@ -36,9 +40,6 @@ export type RenderedBalancer = { readonly mistakes: readonly string[]; readonly 
   /** Nothing exists yet, and nothing is made with a mistake in it. */
   | { readonly ok: false }
 );
-
-/** The official controller's default, with which users of no configuration at all have been served. */
-const DEFAULT_TYPE = "lb11";
 
 /**
  * The balancer of a Service. With mistakes, an existing one keeps what they are about and follows in the rest, its nodes
@@ -49,24 +50,31 @@ export function renderLoadBalancer(service: V1Service, context: BalancerContext)
   const parsed = parseSettings(annotations, tcpPorts(service), context.defaults);
   const settings = checkSettings(service, parsed, context);
   const { mistakes } = settings;
-  const notes = [...settings.notes, ...unsupported(service)];
+  const notes = [...settings.notes, ...adviseOn(service, settings)];
   const { present } = context;
   const place = placeOf(settings.options, present);
   if (!place || (mistakes.length > 0 && !present)) return { ok: false, mistakes, notes };
 
-  const ref = serviceRef(service);
-  const { targets, leftOut } = targetsOf(settings, context);
+  const fields = fieldsOf(settings, serviceRef(service).uid, context);
+  const { targets, leftOut, beyondLimit } = targetsOf(settings, fields.type, context);
   const network = attachmentOf(settings, context);
-  const spec: LoadBalancerSpec = {
+  const wanted: LoadBalancerSpec = {
     kind: "load-balancer",
-    service: ref,
+    service: serviceRef(service),
     place,
-    ...fieldsOf(settings, ref.uid, present),
+    ...fields,
     ...(network && { network }),
     listeners: renderListeners(service, settings, present?.listeners),
     targets,
   };
-  return { ok: true, spec, settings, mistakes, notes, leftOut };
+  const spec = present ? nextStage(wanted, present, roomOf(wanted.type, present.type, context)) : wanted;
+  const said = [
+    ...notes,
+    ...adviseOnBalancer(settings, wanted, context),
+    ...limitNotes(beyondLimit, wanted.type),
+    ...foreignNotes(context),
+  ];
+  return { ok: true, spec, settings, mistakes, notes: said, leftOut };
 }
 
 /** `a` and the uid without dashes, cut to 32 characters: the framework's name, by which an existing balancer is found. */
@@ -86,42 +94,59 @@ function placeOf(
 
 /** The balancer's own fields. Those with a mistake, and those that are not ours to reset, stay as they are. */
 function fieldsOf(
-  { options, broken }: Settings,
+  settings: Settings,
   uid: string,
-  present: LoadBalancerState | undefined,
-): Pick<LoadBalancerSpec, "name" | "type" | "algorithm" | "labels" | "deleteProtection"> {
+  { present, foreign }: BalancerContext,
+): Pick<LoadBalancerSpec, "name" | "type" | "algorithm" | "labels" | "deleteProtection" | "rdns"> {
+  const { options, broken } = settings;
   const algorithm = options.algorithm ?? "round_robin";
+  const rdns = renderRdns(settings, present);
+  const type = broken.has("type") ? undefined : options.type;
   return {
     name: options.name || (present?.name ?? defaultName(uid)),
-    type: options.type || (present?.type ?? DEFAULT_TYPE),
+    type: type || (present?.type ?? DEFAULT_TYPE),
     algorithm: broken.has("algorithm") ? (present?.algorithm ?? algorithm) : algorithm,
-    labels: { ...present?.labels, [SERVICE_UID_LABEL]: uid },
-    deleteProtection: present?.deleteProtection ?? false,
+    labels: renderLabels(settings, { uid, rdns, ...(present && { present }), ...(foreign && { foreign }) }),
+    deleteProtection: protectionOf(settings, present),
+    ...(Object.keys(rdns).length > 0 && { rdns }),
   };
 }
 
+/** A protection that was set for the Service goes with the annotation; one that somebody else set stays (S21). */
+function protectionOf({ options, broken }: Settings, present: LoadBalancerState | undefined): boolean {
+  const has = present?.deleteProtection ?? false;
+  if (broken.has("deleteProtection")) return has;
+  return options.deleteProtection ?? (has && !Object.hasOwn(present?.labels ?? {}, PROTECTED_MARK));
+}
+
+/** An address or a subnet with a mistake is not asked for, so that the attachment stays as it is. */
 function attachmentOf(
   { options, broken }: Settings,
   { networkId, present }: BalancerContext,
 ): NetworkAttachment | undefined {
   if (networkId === undefined) return undefined;
   const isPublic = !(options.disablePublicNetwork ?? false);
+  const { privateIpv4: ip, privateSubnet: subnet } = options;
+  const isFine = !broken.has("privateIpv4") && !broken.has("privateSubnet");
   return {
     networkId,
     publicInterface: broken.has("disablePublicNetwork") ? (present?.publicInterface ?? isPublic) : isPublic,
-    ...(options.privateIpv4 !== undefined && { ip: options.privateIpv4 }),
+    ...(isFine && subnet !== undefined && { subnet }),
+    ...(isFine && ip !== undefined && { ip }),
   };
 }
 
 /** With a selector that cannot be read, targets may leave with their nodes, but none may join. */
-function targetsOf({ options, broken }: Settings, context: BalancerContext): Targets {
+function targetsOf({ options, broken }: Settings, type: string, context: BalancerContext): Targets {
   const { networkId, present, robots = false } = context;
+  const { limits, foreignTargets } = roomOf(type, type, context);
   const isPrivate = present?.targets.find((target) => target.kind === "server")?.usePrivateIp ?? false;
   const rendered = renderTargets(context.nodes, context.servers, {
     selector: parseLabelSelector(options.nodeSelector ?? "") ?? (() => true),
     usePrivateIp: broken.has("usePrivateIp") ? isPrivate : (options.usePrivateIp ?? false),
     robots,
     ...(networkId !== undefined && { networkId }),
+    ...(limits && { places: Math.max(limits.targets - foreignTargets, 0) }),
   });
   if (!broken.has("nodeSelector")) return rendered;
   const isPresent = (target: Targets["targets"][number]) =>
@@ -129,12 +154,29 @@ function targetsOf({ options, broken }: Settings, context: BalancerContext): Tar
   return { ...rendered, targets: rendered.targets.filter(isPresent) };
 }
 
-/** Wishes that the provider cannot fulfil. The rest of the Service is served. */
-function unsupported(service: V1Service): readonly Note[] {
-  const others = (service.spec?.ports ?? []).filter((port) => !tcpPorts(service).includes(port));
-  if (others.length === 0) return [];
-  const message = others
-    .map(({ port, protocol }) => `port ${port}/${protocol} is left out: Hetzner balancers forward TCP only`)
-    .join("; ");
-  return [{ reason: "UnsupportedProtocolConfigured", message }];
+/** How much there may be on the balancer, and what others have of it. */
+function roomOf(type: string, presentType: string, { catalogue, foreign, otherTargets = 0 }: BalancerContext) {
+  const limits = limitsOf(catalogue?.types ?? [], type);
+  const presentLimits = limitsOf(catalogue?.types ?? [], presentType);
+  const listeners = foreignListeners(foreign);
+  return {
+    ...(limits && { limits }),
+    ...(presentLimits && { presentLimits }),
+    foreignListeners: listeners,
+    foreignTargets: (foreign?.size ?? 0) - listeners + otherTargets,
+  };
+}
+
+/** Names at most a few: an Event is short. */
+function limitNotes(nodes: readonly string[], type: string): readonly Note[] {
+  if (nodes.length === 0) return [];
+  const shown = nodes.slice(0, 20).join(", ") + (nodes.length > 20 ? ` and ${nodes.length - 20} more` : "");
+  const message = `type ${type} has no room for ${nodes.length} of the nodes: ${shown}; choose a larger type or a node-selector`;
+  return [{ reason: "MaxTargetsReached", message }];
+}
+
+function foreignNotes({ foreign }: BalancerContext): readonly Note[] {
+  if (!foreign || foreign.size === 0) return [];
+  const message = `${[...foreign].slice(0, 20).join(", ")} were on the balancer before this Service, and are left alone`;
+  return [{ reason: "ForeignPartsKept", message }];
 }

@@ -8,5 +8,14 @@ export interface Note {
 export type NoteReason =
   /** An annotation of ours that means nothing. */
   | "UnknownAnnotation"
-  /** A port that is neither TCP nor left out silently (HCCM V1). */
-  | "UnsupportedProtocolConfigured";
+  /** A port that is not TCP (HCCM V1). */
+  | "UnsupportedProtocolConfigured"
+  /** A field that the provider has nothing for. */
+  | "UnsupportedFieldConfigured"
+  | "HealthCheckOverridden"
+  | "LoadBalancerTypeDeprecated"
+  | "LoadBalancerNotMoved"
+  /** More nodes than the type has room for (HCCM T4). */
+  | "MaxTargetsReached"
+  /** Listeners and targets of others are on the balancer, and stay. */
+  | "ForeignPartsKept";

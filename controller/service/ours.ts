@@ -1,9 +1,31 @@
 /** Which Services are ours, and what they ask for. */
 import type { V1Service } from "@kubernetes/client-node";
 import type { ServiceRef } from "../../stacks/spec.ts";
+import type { Parser } from "./values.ts";
 
 /** Keeps a Service until its balancer is gone; shared with the official controller. */
 export const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
+
+/** Whose Services are served. */
+export interface ServedClasses {
+  /** `loadBalancerClass` that is ours; without it none is. */
+  readonly name?: string;
+  /** Whether those without a class are. */
+  readonly classless: boolean;
+}
+
+/** As the official controller: those without a class. */
+export const CLASSLESS: ServedClasses = { classless: true };
+
+/** A class, served alone; with a plus in front, beside those without a class. Empty means the latter only. */
+export const servedClasses: Parser<ServedClasses> = (text) => {
+  if (text === "") return { value: CLASSLESS };
+  const name = text.replace(/^\+/, "");
+  const isClass = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/.test(name);
+  return isClass && name.length <= 317
+    ? { value: { name, classless: text.startsWith("+") } }
+    : { allowed: "a class such as example.com/lotse, or +example.com/lotse to serve Services without a class too" };
+};
 
 /**
  * | Service | wish |
@@ -15,10 +37,13 @@ export const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
  */
 export type Wish = "balance" | "release" | "none";
 
-export function wishOf(service: V1Service): Wish {
+export function wishOf(service: V1Service, served: ServedClasses = CLASSLESS): Wish {
   const { spec, metadata } = service;
-  if (spec?.loadBalancerClass !== undefined) return "none";
-  const isWanted = spec?.type === "LoadBalancer" && metadata?.deletionTimestamp === undefined;
+  const { loadBalancerClass, type } = spec ?? {};
+  if (loadBalancerClass !== undefined && loadBalancerClass !== served.name) return "none";
+  // A Service of another type has no class any more: with the finalizer it was somebody's, and the label says whose.
+  if (loadBalancerClass === undefined && type === "LoadBalancer" && !served.classless) return "none";
+  const isWanted = type === "LoadBalancer" && metadata?.deletionTimestamp === undefined;
   if (isWanted) return "balance";
   return metadata?.finalizers?.includes(FINALIZER) ? "release" : "none";
 }

@@ -7,6 +7,7 @@ import type { Server } from "../hcloud/api.ts";
 import { findServer } from "../node/metadata.ts";
 import { parseProviderId } from "../node/provider-id.ts";
 import type { LabelSelector } from "./label-selector.ts";
+import { spreadOverZones } from "./limits.ts";
 
 const EXCLUDE_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
 const AUTOSCALER_TAINT = "ToBeDeletedByClusterAutoscaler";
@@ -19,26 +20,32 @@ export interface TargetOptions {
   readonly networkId?: number;
   /** Whether nodes on dedicated servers are targets, by their address. */
   readonly robots?: boolean;
+  /** How many targets there may be; as many as wanted when absent. */
+  readonly places?: number;
 }
 
 /** Targets in a stable order, and the nodes that should have been one but cannot, each with the reason. */
 export interface Targets {
   readonly targets: readonly TargetSpec[];
   readonly leftOut: readonly { readonly node: string; readonly reason: string }[];
+  /** Nodes that there is no place for. */
+  readonly beyondLimit: readonly string[];
 }
 
 /** A node that cannot be a target is left out and named; it never keeps the others from being served. */
 export function renderTargets(nodes: readonly V1Node[], servers: readonly Server[], options: TargetOptions): Targets {
   // By server or address: a node that was registered again under another name still has its old Node object.
-  const targets = new Map<number | string, TargetSpec>();
+  const targets = new Map<string, { node: V1Node; target: TargetSpec }>();
   const leftOut: { node: string; reason: string }[] = [];
   for (const node of nodes) {
     if (!isEligible(node) || !options.selector(node.metadata?.labels ?? {})) continue;
     const target = targetOf(node, servers, options);
     if (typeof target === "string") leftOut.push({ node: node.metadata?.name ?? "", reason: target });
-    else if (target) targets.set(target.kind === "server" ? target.serverId : target.ip, target);
+    else if (target) targets.set(targetPart(target), { node, target });
   }
-  return { targets: [...targets.values()].toSorted(inOrder), leftOut };
+  const candidates = [...targets.values()].toSorted((a, b) => inOrder(a.target, b.target));
+  const spread = spreadOverZones(candidates, options.places ?? candidates.length);
+  return { targets: spread.chosen.toSorted(inOrder), leftOut, beyondLimit: spread.leftOut };
 }
 
 /** The target of a node, why it has none, or nothing for a node that is not ours. */

@@ -1,5 +1,5 @@
 import { CloudError } from "../../controller/errors.ts";
-import type { Certificate, LoadBalancer, Network, Server } from "../../controller/hcloud/api.ts";
+import type { Catalogue, Certificate, LoadBalancer, Network, Server } from "../../controller/hcloud/api.ts";
 import { CloudReader } from "../../controller/hcloud/reader.ts";
 import { CloudView } from "../../controller/hcloud/view.ts";
 
@@ -9,6 +9,8 @@ export interface FakeCloud {
   balancers: readonly LoadBalancer[];
   certificates: readonly Certificate[];
   network: Network | undefined;
+  /** Without one it cannot be read. */
+  catalogue: Catalogue | undefined;
   /** When set, every read fails with it. */
   failure: CloudError | undefined;
   readonly reads: string[];
@@ -28,6 +30,10 @@ export function aCloud(
     if (path.startsWith("/load_balancers?")) return { load_balancers: cloud.balancers } as T;
     if (path.startsWith("/certificates?")) return { certificates: cloud.certificates } as T;
     if (cloud.network && path === `/networks/${cloud.network.id}`) return { network: cloud.network } as T;
+    if (cloud.catalogue && path.startsWith("/load_balancer_types?")) {
+      return { load_balancer_types: cloud.catalogue.types } as T;
+    }
+    if (cloud.catalogue && path.startsWith("/locations?")) return { locations: cloud.catalogue.locations } as T;
     throw new CloudError(`GET ${path}`, 404, "not_found", "not found");
   };
   const cloud: FakeCloud = {
@@ -35,6 +41,7 @@ export function aCloud(
     balancers: given.balancers ?? [],
     certificates: given.certificates ?? [],
     network: given.network,
+    catalogue: undefined,
     failure: undefined,
     reads,
     view: new CloudView(new CloudReader({ read }), given.network?.id),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Desired, ServiceWish } from "../../../controller/cluster/desired.ts";
+import type { Desired } from "../../../controller/cluster/desired.ts";
 import { planRun } from "../../../controller/cluster/plan.ts";
+import type { ServiceWish } from "../../../controller/cluster/wishes.ts";
 import { routeUnit, unitOf } from "../../../stacks/names.ts";
 import type { LoadBalancerSpec } from "../../../stacks/spec.ts";
 import { aBalancerSpec, aBalancerState, aRoute, aService, someSettings } from "../../support/builders.ts";
@@ -46,6 +47,14 @@ describe("planRun", () => {
     expect(planned).toEqual([
       { kind: "make", unit: UNIT, spec: SPEC, differences: [{ field: "type", want: "lb11", have: "lb31" }] },
     ]);
+  });
+
+  it("changes a balancer that stays behind, until it has no owner", () => {
+    const keeps = { spec: aBalancerSpec({ labels: { "lotse/released": "x" } }), reason: "" };
+    const wish: ServiceWish = { ...release, keeps };
+    const present = { [UNIT]: aBalancerState({ deleteProtection: false }) };
+    expect(plan({ services: [wish], present })).toMatchObject([{ kind: "make", unit: UNIT, spec: keeps.spec }]);
+    expect(plan({ services: [wish] })).toEqual([]);
   });
 
   it("framework R09, R11: makes missing routes and removes stale ones, which nobody asked for", () => {

@@ -158,6 +158,25 @@ describe("Events", () => {
     expect(lines.filter(({ level }) => level === "warn")).toHaveLength(2);
   });
 
+  it("tell of mistakes once, again when the Service is changed, and whatever runs say in between", async () => {
+    const about = { kind: "Service", object: SERVICE } as const;
+    const reason = "SyncLoadBalancerFailed";
+    const mistake = (occasion: string): Write => ({
+      kind: "event",
+      event: { about, type: "Warning", reason, message: "wrong", occasion },
+    });
+    const failed: Write = { kind: "event", event: { about, type: "Warning", reason, message: "run failed" } };
+    const ensured: Write = {
+      kind: "event",
+      event: { about, type: "Normal", reason: "EnsuredLoadBalancer", message: "fine" },
+    };
+    for (const write of [mistake("1"), failed, mistake("1"), failed, ensured, mistake("1"), mistake("2")]) {
+      await publisher.publish([write]);
+    }
+    const said = bodies().map((body) => (body as { message?: string; count?: number }).message ?? "again");
+    expect(said).toEqual(["wrong", "run failed", "fine", "again"]);
+  });
+
   it("count what is said again, and say it anew when the Event has expired", async () => {
     const event = {
       about: { kind: "Service", object: SERVICE },

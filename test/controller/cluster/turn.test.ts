@@ -34,6 +34,8 @@ const AS_WANTED = aBalancer({
   services: [aBalancerService(80)],
   targets: [aServerTarget(1)],
 });
+/** A new balancer without a type is told about. */
+const ENSURING = ["LoadBalancerTypeUnconfigured", "EnsuringLoadBalancer"];
 const FAILED: UnitOutcome = {
   status: "failed",
   changes: [],
@@ -109,8 +111,30 @@ describe("a turn", () => {
       nodes: { "node-1": { providerId: "hcloud://1" } },
       access: { endpoint: "http://gateway", token: "credential" },
     });
-    expect(kinds()).toEqual(["claim", "EnsuringLoadBalancer", "ingress", "EnsuredLoadBalancer"]);
+    expect(kinds()).toEqual(["claim", ...ENSURING, "ingress", "EnsuredLoadBalancer"]);
     expect(sessions.map((text) => text.split(" ")[0])).toEqual(["open", "close"]);
+  });
+
+  it("goes on at once with a change that takes two runs, and tells of no failure in between", async () => {
+    const claimed = aService({ ports: [2], finalizers: [FINALIZER] });
+    const { turn, world, cloud, requests, kinds } = aTurn({ services: [claimed] });
+    cloud.catalogue = {
+      types: [{ name: "lb11", max_services: 1, max_targets: 25 }],
+      locations: [{ name: "fsn1", network_zone: "eu-central" }],
+    };
+    cloud.balancers = [{ ...AS_WANTED, services: [aBalancerService(1)] }];
+    world.act = ({ units }) => {
+      const [unit] = units;
+      const ports = unit?.kind === "load-balancer" ? unit.listeners.map(({ listenPort }) => listenPort) : [];
+      cloud.balancers = [{ ...AS_WANTED, services: ports.map((port) => aBalancerService(port)) }];
+      return { status: "applied", changes: [] };
+    };
+    await expect(turn.run()).resolves.toBe(0);
+    await expect(turn.run()).resolves.toBeUndefined();
+    const listened = requests.map(({ units: [unit] }) => unit?.kind === "load-balancer" && unit.listeners.length);
+    expect(listened).toEqual([0, 1]);
+    expect(kinds()).not.toContain("SyncLoadBalancerFailed");
+    expect(kinds()).toContain("EnsuredLoadBalancer");
   });
 
   it("starts no engine for a cluster at rest, once the nodes are recorded", async () => {
@@ -215,7 +239,7 @@ describe("a turn", () => {
     const { turn, world, requests, kinds } = aTurn();
     world.act = () => FAILED;
     const againMs = await turn.run();
-    expect(kinds()).toEqual(["claim", "EnsuringLoadBalancer", "SyncLoadBalancerFailed"]);
+    expect(kinds()).toEqual(["claim", ...ENSURING, "SyncLoadBalancerFailed"]);
     expect(againMs).toBeGreaterThan(0);
     expect(againMs).toBeLessThanOrEqual(1_000);
     await turn.run();
@@ -249,13 +273,7 @@ describe("a turn", () => {
     };
     await turn.run();
     expect(requests.map(({ units }) => units.map(unitOf))).toEqual([[UNIT]]);
-    expect(kinds()).toEqual([
-      "SyncLoadBalancerFailed",
-      "claim",
-      "EnsuringLoadBalancer",
-      "ingress",
-      "EnsuredLoadBalancer",
-    ]);
+    expect(kinds()).toEqual(["SyncLoadBalancerFailed", "claim", ...ENSURING, "ingress", "EnsuredLoadBalancer"]);
   });
 
   it("does nothing at all when the cloud cannot be read (framework R34)", async () => {

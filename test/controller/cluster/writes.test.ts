@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { Desired, ServiceWish } from "../../../controller/cluster/desired.ts";
+import type { Desired } from "../../../controller/cluster/desired.ts";
+import type { ServiceWish } from "../../../controller/cluster/wishes.ts";
 import { type Write, writesAfter, writesBefore } from "../../../controller/cluster/writes.ts";
 import { FINALIZER } from "../../../controller/service/ours.ts";
 import { routeUnit, unitOf } from "../../../stacks/names.ts";
 import type { UnitOutcome } from "../../../stacks/run.ts";
 import { aBalancerSpec, aBalancerState, aNode, aRoute, aService, someSettings } from "../../support/builders.ts";
 
-const SPEC = aBalancerSpec();
+const HOSTS = { targets: [{ kind: "server", serverId: 1, usePrivateIp: false }] } as const;
+const SPEC = aBalancerSpec(HOSTS);
 const UNIT = unitOf(SPEC);
 const INGRESS = [
   { ip: "198.51.100.1", ipMode: "VIP" },
@@ -65,19 +67,19 @@ describe("writesAfter a balancer is wanted", () => {
     writesAfter(desired({ services: [wish], present }), outcome ? { [UNIT]: outcome } : {}, []);
 
   it("framework S48: publishes its addresses once it is as wanted", () => {
-    const writes = published(balance(), { [UNIT]: aBalancerState() }, { status: "applied", changes: [] });
+    const writes = published(balance(), { [UNIT]: aBalancerState(HOSTS) }, { status: "applied", changes: [] });
     expect(writes[0]).toEqual({ kind: "ingress", service: aService(), ingress: INGRESS });
     expect(words(writes)).toEqual(["ingress", "Normal EnsuredLoadBalancer"]);
   });
 
   it("framework S48: writes nothing when the status says so already", () => {
     const service = aService({ ingress: [{ ip: "198.51.100.1" }, { ip: "2001:db8:ffff::1" }] });
-    expect(published(balance(service), { [UNIT]: aBalancerState() })).toEqual([]);
+    expect(published(balance(service), { [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
   });
 
   it("publishes nothing of a balancer that is not there, or not yet as wanted", () => {
     expect(published(balance(), {})).toEqual([]);
-    expect(published(balance(), { [UNIT]: aBalancerState({ type: "lb31" }) })).toEqual([]);
+    expect(published(balance(), { [UNIT]: aBalancerState({ ...HOSTS, type: "lb31" }) })).toEqual([]);
   });
 
   it("framework S65: tells why it could not be made", () => {
@@ -87,7 +89,7 @@ describe("writesAfter a balancer is wanted", () => {
   });
 
   it("believes the cloud, not the run: one that failed and is as wanted is published", () => {
-    expect(words(published(balance(), { [UNIT]: aBalancerState() }, FAILED))).toEqual([
+    expect(words(published(balance(), { [UNIT]: aBalancerState(HOSTS) }, FAILED))).toEqual([
       "ingress",
       "Normal EnsuredLoadBalancer",
     ]);
@@ -101,18 +103,97 @@ describe("writesAfter a balancer is wanted", () => {
         { node: "b", reason: "y" },
       ],
     });
-    const writes = published(wish, { [UNIT]: aBalancerState() });
+    const writes = published(wish, { [UNIT]: aBalancerState(HOSTS) });
     expect(words(writes)).toEqual(["Warning UnsupportedProtocolConfigured", "Warning TargetLeftOut"]);
     expect(messages(writes)).toEqual(["port 53/UDP is left out", "node a is no target: x; node b is no target: y"]);
   });
 
   it("leaves the status alone while a mistake keeps it unknown", () => {
     const wish = balance(aService(), { settings: someSettings({}, ["hostname"]) });
-    expect(published(wish, { [UNIT]: aBalancerState() })).toEqual([]);
+    expect(published(wish, { [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
   });
 
   it("has nothing to add for a refused Service", () => {
-    expect(published(refused, { [UNIT]: aBalancerState() })).toEqual([]);
+    expect(published(refused, { [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
+  });
+});
+
+describe("what is said about hosts", () => {
+  const changed = (...parts: string[]): UnitOutcome => ({
+    status: "applied",
+    changes: parts.map((part) => ({ unit: UNIT, part, operation: "create", fields: [] })),
+  });
+  const told = (outcome: UnitOutcome, spec = SPEC) =>
+    words(
+      writesAfter(
+        desired({
+          services: [balance(aService({ ingress: INGRESS }), { spec })],
+          present: { [UNIT]: aBalancerState({ targets: spec.targets }) },
+        }),
+        { [UNIT]: outcome },
+        [],
+      ),
+    );
+  const due = (...fields: string[]) => [
+    { kind: "make", unit: UNIT, spec: SPEC, differences: fields.map((field) => ({ field })) } as const,
+  ];
+  const announced = (present: Desired["present"], ...fields: string[]) =>
+    words(
+      writesBefore(
+        desired({ services: [balance(aService({ finalizers: [FINALIZER] }))], present }),
+        due(...fields),
+        [],
+      ),
+    );
+
+  it("HCCM S7, framework S09, S13, S18: new hosts alone are an update, and anything else a sync", () => {
+    expect(told(changed("server-1", "ip-1.2.3.4"))).toEqual(["Normal UpdatedLoadBalancer"]);
+    expect(told(changed("server-1", "listener-80"))).toEqual(["Normal EnsuredLoadBalancer"]);
+    const present = { [UNIT]: aBalancerState() };
+    expect(announced(present, "target server-1")).toEqual([]);
+    expect(announced(present, "target server-1", "type")).toEqual(["Normal EnsuringLoadBalancer"]);
+  });
+
+  it("HCCM S5, framework S62: having none is told, once it is so", () => {
+    expect(told(changed("server-1"), aBalancerSpec())).toEqual([
+      "Warning UnAvailableLoadBalancer",
+      "Normal UpdatedLoadBalancer",
+    ]);
+  });
+
+  it("HCCM S7: failing to change them is told as such", () => {
+    const services = [balance()];
+    const { changes } = changed("server-1");
+    const writes = writesAfter(desired({ services }), { [UNIT]: { ...FAILED, changes } as UnitOutcome }, []);
+    expect(words(writes)).toEqual(["Warning UpdateLoadBalancerFailed"]);
+  });
+
+  it("HCCM A4, E16: a new balancer whose type nobody chose is told about, and only a new one", () => {
+    expect(announced({}, "name")).toEqual(["Warning LoadBalancerTypeUnconfigured", "Normal EnsuringLoadBalancer"]);
+    expect(announced({ [UNIT]: aBalancerState() }, "name")).toEqual(["Normal EnsuringLoadBalancer"]);
+  });
+});
+
+describe("a balancer that stays behind", () => {
+  const keeps = { spec: aBalancerSpec(), reason: "it is shared" };
+  const wish: ServiceWish = { ...release, keeps };
+  const update = { unit: UNIT, part: "balancer", operation: "update", fields: ["labels"] } as const;
+
+  it("is announced with the reason", () => {
+    const step = { kind: "make", unit: UNIT, spec: keeps.spec, differences: [] } as const;
+    expect(messages(writesBefore(desired({ services: [wish] }), [step], []))).toEqual([
+      "Leaving load balancer balancer without owner: it is shared",
+    ]);
+  });
+
+  it("holds its Service until it has no owner, protected or not", () => {
+    const present = { [UNIT]: aBalancerState({ deleteProtection: true }) };
+    expect(writesAfter(desired({ services: [wish], present }), {}, [])).toEqual([]);
+    const outcomes = { [UNIT]: { status: "applied", changes: [update] } } as const;
+    expect(words(writesAfter(desired({ services: [release] }), outcomes, []))).toEqual([
+      "release",
+      "Normal LoadBalancerKept",
+    ]);
   });
 });
 
@@ -125,12 +206,12 @@ describe("writesAfter a balancer is released", () => {
   });
 
   it("framework S66: holds the Service while the balancer is there, whatever the run says", () => {
-    expect(published({ [UNIT]: aBalancerState() })).toEqual([]);
-    expect(published({ [UNIT]: aBalancerState() }, { status: "applied", changes: [] })).toEqual([]);
+    expect(published({ [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
+    expect(published({ [UNIT]: aBalancerState(HOSTS) }, { status: "applied", changes: [] })).toEqual([]);
   });
 
   it("tells why it could not be deleted", () => {
-    const writes = published({ [UNIT]: aBalancerState() }, FAILED);
+    const writes = published({ [UNIT]: aBalancerState(HOSTS) }, FAILED);
     expect(messages(writes)).toEqual(["Error syncing load balancer: failed to delete load balancer: it is too long"]);
   });
 

@@ -3,7 +3,17 @@ import { describe, expect, it } from "vitest";
 import { OPTIONS } from "../../../controller/service/annotations.ts";
 import { type BalancerContext, defaultName, renderLoadBalancer } from "../../../controller/service/load-balancer.ts";
 import type { LoadBalancerSpec } from "../../../stacks/spec.ts";
-import { aBalancerState, aListener, aNode, aServer, aService, NETWORK_ID, UID } from "../../support/builders.ts";
+import {
+  aBalancerState,
+  aListener,
+  aNetwork,
+  aNode,
+  aServer,
+  aService,
+  NETWORK_ID,
+  UID,
+} from "../../support/builders.ts";
+import { aCatalogue } from "../../support/catalogue.ts";
 import { hostileText } from "../../support/hostile.ts";
 
 const DEFAULT_NAME = "a0c7e1a529d3b4f608a715b2e6f4d9c1";
@@ -72,7 +82,7 @@ describe("renderLoadBalancer", () => {
     ["attached to the network whenever there is one (S13g)", {}, { networkId: NETWORK_ID, publicInterface: true }],
     [
       "A6: without public interface",
-      { "disable-public-network": "true" },
+      { "disable-public-network": "true", "use-private-ip": "true" },
       { networkId: NETWORK_ID, publicInterface: false },
     ],
     [
@@ -196,6 +206,93 @@ describe("renderLoadBalancer", () => {
     const mistakes = mistakesOf(annotations, context);
     expect(mistakes).toHaveLength(1);
     for (const word of words) expect(mistakes[0]).toContain(word);
+  });
+
+  describe("against what there is", () => {
+    const subnets = ["10.0.1.0/24", "10.0.2.0/24"].map((ip_range) => ({ ip_range, network_zone: "eu-central" }));
+    const network = aNetwork({ ip_range: "10.0.0.0/16", subnets });
+    const takenIps = new Set(["10.0.1.7"]);
+    const around = { ...IN_NETWORK, network, takenIps, catalogue: aCatalogue() };
+
+    it.each([
+      ["A4: an unknown type", { type: "lb99" }, "lb1, lb11, lb21, lb31"],
+      ["A2: an unknown location", { location: "moon" }, "fsn1, nbg1, hel1, ash"],
+      ["A3: an unknown zone", { location: "", "network-zone": "moon" }, "eu-central, us-east"],
+      ["A10: an unknown subnet", { "private-subnet-ip-range": "10.0.3.0/24" }, "10.0.1.0/24, 10.0.2.0/24"],
+      ["A9: an address outside of the network", { "private-ipv4": "10.9.0.1" }, "10.0.1.0/24, 10.0.2.0/24"],
+      ["A9: an address that somebody has", { "private-ipv4": "10.0.1.7" }, "another server or balancer"],
+      ["A9: a reserved address", { "private-ipv4": "10.0.1.255" }, "reserved"],
+      [
+        "A9: an address outside of the subnet",
+        { "private-ipv4": "10.0.1.5", "private-subnet-ip-range": "10.0.2.0/24" },
+        "10.0.2.0/24",
+      ],
+      ["A6: no public interface, and public targets", { "disable-public-network": "true" }, "use-private-ip"],
+    ])("refuses %s before anything is touched", (_, annotations, words) => {
+      const mistakes = mistakesOf(annotations, around);
+      expect(mistakes).toHaveLength(1);
+      expect(mistakes[0]).toMatch(/^annotation load-balancer.hetzner.cloud\//);
+      expect(mistakes[0]).toContain(words);
+    });
+
+    it("HCCM A9, A10: attaches with address and subnet", () => {
+      const annotations = { "private-ipv4": "10.0.1.5", "private-subnet-ip-range": "10.0.1.0/24" };
+      expect(specOf(annotations, around).network).toMatchObject({ ip: "10.0.1.5", subnet: "10.0.1.0/24" });
+    });
+
+    it("keeps the attachment of one whose address or subnet is wrong", () => {
+      const present = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.1.9", subnet: "10.0.1.0/24" } });
+      for (const annotations of [{ "private-ipv4": "10.9.0.1" }, { "private-subnet-ip-range": "10.0.3.0/24" }]) {
+        const rendered = renderLoadBalancer(aService({ annotations }), { ...around, present });
+        expect(rendered.ok && rendered.spec.network).toEqual({ networkId: NETWORK_ID, publicInterface: true });
+      }
+    });
+
+    it("does not take an address away from the balancer that has it", () => {
+      const present = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.1.7" } });
+      expect(specOf({ "private-ipv4": "10.0.1.7" }, { ...around, present }).network?.ip).toBe("10.0.1.7");
+    });
+
+    it("passes over a subnet for all Services without a network", () => {
+      const defaults = { location: "fsn1", privateSubnet: "10.0.1.0/24" };
+      expect(mistakesOf({}, { ...CONTEXT, defaults })).toEqual([]);
+    });
+
+    it("unlike HCCM A4: does not hold an existing balancer up for its type", () => {
+      const present = aBalancerState({ type: "lb-gone" });
+      expect(specOf({}, { ...around, present }).type).toBe("lb-gone");
+    });
+
+    it("refuses more ports than the type has room for, and says how many it has", () => {
+      const service = aService({ ports: [1, 2, 3, 4, 5, 6] });
+      const rendered = renderLoadBalancer(service, around);
+      expect(rendered).toMatchObject({
+        ok: false,
+        mistakes: [expect.stringMatching(/6 ports .* lb11 has room for 5/)],
+      });
+      const present = aBalancerState({ listeners: [aListener(6)] });
+      const kept = renderLoadBalancer(service, { ...around, present });
+      expect(kept.ok && kept.spec.listeners.map(({ listenPort }) => listenPort)).toEqual([1, 2, 3, 4, 6]);
+      const larger = renderLoadBalancer(aService({ ports: [1, 2, 3, 4, 5, 6], annotations: { type: "lb21" } }), around);
+      expect(larger.ok).toBe(true);
+    });
+
+    it("says when it has another balancer than the id asks for, and keeps it", () => {
+      const rendered = renderLoadBalancer(aService({ annotations: { id: "7" } }), {
+        ...around,
+        present: aBalancerState(),
+      });
+      expect(rendered).toMatchObject({ ok: true, mistakes: [expect.stringContaining("already has balancer 42")] });
+    });
+
+    it("protects what it is told to, and lifts only what it set", () => {
+      const present = aBalancerState({ deleteProtection: true });
+      const ours = { ...present, labels: { ...present.labels, "lotse/protected": "true" } };
+      expect(specOf({ "delete-protection": "true" }).deleteProtection).toBe(true);
+      expect(specOf({ "delete-protection": "false" }, { ...CONTEXT, present }).deleteProtection).toBe(false);
+      expect(specOf({}, { ...CONTEXT, present }).deleteProtection).toBe(true);
+      expect(specOf({}, { ...CONTEXT, present: ours }).deleteProtection).toBe(false);
+    });
   });
 
   it("refuses a port without node port, which the API would refuse in the middle of a run", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FINALIZER, serviceRef, wishOf } from "../../../controller/service/ours.ts";
+import { FINALIZER, servedClasses, serviceRef, wishOf } from "../../../controller/service/ours.ts";
 import { aService, UID } from "../../support/builders.ts";
 
 const OURS = [FINALIZER];
@@ -30,6 +30,33 @@ describe("wishOf", () => {
     ],
   ])("%s: %s", (_, service, wish) => {
     expect(wishOf(aService(service))).toBe(wish);
+  });
+
+  it.each([
+    ["without one", "", [true, false, false]],
+    ["a class alone", "example.com/ours", [false, true, false]],
+    ["a class beside those without", "+example.com/ours", [true, true, false]],
+  ])("serves classes: %s (%j)", (_, text, expected) => {
+    const parsed = servedClasses(text);
+    const served = "value" in parsed ? parsed.value : undefined;
+    const of = (given: Parameters<typeof aService>[0]) => wishOf(aService(given), served) === "balance";
+    expect([of({}), of({ loadBalancerClass: "example.com/ours" }), of({ loadBalancerClass: "example.com/x" })]).toEqual(
+      expected,
+    );
+  });
+
+  it("releases its own class, and never touches another's, nor its finalizer", () => {
+    const served = { name: "ours", classless: false };
+    const leaving = (loadBalancerClass: string) =>
+      aService({ loadBalancerClass, isDeleted: true, finalizers: [FINALIZER] });
+    expect(wishOf(leaving("ours"), served)).toBe("release");
+    expect(wishOf(leaving("theirs"), served)).toBe("none");
+    expect(wishOf(aService({ isDeleted: true, finalizers: OURS }), served)).toBe("none");
+    expect(wishOf(aService({ type: "ClusterIP", finalizers: OURS }), served)).toBe("release");
+  });
+
+  it.each(["++x", "a b", "a/b/c", "+", "x,y"])("refuses the class %j and says what is allowed", (text) => {
+    expect(servedClasses(text)).toEqual({ allowed: expect.stringContaining("+example.com/lotse") });
   });
 
   it("shares its finalizer with the official controller (HCCM K10)", () => {

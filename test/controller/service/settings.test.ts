@@ -34,7 +34,15 @@ describe("parseSettings", () => {
     ["A4", "type", "lb21", { type: "lb21" }],
     ["A5", "algorithm-type", "LEAST_connections", { algorithm: "least_connections" }],
     ["A6", "disable-public-network", "true", { disablePublicNetwork: true }],
+    ["A7", "ipv4-rdns", "a.example.com", { ipv4Rdns: "a.example.com" }],
+    ["A8", "ipv6-rdns", "b.example.com", { ipv6Rdns: "b.example.com" }],
     ["A9", "private-ipv4", "10.0.0.9", { privateIpv4: "10.0.0.9" }],
+    ["A10", "private-subnet-ip-range", "10.0.1.9/24", { privateSubnet: "10.0.1.0/24" }],
+    ["(ours)", "id", "4711", { id: 4711 }],
+    ["(ours)", "labels", "team=web, env=", { labels: { team: "web", env: "" } }],
+    ["(ours)", "delete-protection", "true", { deleteProtection: true }],
+    ["(ours)", "on-delete", "KEEP", { onDelete: "keep" }],
+    ["(ours)", "uses-app-protocol", "true", { appProtocol: true }],
     ["A11", "use-private-ip", "t", { usePrivateIp: true }],
     ["A12", "disable-private-ingress", "1", { disablePrivateIngress: true }],
     ["A13", "ipv6-disabled", "FALSE", { ipv6Disabled: false }],
@@ -67,6 +75,23 @@ describe("parseSettings", () => {
     ["location", "fsn 1", "without blanks"],
     ["algorithm-type", "random", "round_robin, least_connections"],
     ["disable-public-network", "", "true or false"],
+    ["ipv4-rdns", "under_score.example.com", "DNS name"],
+    ["ipv6-rdns", "2001:db8::1", "DNS name"],
+    ["private-subnet-ip-range", "10.0.1.0", "an IPv4 range"],
+    ["private-subnet-ip-range", "2001:db8::/64", "an IPv4 range"],
+    ["id", "web", "a number"],
+    ["id", "0", "a number"],
+    ["id", "99999999999999999999", "a number"],
+    ["labels", "team", "such as team=web"],
+    ["labels", "a=b=c", "such as team=web"],
+    ["labels", "hcloud-ccm/service-uid=x", "such as team=web"],
+    ["labels", "lotse/protected=true", "such as team=web"],
+    ["labels", `${"k".repeat(57)}=x`, "56 characters"],
+    ["labels", "a=1,".repeat(16).concat("b=2"), "up to 16"],
+    ["delete-protection", "", "true or false"],
+    ["on-delete", "retain", "one of delete, keep"],
+    ["uses-app-protocol", "yes", "true or false"],
+    ["node-selector", "a=b=c", "a label selector"],
     ["private-ipv4", "", "an IPv4 address"],
     ["private-ipv4", "10.0.0.300", "an IPv4 address"],
     ["use-private-ip", "yes", "true or false"],
@@ -222,7 +247,7 @@ describe("an annotation of ours that means nothing", () => {
     expect(note).toContain("and 45 more");
   });
 
-  it.each(["id", "ipv4", "ipv6"])("HCCM A37: unless the official controller documents it: %s", (annotation) => {
+  it.each(["ipv4", "ipv6"])("HCCM A37: unless the official controller documents it: %s", (annotation) => {
     expect(notes({ [annotation]: "1" })).toEqual([]);
   });
 });
@@ -237,6 +262,7 @@ describe("parseDefaults", () => {
     ["E19", "DISABLE_PRIVATE_INGRESS", "true", { disablePrivateIngress: true }],
     ["E20", "DISABLE_PUBLIC_NETWORK", "false", { disablePublicNetwork: false }],
     ["E21", "DISABLE_IPV6", "1", { ipv6Disabled: true }],
+    ["E22", "PRIVATE_SUBNET_IP_RANGE", "10.0.1.0/24", { privateSubnet: "10.0.1.0/24" }],
     ["E23", "USES_PROXYPROTOCOL", "true", { proxyProtocol: true }],
     ["E24", "HEALTH_CHECK_INTERVAL", "30s", { healthCheckInterval: 30 }],
     ["E24", "HEALTH_CHECK_TIMEOUT", "5s", { healthCheckTimeout: 5 }],

@@ -40,7 +40,7 @@ describe("renderTargets", () => {
   it("renders servers in the order of their ids, whatever the order of nodes", () => {
     const nodes = [aNode({ id: 10 }), aNode({ id: 2 }), aNode({ id: 1 })];
     const expected = [1, 2, 10].map((serverId) => ({ kind: "server", serverId, usePrivateIp: false }));
-    expect(renderTargets(nodes, servers, PUBLIC)).toEqual({ targets: expected, leftOut: [] });
+    expect(renderTargets(nodes, servers, PUBLIC)).toEqual({ targets: expected, leftOut: [], beyondLimit: [] });
     expect(renderTargets(nodes.toReversed(), servers.toReversed(), PUBLIC).targets).toEqual(expected);
   });
 
@@ -71,7 +71,11 @@ describe("renderTargets", () => {
     ["a dedicated server", "hrobot://1"],
     ["a broken ProviderID", "hcloud://a"],
   ])("passes over %s (HCCM T1)", (_, providerID) => {
-    expect(renderTargets([aNode({ providerID })], servers, PUBLIC)).toEqual({ targets: [], leftOut: [] });
+    expect(renderTargets([aNode({ providerID })], servers, PUBLIC)).toEqual({
+      targets: [],
+      leftOut: [],
+      beyondLimit: [],
+    });
   });
 
   it.each([
@@ -90,6 +94,7 @@ describe("renderTargets", () => {
     expect(renderTargets([aNode({ id: 99, labels: { [EXCLUDE]: "" } })], servers, PUBLIC)).toEqual({
       targets: [],
       leftOut: [],
+      beyondLimit: [],
     });
   });
 });
@@ -116,6 +121,7 @@ describe("dedicated servers", () => {
     expect(renderTargets([robot, legacy], servers, { ...PRIVATE, robots: true })).toEqual({
       targets: [{ kind: "ip", ip: "10.0.0.50" }],
       leftOut: [],
+      beyondLimit: [],
     });
   });
 
@@ -128,6 +134,34 @@ describe("dedicated servers", () => {
   });
 
   it("HCCM T2: are passed over when Robot is off", () => {
-    expect(renderTargets([robot], servers, PUBLIC)).toEqual({ targets: [], leftOut: [] });
+    expect(renderTargets([robot], servers, PUBLIC)).toEqual({ targets: [], leftOut: [], beyondLimit: [] });
+  });
+});
+
+describe("when there are more nodes than places", () => {
+  const zoned = (id: number, zone: string) => aNode({ id, labels: { "topology.kubernetes.io/zone": zone } });
+  const nodes = [zoned(1, "b"), zoned(2, "b"), zoned(3, "b"), zoned(4, "a"), zoned(5, "a")];
+  const all = nodes.map((_, index) => aServer({ id: index + 1 }));
+  const chosen = (from: typeof nodes, places: number) => {
+    const { targets, beyondLimit } = renderTargets(from, all, { ...PUBLIC, places });
+    return [targets.map((target) => target.kind === "server" && target.serverId), beyondLimit];
+  };
+
+  it("unlike HCCM T4: zones take turns, and it is said who is left out", () => {
+    expect(chosen(nodes, 3)).toEqual([
+      [1, 4, 5],
+      ["node-2", "node-3"],
+    ]);
+  });
+
+  it("unlike HCCM T4: the same are chosen whatever the order of nodes, and one that joins takes nobody's place", () => {
+    expect(chosen(nodes.toReversed(), 3)).toEqual(chosen(nodes, 3));
+    const joined = renderTargets([...nodes, zoned(6, "a")], [...all, aServer({ id: 6 })], { ...PUBLIC, places: 3 });
+    expect(joined.targets).toEqual(renderTargets(nodes, all, { ...PUBLIC, places: 3 }).targets);
+  });
+
+  it("takes all when there is room", () => {
+    expect(chosen(nodes, 5)).toEqual([[1, 2, 3, 4, 5], []]);
+    expect(chosen(nodes, 0)[0]).toEqual([]);
   });
 });
