@@ -1,0 +1,260 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Forecast } from "../../controller/commands/forecast.ts";
+import { commandConfig } from "../../controller/commands/observe.ts";
+import { foresee } from "../../controller/commands/preview.ts";
+import { writeStack } from "../../controller/commands/stack.ts";
+import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
+import { eventually } from "../support/eventually.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const PREFIX = "load-balancer.hetzner.cloud/";
+const FLAGS = { "cluster-cidr": "10.244.0.0/16", "cluster-name": "kubernetes" };
+
+/** What a preview says of the resources: `load-balancer/default/web#listener-80 update`, without uids. */
+type Resources = readonly string[];
+
+/** A cluster that a controller has left in order, and then stopped: whatever changes now is there to be previewed. */
+describe("previews of a cluster", () => {
+  let world: World;
+  let dir: string;
+  let env: Readonly<Record<string, string>>;
+  const services = { namespace: "default" };
+
+  beforeAll(async () => {
+    await ensureToolchain(["pulumi", "pulumi-language-nodejs", "pulumi-resource-hcloud"]);
+    dir = await mkdtemp(join(tmpdir(), "lotse-preview-"));
+    world = await startWorld({ nodes: 2 });
+    env = {
+      HCLOUD_TOKEN: world.cloud.token,
+      HCLOUD_ENDPOINT: world.cloud.url,
+      HCLOUD_NETWORK: String(world.networkId),
+      KUBECONFIG: world.cluster.kubeconfig,
+    };
+    await Promise.all(["web", "old", "drift"].map((name) => world.createService(name)));
+    const controller = world.startController();
+    await eventually(async () => {
+      const { items } = await world.core.listNamespacedService(services);
+      const waiting = items.filter(
+        ({ spec, status }) => spec?.type === "LoadBalancer" && !status?.loadBalancer?.ingress,
+      );
+      expect(waiting).toEqual([]);
+      expect(world.cloud.state.networks.get(world.networkId)?.routes).toHaveLength(2);
+    });
+    await controller.stop();
+  });
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  const look = (flags = {}): Promise<Forecast> => foresee(commandConfig({ ...FLAGS, ...flags }, env), flags);
+  const annotate = (name: string, annotations: Record<string, string>) =>
+    world.core.patchNamespacedService({
+      name,
+      ...services,
+      body: Object.entries(annotations).map(([key, value]) => ({
+        op: "add",
+        path: `/metadata/annotations/${PREFIX.replace("/", "~1")}${key}`,
+        value,
+      })),
+    });
+  const balancerOf = async (name: string): Promise<number> => {
+    const uid = (await world.core.readNamespacedService({ name, ...services })).metadata?.uid;
+    const found = world.cloud.state.loadBalancers
+      .values()
+      .find(({ labels }) => labels["hcloud-ccm/service-uid"] === uid);
+    return found?.id ?? 0;
+  };
+
+  /** Each changes something, on top of what those before it changed. What it adds to the preview is told in the second column. */
+  const situations: readonly [string, Resources, () => Promise<unknown>][] = [
+    ["nothing to do", [], async () => {}],
+    [
+      "a new Service",
+      ["load-balancer/default/new#balancer create", "load-balancer/default/new#listener-80 create"],
+      () => world.createService("new"),
+    ],
+    [
+      "a changed port",
+      ["load-balancer/default/web#listener-80 delete", "load-balancer/default/web#listener-81 create"],
+      () =>
+        world.core.patchNamespacedService({
+          name: "web",
+          ...services,
+          body: [{ op: "replace", path: "/spec/ports/0/port", value: 81 }],
+        }),
+    ],
+    [
+      "a changed annotation",
+      ["load-balancer/default/web#balancer update"],
+      () => annotate("web", { "algorithm-type": "least_connections" }),
+    ],
+    [
+      "a listener changed by hand",
+      ["load-balancer/default/drift#listener-80 update"],
+      async () =>
+        world.changeCloud("POST", `/load_balancers/${await balancerOf("drift")}/actions/update_service`, {
+          listen_port: 80,
+          proxyprotocol: true,
+        }),
+    ],
+    [
+      "a target removed by hand",
+      ["load-balancer/default/drift#server-1 create"],
+      async () =>
+        world.changeCloud("POST", `/load_balancers/${await balancerOf("drift")}/actions/remove_target`, {
+          type: "server",
+          server: { id: world.cloud.state.servers.find("node-1")?.id },
+        }),
+    ],
+    [
+      "a deleted Service",
+      ["load-balancer/default/old#balancer delete"],
+      () => world.core.deleteNamespacedService({ name: "old", ...services }),
+    ],
+    [
+      "a new node",
+      ["route/10.244.3.0/24#route create", "load-balancer/default/web#server-3 create"],
+      () => world.addNode(3),
+    ],
+    [
+      "a route through the wrong gateway",
+      ["route/10.244.1.0/24#route replace"],
+      async () => {
+        const path = `/networks/${world.networkId}/actions`;
+        const gateway = world.cloud.state.servers.find("node-1")?.private_net[0]?.ip;
+        const wrong = world.cloud.state.servers.find("node-2")?.private_net[0]?.ip;
+        await world.changeCloud("POST", `${path}/delete_route`, { destination: "10.244.1.0/24", gateway });
+        await world.changeCloud("POST", `${path}/add_route`, { destination: "10.244.1.0/24", gateway: wrong });
+      },
+    ],
+    [
+      "a node that is gone",
+      ["route/10.244.2.0/24#route delete", "load-balancer/default/web#server-2 delete"],
+      () => world.core.deleteNode({ name: "node-2" }),
+    ],
+    ["a refused Service", [], () => world.createService("bad", { protocol: "tpc" })],
+    [
+      "the adoption of a balancer by its name",
+      ["load-balancer/default/adopter#balancer update"],
+      async () => {
+        const body = { name: "ownerless", load_balancer_type: "lb11", location: "fsn1" };
+        await world.changeCloud("POST", "/load_balancers", body);
+        await world.createService("adopter", { name: "ownerless" });
+      },
+    ],
+    [
+      "two at once: another type, and a balancer removed by hand",
+      ["load-balancer/default/adopter#balancer update", "load-balancer/default/drift#balancer create"],
+      async () => {
+        const id = await balancerOf("drift");
+        await annotate("adopter", { type: "lb21" });
+        await world.changeCloud("DELETE", `/load_balancers/${id}`);
+      },
+    ],
+  ];
+
+  it.each(situations)("agree, and change nothing: %s", async (_, expected, change) => {
+    await change();
+    const writes = world.cloud.journal.writes.length;
+    const forecast = await look();
+    const ours = fromForecast(forecast);
+    const theirs = await plainPreview();
+    expect(theirs).toEqual(ours);
+    expect(ours.map((line) => withoutIds(line))).toEqual(expect.arrayContaining([...expected]));
+    if (expected.length === 0 && forecast.refused.length === 0) expect(ours).toEqual([]);
+    expect(world.cloud.journal.writes.length).toBe(writes);
+  });
+
+  it("say why: the object and the field behind each change, and what is refused", async () => {
+    const { units, refused, cost } = await look();
+    const web = units.find(({ object }) => object === "Service default/web");
+    expect(web?.parts.find(({ part }) => part === "balancer")?.fields).toEqual([
+      {
+        field: "algorithm",
+        from: "round_robin",
+        to: "least_connections",
+        reason: `Service default/web, annotation ${PREFIX}algorithm-type`,
+      },
+    ]);
+    expect(refused).toMatchObject([{ object: "Service default/bad" }]);
+    expect(units.find(({ object }) => object === "Service default/adopter")).toMatchObject({
+      action: "adopt",
+      cost: { before: 5.39, after: 16.4 },
+    });
+    // Balancers of web, old and the one to adopt; then web, new, drift and the larger one.
+    expect(cost).toEqual({ currency: "EUR", before: 16.17, after: 32.57 });
+  });
+
+  it("of a larger cluster name every balancer and every route that would follow", async () => {
+    const count = (await world.core.listNode()).items.length;
+    const lines = fromForecast(await look({ "node-count": String(count + 2) }));
+    const targets = lines.filter((line) => line.includes("/default/web@") && line.includes("#server-9"));
+    expect(targets).toHaveLength(2);
+    // Ranges that are free: one was never used, and one still has the route of the node that is gone.
+    const routes = ["route/10.244.0.0/24#route create", "route/10.244.2.0/24#route replace"];
+    expect(lines).toEqual(expect.arrayContaining(routes));
+  });
+
+  it("come with exit codes, and in the form that is asked for", async () => {
+    const lotse = (...args: readonly string[]) =>
+      run(process.execPath, ["controller/main.ts", ...args], { cwd: ROOT, env: { ...process.env, ...env } }).then(
+        ({ stdout }) => ({ code: 0, stdout, stderr: "" }),
+        (error: { code: number; stdout: string; stderr: string }) => error,
+      );
+    const flags = ["--cluster-cidr=10.244.0.0/16"];
+    const json = await lotse("preview", ...flags, "--json", "--from=dev-env/examples");
+    expect(json.code).toBe(2);
+    expect((JSON.parse(json.stdout) as Forecast).cluster).toBe("kubernetes");
+    const text = await lotse("preview", ...flags);
+    expect(text.stdout).toMatch(/^Cluster kubernetes: \d+ to create/);
+    expect(text.stdout).not.toContain("\u001b");
+    const wrong = await lotse("preview", "--node-count=many");
+    expect(wrong).toMatchObject({ code: 1, stderr: 'lotse: --node-count: "many" is not a whole number\n' });
+  });
+
+  it("leave nothing behind but what they were asked to write", async () => {
+    expect((await readdir(ROOT)).filter((name) => /^Pulumi\..+\.yaml$/.test(name))).toEqual(["Pulumi.kubernetes.yaml"]);
+    await rm(join(ROOT, "Pulumi.kubernetes.yaml"));
+  });
+
+  /** What the plain command line says, in a checkout, with the stack that `lotse stack` wrote. */
+  async function plainPreview(): Promise<Resources> {
+    const directory = await mkdtemp(join(dir, "stack-"));
+    const exported = await writeStack(commandConfig(FLAGS, env), FLAGS, directory);
+    const args = ["preview", "--stack", "kubernetes", "--json", "--non-interactive"];
+    const { stdout } = await run("pulumi", args, {
+      cwd: ROOT,
+      env: { HOME: directory, ...env, ...exported },
+      maxBuffer: 64 * 1024 * 1024,
+    });
+    const { steps } = JSON.parse(stdout) as { steps: readonly { op: string; urn: string }[] };
+    return steps
+      .filter(({ op, urn }) => urn.includes("#") && ["create", "update", "replace", "delete"].includes(op))
+      .map(({ op, urn }) => `${urn.split("::").slice(3).join("::")} ${op}`)
+      .toSorted();
+  }
+
+  /** Uids and servers as numbers of nodes, so that expectations can name them. */
+  function withoutIds(line: string): string {
+    const name = (id: string) =>
+      world.cloud.state.servers.values().find((server) => String(server.id) === id)?.name ?? "";
+    return line
+      .replace(/@[0-9a-f]+/, "")
+      .replace(/server-(\d+)/, (_, id: string) => name(id).replace("node", "server"));
+  }
+});
+
+function fromForecast({ units }: Forecast): Resources {
+  return units
+    .flatMap(({ unit, parts }) => parts.map(({ part, operation }) => `${unit}#${part} ${operation}`))
+    .toSorted();
+}
