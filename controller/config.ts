@@ -1,4 +1,5 @@
 /** Flags and environment → a frozen Config. Every mistake is reported at once. */
+import type { ApprovalMode } from "./cluster/approval.ts";
 import { GUARD_LIMITS, type GuardLimits } from "./cluster/guard.ts";
 import { ALL_CONTROLLERS, controllers } from "./controllers.ts";
 import { ConfigError } from "./errors.ts";
@@ -55,6 +56,10 @@ export interface Config {
   readonly lease?: LeaseConfig;
   readonly serve: ServeConfig;
   readonly guard: GuardLimits;
+  /** Which changes wait until somebody approves them. */
+  readonly approval: ApprovalMode;
+  /** Where the record of changes is written, beside its ConfigMap. */
+  readonly auditFile?: string;
   /** How often the cloud is compared with what is wanted when nothing happens. */
   readonly resyncMs: number;
   /** A run that takes longer is ended; what is left of it is for the next one. */
@@ -69,6 +74,7 @@ export interface Config {
 
 export type { Environment } from "./reading.ts";
 
+const approvalMode = oneOf<ApprovalMode>("none", "deletions", "manual");
 const METADATA = "http://169.254.169.254/hetzner/v1/metadata";
 
 /** Reads everything; throws a ConfigError with all mistakes. `flags` are keyed by their names without dashes in front. */
@@ -108,6 +114,8 @@ export function loadConfig(flags: FlagValues, env: Environment): Config {
     loadBalancerClasses: read.env("LOTSE_LOAD_BALANCER_CLASS", servedClasses, CLASSLESS),
     serve: loadServeConfig(read),
     guard: { removals: read.flag("guard-removals", natural, GUARD_LIMITS.removals), share: GUARD_LIMITS.share },
+    approval: read.flag("approval", approvalMode, read.env("LOTSE_APPROVAL", approvalMode, "none")),
+    ...read.text("auditFile", "audit-file"),
     resyncMs: read.flag("resync", period, 60) * 1000,
     runDeadlineMs: read.flag("run-deadline", period, 90) * 1000,
     nodeMonitorMs: read.flag("node-monitor-period", seconds(1, 3_600), 5) * 1000,

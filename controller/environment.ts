@@ -60,6 +60,7 @@ const ROBOT: readonly Variable[] = [
 
 const OURS: readonly Variable[] = [
   variable("LOTSE_STATE", "as `--state`", "`cluster`"),
+  variable("LOTSE_APPROVAL", "as `--approval`", "`none`"),
   variable("LOTSE_NODE_LABELS_FROM_SERVER", "copy labels of servers that start with one of these to their nodes"),
   variable(
     "LOTSE_METADATA_ENDPOINT",

@@ -20,6 +20,7 @@ import { CcmError, ConfigError, LeadershipLost } from "./errors.ts";
 import { type FlagValues, RUN_FLAGS } from "./flags.ts";
 import { KubeObserver } from "./kube/observer.ts";
 import { createLogger, type Logger } from "./log.ts";
+import { openReports } from "./reports.ts";
 import { Loops } from "./work/loops.ts";
 
 /** Events are gathered until this much quiet, at most for this long. */
@@ -31,10 +32,15 @@ const STOP_GRACE_MS = 15_000;
 export async function runController(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   await using ends = new AsyncDisposableStack();
   const mayWrite = () => leadership.isHeld;
-  const { gateway, view, networkId, robot } = await openCloud(config, log, ends, { mayWrite });
+  let reports: ReturnType<typeof openReports> | undefined;
+  const { gateway, view, networkId, robot } = await openCloud(config, log, ends, {
+    mayWrite,
+    onExchange: (exchange) => reports?.record.note(exchange),
+  });
   await checkAttachment(config, networkId, log);
   const leadership = await openLeadership(config, log, ends);
   const { client, patcher, publish } = await openCluster(config, log, ends, { mayWrite });
+  reports = openReports(config, client, log, ends);
   const engine = await openEngine(config, client, ends, mayWrite);
 
   const observer = new KubeObserver({
@@ -77,6 +83,7 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
       options,
       guardLimits: config.guard,
       resyncMs: config.resyncMs,
+      ...reports,
       log,
     }),
   };
@@ -93,6 +100,7 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
   if (signal.aborted || !(await leadership.acquire(signal))) return;
   await engine.start();
   loops.start();
+  reports.watchPlan?.(() => loops.wake("cluster"));
   const { nodes: known, services } = observed();
   log.info({ cluster: config.clusterName, nodes: known.length, services: services.length }, "controller running");
   const lost = await Promise.race([aborted(signal), leadership.lost]);

@@ -38,3 +38,13 @@ export function describeDrift(differences: readonly Difference[]): string {
   const more = differences.length - shown.length;
   return shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
+
+/** What is to change, in a sentence for an Event. */
+export function describeDifferences(differences: readonly Difference[]): string {
+  const shown = differences.slice(0, 5).map(({ field, want, have }) => {
+    if (have === undefined) return `${field} is added`;
+    return want === undefined ? `${field} is removed` : `${field} becomes ${want}`;
+  });
+  const more = differences.length - shown.length;
+  return shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

@@ -21,7 +21,10 @@ export interface ReasonContext {
 }
 
 /** The object a unit is for, as users know it: `Service default/web`, `Node node-1`. */
-export function objectOf({ unit }: Pick<PlannedUnit, "unit">, { desired, nodes }: ReasonContext): string {
+export function objectOf(
+  { unit }: Pick<PlannedUnit, "unit">,
+  { desired, nodes }: Pick<ReasonContext, "desired" | "nodes">,
+): string {
   const wish = wishBehind(unit, desired);
   if (wish) return nameOf(wish.service);
   const node = nodeOfRoute(unit, nodes);

@@ -2,20 +2,27 @@
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { differences } from "../../stacks/difference.ts";
 import type { Engine } from "../../stacks/engine.ts";
-import type { RunReport, Step, UnitOutcome } from "../../stacks/run.ts";
+import type { RunReport, UnitOutcome } from "../../stacks/run.ts";
 import type { UnitId } from "../../stacks/spec.ts";
 import { messageOf } from "../errors.ts";
 import type { Gateway } from "../hcloud/gateway.ts";
 import type { Ages, CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
+import { changeEntries, outcomeEntries } from "../record/entry.ts";
+import type { AuditRecord } from "../record/record.ts";
+import type { LastRun, StatusBoard } from "../record/status-board.ts";
 import { Backoff } from "../work/backoff.ts";
 import { Absence } from "./absence.ts";
+import type { ApprovalGate, Passed } from "./approval-gate.ts";
 import { attributionOf, newBalancers } from "./attribution.ts";
 import { type Desired, type RenderOptions, renderCluster } from "./desired.ts";
 import { DriftWatch } from "./drift.ts";
 import { type GuardLimits, guard } from "./guard.ts";
 import { type Plan, type PlannedUnit, planRun, wantedSpecs } from "./plan.ts";
 import { requirePlausible } from "./plausible.ts";
+import { objectOf } from "./reason.ts";
+import { refusalsOf } from "./refusals.ts";
+import { allApplied, lastRunOf, logReport, logStep } from "./run-report.ts";
 import { runRequest } from "./run-request.ts";
 import { type Write, writesAfter, writesBefore } from "./writes.ts";
 
@@ -31,6 +38,12 @@ export interface TurnParts {
   readonly guardLimits: GuardLimits;
   /** A turn comes round by itself after half of this or later. */
   readonly resyncMs: number;
+  /** Holds back what needs approval; absent means that nothing does. */
+  readonly approvals?: Pick<ApprovalGate, "pass">;
+  /** Takes in what is changed, and why. */
+  readonly record?: Pick<AuditRecord, "add">;
+  /** Takes in how things stand after each turn. */
+  readonly board?: Pick<StatusBoard, "report">;
   readonly log: Logger;
 }
 
@@ -50,6 +63,7 @@ export class ClusterTurn {
   readonly #drift = new DriftWatch();
   readonly #absence = new Absence();
   #stopped: string | undefined;
+  #lastRun: LastRun | undefined;
   #recorded = "";
   #runs = 0;
   #savedRuns = 0;
@@ -66,8 +80,9 @@ export class ClusterTurn {
     const before = await this.#observeFresh();
     const plan = this.#guard(before);
     const drifted = this.#drift.observe(wantedSpecs(before), plan);
-    const ripe = plan.filter((step) => this.#backoff.isDue(step.unit, fingerprint(step)));
-    const unclaimed = unitsOfClaims(before, await publish(writesBefore(before, ripe, drifted)));
+    const { plan: allowed, notices, pending } = await this.#approve(plan, before);
+    const ripe = allowed.filter((step) => this.#backoff.isDue(step.unit, fingerprint(step)));
+    const unclaimed = unitsOfClaims(before, await publish([...writesBefore(before, ripe, drifted), ...notices]));
     const due = ripe.filter(({ unit }) => !unclaimed.has(unit));
 
     const reported = await this.#apply(due, before);
@@ -78,9 +93,12 @@ export class ClusterTurn {
     const unproven = this.#absence.unproven(after);
     await publish(writesAfter(without(after, unproven), outcomes, observed().nodes));
     await this.#saveState();
-    const nextStageMs = hasNextStage(due, next, outcomes) ? 0 : undefined;
+    this.#report(after, pending?.id);
+    // What was approved is done: the next turn takes the approval down, before the same could happen unasked.
+    const settles = due.length > 0 && this.#parts.approvals !== undefined;
+    const atOnceMs = settles || hasNextStage(due, next, outcomes) ? 0 : undefined;
     const claimMs = unclaimed.size > 0 ? CLAIM_RETRY_MS : undefined;
-    return soonest([nextStageMs, claimMs, this.#backoff.nextMs, ...unproven.values()]);
+    return soonest([atOnceMs, claimMs, this.#backoff.nextMs, ...unproven.values()]);
   }
 
   #guard(desired: Desired): Plan {
@@ -88,6 +106,12 @@ export class ClusterTurn {
     if (stopped && stopped !== this.#stopped) this.#parts.log.error({ stopped }, "removals held back by the guard");
     this.#stopped = stopped;
     return plan;
+  }
+
+  async #approve(plan: Plan, desired: Desired): Promise<Passed> {
+    const { approvals, observed } = this.#parts;
+    const objectOfStep = (step: PlannedUnit) => objectOf(step, { desired, nodes: observed().nodes });
+    return (await approvals?.pass(plan, desired, objectOfStep)) ?? { plan, notices: [] };
   }
 
   /** What is wanted, from a first look, and from a fresh one at whatever that look would change. */
@@ -113,18 +137,38 @@ export class ClusterTurn {
   async #apply(due: Plan, desired: Desired): Promise<RunReport["outcomes"]> {
     const recorded = JSON.stringify(desired.nodes);
     if (due.length === 0 && recorded === this.#recorded) return {};
-    const { engine, gateway, log } = this.#parts;
+    const { engine, gateway, log, record } = this.#parts;
     const run = `${Date.now().toString(36)}-${++this.#runs}`;
     const attribute = attributionOf(due, desired.present);
     const access = gateway.open({ run, mode: "apply", attribute, newBalancer: newBalancers(due, desired.present) });
+    await this.#recordChanges(run, due, desired);
     try {
       const report = await engine.run(runRequest("apply", due, desired, access), (step) => logStep(log, run, step));
       if (allApplied(report)) this.#recorded = recorded;
       logReport(log, run, report);
+      record?.add(outcomeEntries(run, report.outcomes, new Date()));
+      if (due.length > 0) this.#lastRun = lastRunOf(run, report);
       return report.outcomes;
     } finally {
       await access.close();
     }
+  }
+
+  #report(desired: Desired, pending: string | undefined): void {
+    this.#parts.board?.report({
+      ...(this.#lastRun && { lastRun: this.#lastRun }),
+      refused: refusalsOf(desired),
+      ...(this.#stopped !== undefined && { heldBack: this.#stopped }),
+      ...(pending !== undefined && { pending }),
+    });
+  }
+
+  async #recordChanges(run: string, due: Plan, desired: Desired): Promise<void> {
+    const { record, observed, view, options } = this.#parts;
+    if (!record || due.length === 0) return;
+    const servers = await view.servers(FIRST_LOOK.servers * 2);
+    const context = { desired, nodes: observed().nodes, servers, defaults: options.defaults };
+    record.add(changeEntries(run, due, context, new Date()));
   }
 
   /** Keeps the state of a run, after everything a user waits for. It can be rebuilt, so a failure holds nothing up. */
@@ -208,23 +252,4 @@ function agesAfter(due: Plan, { servers, certificates, network }: Ages): Ages {
 /** What is tried: the same differences again are the same attempt. */
 function fingerprint({ kind, differences }: PlannedUnit): string {
   return JSON.stringify([kind, differences]);
-}
-
-function allApplied({ outcomes }: RunReport): boolean {
-  return Object.values(outcomes).every((outcome) => outcome.status === "applied");
-}
-
-function logStep(log: Logger, run: string, { unit, part, operation, fields, phase }: Step): void {
-  if (phase === "started") log.debug({ run, unit, part, operation }, "change started");
-  else if (phase === "done")
-    log.info({ run, unit, part, operation, ...(fields.length > 0 && { fields }) }, "cloud changed");
-  else log.warn({ run, unit, part, operation }, "change failed");
-}
-
-function logReport(log: Logger, run: string, { outcomes, durationMs }: RunReport): void {
-  const units = Object.entries(outcomes);
-  for (const [unit, outcome] of units) {
-    if (outcome.status === "failed") log.warn({ run, unit, ...outcome.failure }, "unit failed");
-  }
-  log.info({ run, units: units.length, durationMs }, "run finished");
 }

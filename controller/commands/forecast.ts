@@ -6,6 +6,7 @@ import type { LoadBalancerSpec, UnitId, UnitSpec } from "../../stacks/spec.ts";
 import type { Desired } from "../cluster/desired.ts";
 import { type Plan, type PlannedUnit, wantedSpecs } from "../cluster/plan.ts";
 import { objectOf, type ReasonContext, reasonFor } from "../cluster/reason.ts";
+import { type Refusal, refusalsOf } from "../cluster/refusals.ts";
 import type { Prices } from "../hcloud/prices.ts";
 
 /** One field of a resource, and why it changes. An absent side means that the thing is absent there. */
@@ -48,7 +49,7 @@ export interface Forecast {
   readonly cluster: string;
   readonly units: readonly UnitForecast[];
   /** Objects about which something is wrong: they keep what they have there. */
-  readonly refused: readonly { readonly object: string; readonly mistakes: readonly string[] }[];
+  readonly refused: readonly Refusal[];
   /** Set when the guard would hold removals back. */
   readonly heldBack?: string;
   /** What was assumed, and what could not be found out. */
@@ -161,19 +162,6 @@ function balancerSummary(part: string, spec: LoadBalancerSpec): string | undefin
   if (listener) return `${listener.protocol} ${listener.listenPort} to node port ${listener.destinationPort}`;
   const target = spec.targets.find((candidate) => targetPart(candidate) === part);
   return target?.kind === "server" ? `${target.usePrivateIp ? "private" : "public"} address` : undefined;
-}
-
-function refusalsOf({ services, routes }: Desired): Forecast["refused"] {
-  const refusedServices = services.flatMap((wish) => {
-    const { namespace, name } = wish.service.metadata ?? {};
-    const mistakes = wish.kind === "release" ? [] : wish.mistakes;
-    return mistakes.length > 0 ? [{ object: `Service ${namespace}/${name}`, mistakes }] : [];
-  });
-  const refusedRoutes = (routes?.refused ?? []).map(({ node, reason }) => ({
-    object: `Node ${node}`,
-    mistakes: [`no route: ${reason}`],
-  }));
-  return [...refusedServices, ...refusedRoutes];
 }
 
 function costOf(unit: UnitId, spec: UnitSpec | undefined, { present }: Desired, prices: Prices): Cost | undefined {

@@ -9,6 +9,7 @@ import { requirePlausible } from "../cluster/plausible.ts";
 import { type Config, type Environment, loadConfig } from "../config.ts";
 import type { FlagValues } from "../flags.ts";
 import type { Gateway } from "../hcloud/gateway.ts";
+import type { Ages } from "../hcloud/view.ts";
 import { KubeClient, paths } from "../kube/client.ts";
 import { loadAccess } from "../kube/kubeconfig.ts";
 import { listAll } from "../kube/list.ts";
@@ -37,16 +38,29 @@ export function kubeconfigOf(env: Environment): string | undefined {
   return env.KUBERNETES_SERVICE_HOST || !existsSync(usual) ? undefined : usual;
 }
 
-/** Everything that rendering needs, fresh. */
-export async function observe(config: Config, log: Logger, ends: AsyncDisposableStack): Promise<Sight> {
+/** A way to look at cluster and cloud, as often as one likes. */
+export interface Outlook extends Omit<Sight, "snapshot"> {
+  look(ages: Ages): Promise<Snapshot>;
+}
+
+export async function openOutlook(config: Config, log: Logger, ends: AsyncDisposableStack): Promise<Outlook> {
   const { gateway, view, networkId } = await openCloud(config, log, ends);
   const client = new KubeClient(await loadAccess(config.kubeconfig, config.master));
   ends.defer(() => client.close());
-  const [nodes, services, cloud] = await Promise.all([
-    listAll<V1Node>(client, paths.nodes),
-    config.loadBalancers ? listAll<V1Service>(client, paths.services) : [],
-    view.state({ servers: 0, loadBalancers: 0, certificates: 0, network: 0 }),
-  ]);
-  requirePlausible(cloud, nodes);
-  return { client, gateway, snapshot: { nodes, services, cloud }, options: renderOptions(config, networkId) };
+  const look = async (ages: Ages): Promise<Snapshot> => {
+    const [nodes, services, cloud] = await Promise.all([
+      listAll<V1Node>(client, paths.nodes),
+      config.loadBalancers ? listAll<V1Service>(client, paths.services) : [],
+      view.state(ages),
+    ]);
+    requirePlausible(cloud, nodes);
+    return { nodes, services, cloud };
+  };
+  return { client, gateway, options: renderOptions(config, networkId), look };
+}
+
+/** Everything that rendering needs, fresh. */
+export async function observe(config: Config, log: Logger, ends: AsyncDisposableStack): Promise<Sight> {
+  const { look, ...outlook } = await openOutlook(config, log, ends);
+  return { ...outlook, snapshot: await look({ servers: 0, loadBalancers: 0, certificates: 0, network: 0 }) };
 }

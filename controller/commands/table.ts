@@ -1,6 +1,7 @@
 /** The commands beside `run`. Each is loaded when it is called: the controller should not carry them in its memory. */
 import type { CommandDefinition } from "../command-line.ts";
 import { CLUSTER_FLAGS, type Flag } from "../flags.ts";
+import { ACCESS_FLAGS } from "./access-flags.ts";
 
 const ENVIRONMENT = `Reads the same environment as the controller: HCLOUD_TOKEN, HCLOUD_NETWORK, HCLOUD_ENDPOINT, HCLOUD_LOAD_BALANCERS_*.
 The cluster is the one that kubectl would talk to: --kubeconfig, $KUBECONFIG or ~/.kube/config.`;
@@ -44,5 +45,34 @@ changes are made by \`lotse run\`.
 
 ${ENVIRONMENT}`,
     action: async (given) => (await import("./stack.ts")).stack(given),
+  },
+  {
+    name: "approve",
+    summary: "let the controller carry out the plan that waits; without a plan, show it",
+    operands: "[plan]",
+    flags: ACCESS_FLAGS,
+    epilogue: `The controller holds changes back when it runs with --approval=manual, or --approval=deletions for deletions alone.
+What is approved is exactly what was shown: if anything has changed since, the plan is refused and a new one waits.
+
+Examples:
+  lotse approve               # what waits, and its id
+  lotse approve 3f9a1c02be    # let it happen
+
+Exit codes: 0 approved, or nothing waits; 2 something waits; 1 an error, which is explained.`,
+    action: async (given) => (await import("./approve.ts")).approve(given),
+  },
+  {
+    name: "audit",
+    summary:
+      "show every change that was made in the cloud: when, for which object, from what to what, and how it ended",
+    operands: "[object]",
+    flags: [...ACCESS_FLAGS, { name: "since", value: "<age>", doc: "only the last 90s, 15m, 1h, 7d …" }, JSON_FLAG],
+    epilogue: `Examples:
+  lotse audit --since 1h
+  lotse audit default/web             # one Service
+  lotse audit --json > changes.jsonl  # one JSON object per line
+
+The record is bounded: the newest 256 KiB are kept in the cluster. For more, give the controller an --audit-file.`,
+    action: async (given) => (await import("./audit.ts")).audit(given),
   },
 ];

@@ -70,6 +70,11 @@ export class Gateway {
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 
+  /** Requests that the API would still answer, as far as it has said, and its limit per hour. */
+  get budget(): Sender["budget"] {
+    return this.#sender.budget;
+  }
+
   /** Opens the loopback port that runs talk to. */
   async start(): Promise<void> {
     this.#server.listen(0, "127.0.0.1");

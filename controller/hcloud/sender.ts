@@ -45,6 +45,10 @@ export class Sender {
     this.#report = report;
   }
 
+  get budget(): Pick<Budget, "remaining" | "limit"> {
+    return this.#budget;
+  }
+
   /** Sends within the budget, and only if it still may go when its turn comes. Refusals for the rate are waited out; only reads are sent again after other failures. */
   async send(info: RunInfo, request: ApiRequest, priority: Priority, mayGo = () => true): Promise<ApiResponse> {
     for (let attempt = 1; ; attempt++) {

@@ -181,6 +181,9 @@ export const paths = {
   leases: (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`,
   lease: (namespace: string, name: string) =>
     `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases/${encodeURIComponent(name)}`,
+  configMaps: (namespace: string) => `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`,
+  configMap: (namespace: string, name: string) =>
+    `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps/${encodeURIComponent(name)}`,
   events: (namespace: string) => `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
 } as const;
 

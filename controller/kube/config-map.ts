@@ -1,0 +1,75 @@
+/** A ConfigMap of our own in the controller's namespace: read, and changed without losing what others changed meanwhile. */
+import { KubeError } from "../errors.ts";
+import { type KubeClient, paths } from "./client.ts";
+
+interface ConfigMap {
+  readonly metadata?: { readonly name?: string; readonly resourceVersion?: string };
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+export type Data = Readonly<Record<string, string>>;
+
+/** How often a change is tried again when somebody else was faster. */
+const TRIES = 5;
+
+export class OwnConfigMap {
+  readonly #client: KubeClient;
+  readonly #namespace: string;
+  readonly #name: string;
+
+  /** `kind` is what it holds: `lotse-<kind>-<cluster>` is its name, which rights refer to. */
+  constructor(client: KubeClient, place: { readonly namespace: string; readonly clusterName: string }, kind: string) {
+    this.#client = client;
+    this.#namespace = place.namespace;
+    this.#name = `lotse-${kind}-${place.clusterName.toLowerCase().replaceAll(/[^a-z0-9.-]/g, "-")}`;
+  }
+
+  get name(): string {
+    return this.#name;
+  }
+
+  /** Path under which it can be watched, alone. */
+  get watchPath(): string {
+    return `${paths.configMaps(this.#namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${this.#name}`)}`;
+  }
+
+  /** What it holds; nothing when it does not exist. */
+  async read(): Promise<Data> {
+    return (await this.#get())?.data ?? {};
+  }
+
+  /** Changes what it holds. `change` may be called again with newer data; returning the same leaves it alone. */
+  async update(change: (data: Data) => Data): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const present = await this.#get();
+      const data = change(present?.data ?? {});
+      if (present?.data === data || JSON.stringify(present?.data) === JSON.stringify(data)) return;
+      try {
+        await this.#put(present, data);
+        return;
+      } catch (error) {
+        if (!(error instanceof KubeError && error.status === 409) || attempt === TRIES) throw error;
+      }
+    }
+  }
+
+  async #get(): Promise<ConfigMap | undefined> {
+    try {
+      return await this.#client.get<ConfigMap>(paths.configMap(this.#namespace, this.#name));
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async #put(present: ConfigMap | undefined, data: Data): Promise<void> {
+    const { resourceVersion } = present?.metadata ?? {};
+    const labels = { "app.kubernetes.io/managed-by": "lotse" };
+    const body = {
+      metadata: { name: this.#name, labels, ...(resourceVersion !== undefined && { resourceVersion }) },
+      data,
+    };
+    if (present) await this.#client.replace(paths.configMap(this.#namespace, this.#name), body);
+    else await this.#client.create(paths.configMaps(this.#namespace), body);
+  }
+}

@@ -1,0 +1,96 @@
+/** Keeps the record of changes: in a file as they happen, and in a ConfigMap behind everything that a user waits for. */
+import { appendFile, rename, stat } from "node:fs/promises";
+import { messageOf } from "../errors.ts";
+import type { Exchange } from "../hcloud/gateway.ts";
+import type { OwnConfigMap } from "../kube/config-map.ts";
+import type { Logger } from "../log.ts";
+import { type AuditEntry, keepNewest, renderEntries, writeEntry } from "./entry.ts";
+
+export interface RecordParts {
+  readonly map: Pick<OwnConfigMap, "update">;
+  /** Lines go here too, as soon as they are known; absent means nowhere. */
+  readonly file?: string;
+  readonly log: Logger;
+  readonly now?: () => Date;
+}
+
+/** A ConfigMap holds a megabyte, and is sent whole at every change. */
+const MAP_BYTES = 256 * 1024;
+/** A file that has grown to this is put aside, in place of the one before it. */
+const FILE_BYTES = 8 * 1024 * 1024;
+/** Changes in quick succession are written together. */
+const GATHER_MS = 2_000;
+/** The name of the entries in the ConfigMap. */
+export const ENTRIES = "entries";
+
+export class AuditRecord {
+  readonly #parts: RecordParts;
+  readonly #now: () => Date;
+  #unsaved: AuditEntry[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #saving: Promise<void> = Promise.resolve();
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(parts: RecordParts) {
+    this.#parts = parts;
+    this.#now = parts.now ?? (() => new Date());
+  }
+
+  /** Takes entries in. Never fails, and nobody waits for it. */
+  add(entries: readonly AuditEntry[]): void {
+    if (entries.length === 0) return;
+    this.#unsaved.push(...entries);
+    this.#append(entries);
+    this.#timer ??= setTimeout(() => this.#save(), GATHER_MS);
+  }
+
+  /** Takes in a request that reached the API. */
+  note(exchange: Exchange): void {
+    const entry = writeEntry(exchange, this.#now());
+    if (entry) this.add([entry]);
+  }
+
+  /** Writes what is left. */
+  async stop(): Promise<void> {
+    if (this.#timer) this.#save();
+    await Promise.all([this.#saving, this.#writing]);
+  }
+
+  #save(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const entries = this.#unsaved;
+    this.#unsaved = [];
+    this.#saving = this.#saving.then(() => this.#saveAll(entries));
+  }
+
+  async #saveAll(entries: readonly AuditEntry[]): Promise<void> {
+    const { map, log } = this.#parts;
+    try {
+      await map.update((data) => ({
+        [ENTRIES]: keepNewest((data[ENTRIES] ?? "") + renderEntries(entries), MAP_BYTES),
+      }));
+    } catch (error) {
+      // Kept for the next time, as far as they would fit anyway.
+      this.#unsaved = [...entries, ...this.#unsaved].slice(-2_000);
+      log.warn({ error: messageOf(error) }, "audit record not saved, the next change saves it");
+    }
+  }
+
+  #append(entries: readonly AuditEntry[]): void {
+    const { file, log } = this.#parts;
+    if (file === undefined) return;
+    this.#writing = this.#writing
+      .then(() => rotate(file))
+      .then(() => appendFile(file, renderEntries(entries), { mode: 0o600 }))
+      .catch((error: unknown) => log.warn({ file, error: messageOf(error) }, "audit record not written to its file"));
+  }
+}
+
+async function rotate(file: string): Promise<void> {
+  const size = await stat(file).then(
+    (found) => found.size,
+    () => 0, // none yet
+  );
+  if (size >= FILE_BYTES) await rename(file, `${file}.1`);
+}
