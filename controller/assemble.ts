@@ -1,10 +1,7 @@
 /** Builds the parts of the controller from its configuration; whatever needs an end is put on the stack of things to end. */
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import packageJson from "../package.json" with { type: "json" };
 import { Engine } from "../stacks/engine.ts";
 import { RemoteState } from "../stacks/remote-state.ts";
 import type { StateStore } from "../stacks/state-store.ts";
@@ -13,13 +10,7 @@ import type { RenderOptions } from "./cluster/desired.ts";
 import { Publisher } from "./cluster/publish.ts";
 import type { Config } from "./config.ts";
 import { findEngine } from "./engine-home.ts";
-import { ConfigError, messageOf, NotLeader } from "./errors.ts";
-import { type Exchange, Gateway } from "./hcloud/gateway.ts";
-import { fetchAttachedNetworks } from "./hcloud/metadata.ts";
-import { CloudReader } from "./hcloud/reader.ts";
-import { traced } from "./hcloud/trace.ts";
-import { Upstream } from "./hcloud/upstream.ts";
-import { CloudView } from "./hcloud/view.ts";
+import { NotLeader } from "./errors.ts";
 import { type ClientOptions, KubeClient } from "./kube/client.ts";
 import { EventRecorder } from "./kube/events.ts";
 import { loadAccess } from "./kube/kubeconfig.ts";
@@ -27,85 +18,13 @@ import { ALONE, LeaderLease, type Leadership } from "./kube/lease.ts";
 import { SecretState } from "./kube/state-secrets.ts";
 import { Patcher } from "./kube/write.ts";
 import type { Logger } from "./log.ts";
-import { RobotClient } from "./robot/client.ts";
-import type { RobotConfig } from "./robot/config.ts";
 import { makeScratch } from "./scratch.ts";
-import { secretFile } from "./secret-file.ts";
+import { Access } from "./serve/access.ts";
+import { type Served, serveMetrics, serveSecurely } from "./serve/server.ts";
 
 /** How long an interrupted run may take to end by itself. */
 const GRACE_MS = 10_000;
 const MAX_WORKER_HEAP = 256 * 1024 * 1024;
-const API_TIMEOUT_MS = 30_000;
-
-/** Whoever wants to know of requests, and whether writes may go out. */
-export interface CloudPorts {
-  readonly onExchange?: (exchange: Exchange) => void;
-  readonly mayWrite?: () => boolean;
-}
-
-/** The Hetzner side: the way out, and what is seen there. Throws a ConfigError when the API or the network is not to be had. */
-export async function openCloud(config: Config, log: Logger, ends: AsyncDisposableStack, ports: CloudPorts = {}) {
-  const { endpoint, token, tokenFile, robot, debug } = config;
-  const upstream = new Upstream({
-    endpoint,
-    token: tokenFile === undefined ? () => token : secretFile(tokenFile, token, log),
-    userAgent: `lotse/${packageJson.version}`,
-    timeoutMs: API_TIMEOUT_MS,
-    ...(ports.mayWrite && { mayWrite: ports.mayWrite }),
-    ...(debug && { trace: (request, answer) => log.info(traced(request, answer), "api exchange") }),
-  });
-  const gateway = new Gateway(upstream, (exchange) => {
-    log.debug(exchange, "api request");
-    ports.onExchange?.(exchange);
-  });
-  await gateway.start();
-  ends.defer(() => gateway.stop());
-  const reader = new CloudReader(gateway);
-  const networkId = await resolveNetwork(reader, config);
-  return { gateway, networkId, view: new CloudView(reader, networkId), robot: robot && openRobot(robot, log) };
-}
-
-/** Nothing without credentials: then dedicated servers are known by their nodes alone. */
-function openRobot(config: RobotConfig, log: Logger): RobotClient | undefined {
-  if (!config.credentials) return undefined;
-  const { user, password, userFile, passwordFile } = config.credentials;
-  const userNow = userFile === undefined ? () => user : secretFile(userFile, user, log);
-  const passwordNow = passwordFile === undefined ? () => password : secretFile(passwordFile, password, log);
-  const credentials = {
-    get user() {
-      return userNow();
-    },
-    get password() {
-      return passwordNow();
-    },
-  };
-  return new RobotClient({ ...config, credentials });
-}
-
-/** Refuses to start on a machine that is not in the cluster's network: from there, nodes could not be told apart from others'. */
-export async function checkAttachment(config: Config, networkId: number | undefined, log: Logger): Promise<void> {
-  if (networkId === undefined || !config.checksAttachment) return;
-  const attached = await fetchAttachedNetworks(config.metadataEndpoint).catch((error: unknown) => {
-    log.warn(
-      { error: messageOf(error) },
-      "not known whether this machine is attached to the network: no metadata service",
-    );
-    return undefined;
-  });
-  if (!attached || attached.includes(networkId)) return;
-  const remedy = "attach it, or set HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK=true";
-  throw new ConfigError([`HCLOUD_NETWORK: this server is not attached to network ${networkId}: ${remedy}`]);
-}
-
-/** Trusts the authorities in a file besides the usual ones, as Go programs do by SSL_CERT_FILE. */
-export function trustAuthorities(file: string | undefined): void {
-  if (!file) return;
-  try {
-    setDefaultCACertificates([...getCACertificates("default"), readFileSync(file, "utf8")]);
-  } catch (error) {
-    throw new ConfigError([`SSL_CERT_FILE: ${messageOf(error)}`]);
-  }
-}
 
 /** The Kubernetes side, proven to answer. */
 export async function openCluster(config: Config, log: Logger, ends: AsyncDisposableStack, ports: ClientOptions = {}) {
@@ -154,7 +73,7 @@ export async function openEngine(
   config: Config,
   client: KubeClient,
   ends: AsyncDisposableStack,
-  mayWrite = () => true,
+  { mayWrite = () => true, onWorker }: { readonly mayWrite?: () => boolean; readonly onWorker?: () => void } = {},
 ): Promise<Engine> {
   const isScratch = config.workDir === undefined;
   const directory = config.workDir ?? (await makeScratch());
@@ -167,9 +86,26 @@ export async function openEngine(
     graceMs: GRACE_MS,
     maxHeapBytes: MAX_WORKER_HEAP,
     ...(store && { store: guarded(store, mayWrite) }),
+    ...(onWorker && { onWorker }),
   });
   ends.defer(() => engine.stop());
   return engine;
+}
+
+/** Health and metrics, for as long as we run. */
+export async function openServing(config: Config, served: Served, ends: AsyncDisposableStack): Promise<void> {
+  const { secure, metrics } = config.serve;
+  if (metrics) ends.use(await serveMetrics(metrics, served));
+  if (!secure) return;
+  const clientFor = async (kubeconfig: string | undefined) => {
+    const client = new KubeClient(await loadAccess(kubeconfig ?? config.kubeconfig, config.master));
+    ends.defer(() => client.close());
+    return client;
+  };
+  const authentication = await clientFor(secure.authenticationKubeconfig);
+  const authorization = await clientFor(secure.authorizationKubeconfig);
+  const access = new Access({ authentication, authorization, config: secure, log: served.log });
+  ends.use(await serveSecurely(secure, access, served));
 }
 
 /** A store that keeps nothing of a process that does not lead any more. */
@@ -197,21 +133,6 @@ export function renderOptions(config: Config, networkId: number | undefined): Re
     forwardInternalIps: robot?.forwardInternalIps ?? true,
     ...(networkId !== undefined && { networkId }),
   };
-}
-
-/** The network's id; also proves that the API can be reached and takes the token. */
-async function resolveNetwork(reader: CloudReader, { network, endpoint }: Config): Promise<number | undefined> {
-  try {
-    if (network === undefined) {
-      await reader.probe();
-      return undefined;
-    }
-    const found = await reader.findNetwork(network);
-    if (found) return found.id;
-  } catch (error) {
-    throw new ConfigError([`the Hetzner API at ${endpoint} cannot be used: ${messageOf(error)}`]);
-  }
-  throw new ConfigError([`HCLOUD_NETWORK: no network with id or name ${JSON.stringify(network)} in this project`]);
 }
 
 function storeOf(

@@ -9,7 +9,7 @@ import { type LeaseConfig, loadLeaseConfig } from "./kube/lease-config.ts";
 import type { AddressFamily } from "./node/addresses.ts";
 import { type Environment, Reading } from "./reading.ts";
 import { loadRobotConfig, type RobotConfig } from "./robot/config.ts";
-import { loadServeConfig, type ServeConfig } from "./serve-config.ts";
+import { loadServeConfig, type ServeConfig } from "./serve/config.ts";
 import type { ServiceOptions } from "./service/annotations.ts";
 import { CLASSLESS, type ServedClasses, servedClasses } from "./service/ours.ts";
 import { parseDefaults } from "./service/settings.ts";

@@ -103,7 +103,7 @@ const SERVING_FLAGS: readonly Flag[] = [
   {
     name: "cert-dir",
     value: "<dir>",
-    doc: "folder with tls.crt and tls.key for that port; made there when they are missing",
+    doc: "folder with cloud-controller-manager.crt and .key for that port; made there when they are missing",
   },
   { name: "tls-cert-file", value: "<file>", doc: "certificate for that port; default a self-signed one, in memory" },
   { name: "tls-private-key-file", value: "<file>", doc: "private key of that certificate" },

@@ -25,6 +25,8 @@ export interface EngineOptions {
   readonly store?: StateStore;
   /** A worker whose heap is larger after a run is replaced: the SDK keeps what a program has declared. */
   readonly maxHeapBytes: number;
+  /** Told of every start of a worker. */
+  readonly onWorker?: () => void;
 }
 
 const SDK_VERSION = sdkPackage.version;
@@ -94,7 +96,7 @@ export class Engine {
   }
 
   #current(): Promise<ChildProcess> {
-    this.#worker ??= startWorker(this.#options.home).catch((error: unknown) => {
+    this.#worker ??= startWorker(this.#options).catch((error: unknown) => {
       this.#worker = undefined;
       throw error;
     });
@@ -141,7 +143,7 @@ export class Engine {
   #replace(worker: ChildProcess): void {
     this.#worker = endGroup(worker, this.#options.home).then(async () => {
       await prepareFolders(this.#options.home);
-      return startWorker(this.#options.home);
+      return startWorker(this.#options);
     });
     this.#worker.catch(() => {
       this.#worker = undefined;
@@ -175,7 +177,8 @@ class BusyUnits {
   }
 }
 
-async function startWorker(home: EngineHome): Promise<ChildProcess> {
+async function startWorker({ home, onWorker }: EngineOptions): Promise<ChildProcess> {
+  onWorker?.();
   // A group of its own, so that worker, command line and plugins can be ended together.
   const worker = fork(WORKER, [JSON.stringify(home)], {
     detached: true,

@@ -1,5 +1,7 @@
 /** May this change happen? Stops deletions that no object asked for when they are suspiciously many. */
+import type { V1Node, V1Service } from "@kubernetes/client-node";
 import type { Plan } from "./plan.ts";
+import type { Write } from "./writes.ts";
 
 export interface GuardLimits {
   /** So many removals at once are always fine. */
@@ -14,6 +16,8 @@ export interface Guarded {
   readonly plan: Plan;
   /** Set when removals were taken out of the plan: why, in words for an Event. */
   readonly stopped?: string;
+  /** How many. */
+  readonly held: number;
 }
 
 /**
@@ -22,10 +26,28 @@ export interface Guarded {
  */
 export function guard(plan: Plan, total: number, limits: GuardLimits = GUARD_LIMITS): Guarded {
   const surprising = plan.filter((step) => step.kind === "remove" && !step.asked);
-  if (surprising.length <= limits.removals || surprising.length <= total * limits.share) return { plan };
+  if (surprising.length <= limits.removals || surprising.length <= total * limits.share) {
+    return { plan, held: 0 };
+  }
   const stopped = `${surprising.length} of ${total} units would be removed although nothing asks for it: ${surprising
     .slice(0, 3)
     .map(({ unit }) => unit)
     .join(", ")} …`;
-  return { plan: plan.filter((step) => !surprising.includes(step)), stopped };
+  return { plan: plan.filter((step) => !surprising.includes(step)), stopped, held: surprising.length };
+}
+
+/** What observers of the cluster are told when the guard holds something back, and on which object. */
+export function heldBack(
+  stopped: string | undefined,
+  { services, nodes }: { readonly services: readonly V1Service[]; readonly nodes: readonly V1Node[] },
+): readonly Write[] {
+  if (stopped === undefined) return [];
+  // The nodes it is about are gone. This Service is in every cluster, where `kubectl get events` shows it.
+  const service = services.find(({ metadata }) => metadata?.namespace === "default" && metadata.name === "kubernetes");
+  const [node] = nodes;
+  const about = service
+    ? ({ kind: "Service", object: service } as const)
+    : node && ({ kind: "Node", object: node } as const);
+  const message = `${stopped}; if that is right, start the controller with a larger --guard-removals`;
+  return about ? [{ kind: "event", event: { about, type: "Warning", reason: "RemovalsHeldBack", message } }] : [];
 }

@@ -20,6 +20,7 @@ const COMPONENTS = { Service: "service-controller", Node: "cloud-node-controller
 /** Reasons that users know from other parts than that of their object. */
 const COMPONENT_OF_REASON: Readonly<Record<string, string>> = {
   FailedToCreateRoute: "route_controller",
+  RemovalsHeldBack: "route_controller",
   ClusterCIDRMisconfigured: "route_controller",
   DeletingNode: "cloud-node-lifecycle-controller",
   DeletingNodeFailed: "cloud-node-lifecycle-controller",

@@ -6,7 +6,7 @@ import type { RunReport, UnitOutcome } from "../../stacks/run.ts";
 import type { UnitId } from "../../stacks/spec.ts";
 import { messageOf } from "../errors.ts";
 import type { Gateway } from "../hcloud/gateway.ts";
-import type { Ages, CloudView } from "../hcloud/view.ts";
+import type { Ages, CloudState, CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
 import { changeEntries, outcomeEntries } from "../record/entry.ts";
 import type { AuditRecord } from "../record/record.ts";
@@ -16,13 +16,14 @@ import { Absence } from "./absence.ts";
 import type { ApprovalGate, Passed } from "./approval-gate.ts";
 import { attributionOf, newBalancers } from "./attribution.ts";
 import { type Desired, type RenderOptions, renderCluster } from "./desired.ts";
-import { DriftWatch } from "./drift.ts";
-import { type GuardLimits, guard } from "./guard.ts";
+import { type Drift, DriftWatch } from "./drift.ts";
+import { type Guarded, type GuardLimits, guard, heldBack } from "./guard.ts";
 import { type Plan, type PlannedUnit, planRun, wantedSpecs } from "./plan.ts";
-import { requirePlausible } from "./plausible.ts";
-import { objectOf } from "./reason.ts";
+import { contradiction, ImplausibleCloud, requirePlausible } from "./plausible.ts";
+import { objectOf, type ReasonContext } from "./reason.ts";
 import { refusalsOf } from "./refusals.ts";
-import { allApplied, lastRunOf, logReport, logStep } from "./run-report.ts";
+import { explainRun, RunLog } from "./run-log.ts";
+import { allApplied, lastRunOf } from "./run-report.ts";
 import { runRequest } from "./run-request.ts";
 import { type Write, writesAfter, writesBefore } from "./writes.ts";
 
@@ -44,7 +45,20 @@ export interface TurnParts {
   readonly record?: Pick<AuditRecord, "add">;
   /** Takes in how things stand after each turn. */
   readonly board?: Pick<StatusBoard, "report">;
+  /** Told what each look at the cluster found. */
+  readonly report?: (facts: TurnFacts) => void;
   readonly log: Logger;
+}
+
+/** What one look at the cluster found, in numbers. */
+export interface TurnFacts {
+  /** Units that are not as wanted. */
+  readonly planned: number;
+  /** Units that somebody changed outside. */
+  readonly drifted: readonly UnitId[];
+  /** Removals held back by the guard. */
+  readonly held: number;
+  readonly hasRoutes: boolean;
 }
 
 /**
@@ -64,6 +78,7 @@ export class ClusterTurn {
   readonly #absence = new Absence();
   #stopped: string | undefined;
   #lastRun: LastRun | undefined;
+  #held = 0;
   #recorded = "";
   #runs = 0;
   #savedRuns = 0;
@@ -78,14 +93,16 @@ export class ClusterTurn {
   async run(): Promise<number | undefined> {
     const { publish, observed } = this.#parts;
     const before = await this.#observeFresh();
-    const plan = this.#guard(before);
+    const { plan, stopped } = this.#guard(before);
     const drifted = this.#drift.observe(wantedSpecs(before), plan);
+    this.#measure(plan, drifted, before);
     const { plan: allowed, notices, pending } = await this.#approve(plan, before);
     const ripe = allowed.filter((step) => this.#backoff.isDue(step.unit, fingerprint(step)));
-    const unclaimed = unitsOfClaims(before, await publish([...writesBefore(before, ripe, drifted), ...notices]));
+    const told = [...writesBefore(before, ripe, drifted), ...notices, ...heldBack(stopped, observed())];
+    const unclaimed = unitsOfClaims(before, await publish(told));
     const due = ripe.filter(({ unit }) => !unclaimed.has(unit));
 
-    const reported = await this.#apply(due, before);
+    const reported = await this.#apply(due, before, drifted);
     const after = due.length === 0 ? before : await this.#observe(agesAfter(due, this.#firstLook));
     const next = due.length === 0 ? plan : planRun(after);
     const outcomes = due.length === 0 ? reported : proven(reported, due, { next, after });
@@ -101,11 +118,18 @@ export class ClusterTurn {
     return soonest([atOnceMs, claimMs, this.#backoff.nextMs, ...unproven.values()]);
   }
 
-  #guard(desired: Desired): Plan {
-    const { plan, stopped } = guard(planRun(desired), Object.keys(desired.present).length, this.#parts.guardLimits);
+  #guard(desired: Desired): Guarded {
+    const guarded = guard(planRun(desired), Object.keys(desired.present).length, this.#parts.guardLimits);
+    const { stopped, held } = guarded;
     if (stopped && stopped !== this.#stopped) this.#parts.log.error({ stopped }, "removals held back by the guard");
     this.#stopped = stopped;
-    return plan;
+    this.#held = held;
+    return guarded;
+  }
+
+  #measure(plan: Plan, drifted: readonly Drift[], { routes }: Desired): void {
+    const units = drifted.map(({ unit }) => unit);
+    this.#parts.report?.({ planned: plan.length, drifted: units, held: this.#held, hasRoutes: routes !== undefined });
   }
 
   async #approve(plan: Plan, desired: Desired): Promise<Passed> {
@@ -125,27 +149,44 @@ export class ClusterTurn {
   }
 
   async #observe(ages: Ages): Promise<Desired> {
-    const cloud = await this.#parts.view.state(ages);
+    const cloud = await this.#observeCloud(ages);
     const { services, nodes } = this.#parts.observed();
-    requirePlausible(cloud, nodes);
     const desired = renderCluster({ services, nodes, cloud }, this.#parts.options);
     this.#absence.observe(desired);
     return desired;
   }
 
+  /** A list that contradicts the nodes may only be old: it is asked for again before it is not believed. */
+  async #observeCloud(ages: Ages): Promise<CloudState> {
+    const { view, observed, publish } = this.#parts;
+    const look = async (wanted: Ages) => {
+      const cloud = await view.state(wanted);
+      requirePlausible(cloud, observed().nodes);
+      return cloud;
+    };
+    try {
+      return await look(ages).catch(() => look({ ...ages, servers: 0 }));
+    } catch (error) {
+      if (error instanceof ImplausibleCloud) await publish(error.nodes.map(contradiction));
+      throw error;
+    }
+  }
+
   /** One run for everything due. Nothing to do, and nothing new to record, starts nothing. */
-  async #apply(due: Plan, desired: Desired): Promise<RunReport["outcomes"]> {
+  async #apply(due: Plan, desired: Desired, drifted: readonly Drift[]): Promise<RunReport["outcomes"]> {
     const recorded = JSON.stringify(desired.nodes);
     if (due.length === 0 && recorded === this.#recorded) return {};
-    const { engine, gateway, log, record } = this.#parts;
+    const { engine, gateway, record } = this.#parts;
     const run = `${Date.now().toString(36)}-${++this.#runs}`;
     const attribute = attributionOf(due, desired.present);
+    const context = await this.#context(desired);
+    const log = new RunLog(this.#parts.log, run, explainRun(due, drifted, context));
     const access = gateway.open({ run, mode: "apply", attribute, newBalancer: newBalancers(due, desired.present) });
-    await this.#recordChanges(run, due, desired);
+    if (due.length > 0) record?.add(changeEntries(run, due, context, new Date()));
     try {
-      const report = await engine.run(runRequest("apply", due, desired, access), (step) => logStep(log, run, step));
+      const report = await engine.run(runRequest("apply", due, desired, access), (step) => log.step(step));
       if (allApplied(report)) this.#recorded = recorded;
-      logReport(log, run, report);
+      log.finished(report);
       record?.add(outcomeEntries(run, report.outcomes, new Date()));
       if (due.length > 0) this.#lastRun = lastRunOf(run, report);
       return report.outcomes;
@@ -163,12 +204,11 @@ export class ClusterTurn {
     });
   }
 
-  async #recordChanges(run: string, due: Plan, desired: Desired): Promise<void> {
-    const { record, observed, view, options } = this.#parts;
-    if (!record || due.length === 0) return;
+  /** What reasons for changes are found in. */
+  async #context(desired: Desired): Promise<ReasonContext> {
+    const { observed, view, options } = this.#parts;
     const servers = await view.servers(FIRST_LOOK.servers * 2);
-    const context = { desired, nodes: observed().nodes, servers, defaults: options.defaults };
-    record.add(changeEntries(run, due, context, new Date()));
+    return { desired, nodes: observed().nodes, servers, defaults: options.defaults };
   }
 
   /** Keeps the state of a run, after everything a user waits for. It can be rebuilt, so a failure holds nothing up. */

@@ -17,6 +17,8 @@ export interface UpstreamOptions {
   readonly mayWrite?: () => boolean;
   /** Told of every request and its answer. */
   readonly trace?: (request: ApiRequest, response: ApiResponse) => void;
+  /** Told when a request goes out (1), and when it is answered or given up on (-1). */
+  readonly inFlight?: (change: 1 | -1) => void;
 }
 
 /** Sends requests as they are; knows nothing of retries, order or budget. */
@@ -45,7 +47,8 @@ export class Upstream {
       ...(body !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
     };
     const signal = AbortSignal.timeout(this.#options.timeoutMs);
-    const { mayWrite, trace } = this.#options;
+    const { mayWrite, trace, inFlight } = this.#options;
+    inFlight?.(1);
     const refusal = () => (isRead({ method, path }) || !mayWrite || mayWrite() ? undefined : new NotLeader());
     try {
       const answer = await new Promise<ApiResponse>((resolve, reject) => {
@@ -59,6 +62,8 @@ export class Upstream {
       return answer;
     } catch (error) {
       throw new CloudError(`${method} ${path}`, 0, "unreachable", messageOf(error), error);
+    } finally {
+      inFlight?.(-1);
     }
   }
 

@@ -63,6 +63,19 @@ export class KubeObserver {
     return this.#current(this.#services);
   }
 
+  /** Milliseconds since each watch was last heard of. */
+  agesMs(): Readonly<Record<string, number>> {
+    const age = ({ lastContact }: { readonly lastContact: number }) => performance.now() - lastContact;
+    return { nodes: age(this.#nodes), services: age(this.#services) };
+  }
+
+  /** Why what we know must not be acted on; nothing when it may. */
+  staleness(): string | undefined {
+    if (!this.#isSynced) return "the first lists are not there yet";
+    const silentMs = Math.max(...Object.values(this.agesMs()));
+    return silentMs <= this.#staleMs ? undefined : silence(silentMs);
+  }
+
   get #isSynced(): boolean {
     return this.#nodes.isSynced && this.#services.isSynced;
   }
@@ -70,9 +83,10 @@ export class KubeObserver {
   #current<T extends V1Node | V1Service>(informer: Informer<T>): readonly T[] {
     const silentMs = performance.now() - informer.lastContact;
     if (silentMs <= this.#staleMs) return [...informer.items.values()];
-    const seconds = Math.round(silentMs / 1000);
-    throw new StaleCluster(
-      `the API server has not been heard of for ${seconds} s: nothing is changed until it is back`,
-    );
+    throw new StaleCluster(`${silence(silentMs)}: nothing is changed until it is back`);
   }
+}
+
+function silence(silentMs: number): string {
+  return `the API server has not been heard of for ${Math.round(silentMs / 1000)} s`;
 }

@@ -2,6 +2,15 @@
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 
+/** Told what loops do, for whoever measures it. */
+export interface LoopObserver {
+  /** Somebody asks for a run. */
+  asked(name: string): void;
+  /** A run begins, so long after it was first asked for. */
+  started(name: string, waitedMs: number): void;
+  ended(name: string, durationMs: number, isFine: boolean): void;
+}
+
 export interface LoopOptions {
   readonly name: string;
   /** Does the work. May say when it wants to run again at the latest, in milliseconds. */
@@ -13,6 +22,7 @@ export interface LoopOptions {
   /** Runs without being asked, at a random point of the second half of this interval. */
   readonly everyMs: number;
   readonly log: Logger;
+  readonly observer?: LoopObserver;
 }
 
 const RETRY_MS = { first: 1_000, most: 30_000 };
@@ -24,6 +34,7 @@ export class Loop {
   /** When the last run wanted the next one at the latest. */
   #appointedAt = Number.POSITIVE_INFINITY;
   #askedAt: number | undefined;
+  #startedAt: number | undefined;
   #running: Promise<void> | undefined;
   #failures = 0;
   #isStopped = false;
@@ -36,8 +47,14 @@ export class Loop {
   wake(): void {
     const now = performance.now();
     this.#askedAt ??= now;
-    const { quietMs, patienceMs } = this.#options;
+    const { name, quietMs, patienceMs, observer } = this.#options;
+    observer?.asked(name);
     this.#schedule(Math.min(now + quietMs, this.#askedAt + patienceMs, this.#appointedAt));
+  }
+
+  /** How long the run under way has taken so far; 0 when there is none. */
+  get runningMs(): number {
+    return this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt;
   }
 
   /** Ends the loop. A run under way is waited for. */
@@ -56,11 +73,17 @@ export class Loop {
   }
 
   #start(): void {
+    const { name, observer } = this.#options;
+    const startedAt = performance.now();
+    observer?.started(name, startedAt - (this.#askedAt ?? startedAt));
+    this.#startedAt = startedAt;
     this.#askedAt = undefined;
     this.#dueAt = Number.POSITIVE_INFINITY;
     this.#appointedAt = Number.POSITIVE_INFINITY;
     this.#running = this.#run().then((againMs) => {
       this.#running = undefined;
+      this.#startedAt = undefined;
+      observer?.ended(name, performance.now() - startedAt, this.#failures === 0);
       this.#appointedAt = performance.now() + againMs;
       this.#schedule(Math.min(this.#appointedAt, this.#dueAt));
     });

@@ -27,6 +27,11 @@ export class Loops<Name extends string> {
     if (this.#isStarted) for (const name of names) this.#loops.get(name)?.wake();
   }
 
+  /** How long the runs under way have taken so far, in milliseconds, by loop. */
+  get runningMs(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#loops].map(([name, loop]) => [name, loop.runningMs]));
+  }
+
   /** Ends all. Runs under way are waited for; those that take longer than `graceMs` are ended with `hurry`. */
   async stop(graceMs: number, hurry: () => Promise<void>): Promise<void> {
     this.#isStarted = false;

@@ -1,6 +1,18 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
-import { bits, element, explicit, octets, oid, sequence, set, text, time, unsigned, yes } from "./der.ts";
+import {
+  bits,
+  element,
+  explicit,
+  octets,
+  oid,
+  sequence,
+  set,
+  text,
+  time,
+  unsigned,
+  yes,
+} from "../../controller/serve/der.ts";
 
 /** A certificate and its private key, both as PEM. */
 export interface Credential {

@@ -4,6 +4,7 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createVitest } from "vitest/node";
 import { renderReference } from "../../controller/service/reference.ts";
+import { renderMetricsPage } from "./metrics.ts";
 import { renderOptionsPage } from "./options.ts";
 import { type NamedTest, renderPage } from "./page.ts";
 import { SECTIONS } from "./table.ts";
@@ -16,6 +17,7 @@ const pages = {
   "docs/rows-nodes-and-routes.md": renderPage(SECTIONS, tests),
   "docs/annotations.md": renderReference(),
   "docs/options.md": renderOptionsPage(),
+  "docs/metrics.md": renderMetricsPage(),
 };
 for (const [name, page] of Object.entries(pages)) {
   const file = new URL(`../../${name}`, import.meta.url);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { guard } from "../../../controller/cluster/guard.ts";
+import { guard, heldBack } from "../../../controller/cluster/guard.ts";
 import type { PlannedUnit } from "../../../controller/cluster/plan.ts";
 import { routeUnit } from "../../../stacks/names.ts";
-import { aRoute } from "../../support/builders.ts";
+import { aNode, aRoute, aService } from "../../support/builders.ts";
 
 const remove = (count: number, asked: boolean): PlannedUnit[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -35,7 +35,7 @@ describe("guard", () => {
 
   it("lets every removal pass that an object asks for", () => {
     const plan = remove(300, true);
-    expect(guard(plan, 300)).toEqual({ plan });
+    expect(guard(plan, 300)).toEqual({ plan, held: 0 });
   });
 
   it("takes out only what nobody asked for", () => {
@@ -51,5 +51,31 @@ describe("guard", () => {
 
   it("holds to the limits it is given", () => {
     expect(guard(remove(1, false), 1, { removals: 0, share: 0 }).plan).toEqual([]);
+  });
+});
+
+describe("what is held back", () => {
+  const kubernetes = aService({ name: "kubernetes", type: "ClusterIP" });
+
+  it("is told on a Service that every cluster has, with the way out", () => {
+    const [write] = heldBack("9 of 9 units would be removed", { services: [aService(), kubernetes], nodes: [aNode()] });
+    expect(write).toEqual({
+      kind: "event",
+      event: {
+        about: { kind: "Service", object: kubernetes },
+        type: "Warning",
+        reason: "RemovalsHeldBack",
+        message: expect.stringMatching(/^9 of 9 units would be removed; .*--guard-removals$/),
+      },
+    });
+  });
+
+  it("is told on a node when Services are not ours to look at", () => {
+    const [write] = heldBack("x", { services: [], nodes: [aNode({ name: "n" })] });
+    expect(write).toMatchObject({ event: { about: { kind: "Node" } } });
+  });
+
+  it("is nothing when nothing is", () => {
+    expect(heldBack(undefined, { services: [kubernetes], nodes: [] })).toEqual([]);
   });
 });

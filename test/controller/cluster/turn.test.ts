@@ -1,12 +1,12 @@
 import { describe, expect, it, vi } from "vitest";
 import type { RenderOptions } from "../../../controller/cluster/desired.ts";
 import { GUARD_LIMITS } from "../../../controller/cluster/guard.ts";
-import { ClusterTurn } from "../../../controller/cluster/turn.ts";
+import { ClusterTurn, type TurnFacts } from "../../../controller/cluster/turn.ts";
 import type { Write } from "../../../controller/cluster/writes.ts";
 import { CloudError } from "../../../controller/errors.ts";
 import { FINALIZER } from "../../../controller/service/ours.ts";
 import { loadBalancerUnit, unitOf } from "../../../stacks/names.ts";
-import type { RunRequest, UnitOutcome } from "../../../stacks/run.ts";
+import type { RunRequest, Step, UnitOutcome } from "../../../stacks/run.ts";
 import {
   aBalancer,
   aBalancerService,
@@ -64,12 +64,15 @@ function aTurn(
     writes,
     sessions,
     lines,
+    /** What the engine reports in every run. */
+    steps: [] as readonly Step[],
     act: (_: RunRequest): UnitOutcome => ({ status: "applied", changes: [] }),
     refuse: (_: readonly Write[]): readonly Write[] => [],
     kinds: () => writes.map((write) => (write.kind === "event" ? write.event.reason : write.kind)),
   };
-  const run = async (request: RunRequest) => {
+  const run = async (request: RunRequest, onStep: (step: Step) => void = () => {}) => {
     requests.push(request);
+    for (const step of world.steps) onStep(step);
     const outcome = world.act(request);
     const units = [...request.units.map(unitOf), ...request.removals];
     return { outcomes: Object.fromEntries(units.map((unit) => [unit, outcome])), durationMs: 1 };
@@ -291,6 +294,34 @@ describe("a turn", () => {
     expect([requests, writes]).toEqual([[], []]);
   });
 
+  it("asks again before it disbelieves a list that lacks Ready nodes, then tells them and changes nothing", async () => {
+    const ready = [1, 2, 3].map((id) => aNode({ id, ready: "True" }));
+    const { turn, cloud, requests, kinds } = aTurn({ nodes: ready });
+    await expect(turn.run()).rejects.toMatchObject({ code: "implausible-cloud" });
+    expect(requests).toEqual([]);
+    expect(kinds()).toEqual(["ServerNotListed", "ServerNotListed"]);
+    expect(cloud.reads.filter((path) => path.startsWith("/servers?"))).toHaveLength(2);
+    cloud.servers = [1, 2, 3].map((id) => aServer({ id }));
+    await turn.run();
+    expect(requests).toHaveLength(1);
+  });
+
+  it("logs one line for each change, with the object, the run and the reason", async () => {
+    const { turn, cloud, world, lines } = aTurn();
+    world.steps = [{ unit: UNIT, part: "balancer", operation: "create", fields: [], phase: "done" }];
+    await turn.run();
+    const changed = { level: "info", object: "Service default/web", unit: UNIT, part: "balancer", operation: "create" };
+    const run = expect.stringMatching(/-1$/);
+    const changes = () => lines.filter(({ msg }) => msg === "cloud changed");
+    const reason = "Service default/web is of type LoadBalancer";
+    expect(changes()).toEqual([{ ...changed, run, reason, msg: "cloud changed" }]);
+    cloud.balancers = [AS_WANTED];
+    await turn.run();
+    cloud.balancers = [{ ...AS_WANTED, algorithm: { type: "least_connections" } }];
+    await turn.run();
+    expect(changes().at(-1)).toMatchObject({ reason: "it was changed outside of the cluster" });
+  });
+
   it("looks again before it leaves out a node whose server is not in an older list", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     try {
@@ -310,9 +341,11 @@ describe("a turn", () => {
 /** A turn that only makes routes, and what it asks the engine for. */
 function aRouteTurn(cloud: ReturnType<typeof aCloud>, nodes: () => ReturnType<typeof aNode>[]) {
   const requests: RunRequest[] = [];
+  const told: string[] = [];
+  const facts: TurnFacts[] = [];
   const { log, lines } = aLog();
   const turn = new ClusterTurn({
-    observed: () => ({ services: [], nodes: nodes() }),
+    observed: () => ({ services: [aService({ name: "kubernetes", type: "ClusterIP" })], nodes: nodes() }),
     view: cloud.view,
     engine: {
       run: async (request) => {
@@ -322,13 +355,17 @@ function aRouteTurn(cloud: ReturnType<typeof aCloud>, nodes: () => ReturnType<ty
       saveState: async () => {},
     },
     gateway: { open: () => ({ endpoint: "", token: "", close: async () => {} }) },
-    publish: async () => [],
+    publish: async (writes) => {
+      told.push(...writes.flatMap((write) => (write.kind === "event" ? [write.event.reason] : [])));
+      return [];
+    },
     options: { ...OPTIONS, networkId: NETWORK_ID },
     guardLimits: GUARD_LIMITS,
     resyncMs: 60_000,
+    report: (found) => facts.push(found),
     log,
   });
-  return { turn, requests, lines };
+  return { turn, requests, lines, told, facts };
 }
 
 describe("routes in a turn", () => {
@@ -349,14 +386,16 @@ describe("routes in a turn", () => {
     }
   });
 
-  it("are held back by the guard when most would be removed, which is said as an error", async () => {
+  it("are held back by the guard when most would be removed, which is said in the log, in an Event and in a metric", async () => {
     const routes = Array.from({ length: 9 }, (_, index) => ({
       destination: `10.120.${index}.0/24`,
       gateway: "10.0.0.1",
     }));
     const cloud = aCloud({ servers: [aServer({ id: 1, privateIp: "10.0.0.1" })], network: aNetwork({ routes }) });
-    const { turn, requests, lines } = aRouteTurn(cloud, () => []);
+    const { turn, requests, lines, told, facts } = aRouteTurn(cloud, () => []);
     await turn.run();
+    expect(told).toEqual(["RemovalsHeldBack"]);
+    expect(facts).toEqual([{ planned: 0, drifted: [], held: 9, hasRoutes: true }]);
     expect(requests.flatMap(({ removals }) => removals)).toEqual([]);
     expect(lines).toContainEqual(expect.objectContaining({ level: "error", msg: "removals held back by the guard" }));
   });

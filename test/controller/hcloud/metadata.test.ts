@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { checkAttachment } from "../../../controller/assemble.ts";
+import { checkAttachment } from "../../../controller/assemble-cloud.ts";
 import { loadConfig } from "../../../controller/config.ts";
 import { ConfigError } from "../../../controller/errors.ts";
 import { fetchAttachedNetworks } from "../../../controller/hcloud/metadata.ts";

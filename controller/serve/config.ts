@@ -1,7 +1,7 @@
 /** Where health and metrics are served, and to whom. */
 import { isIP } from "node:net";
-import type { Reading } from "./reading.ts";
-import { boolean, integer, oneOf, type Parser, seconds } from "./service/values.ts";
+import type { Reading } from "../reading.ts";
+import { boolean, integer, oneOf, type Parser, seconds } from "../service/values.ts";
 
 export interface ListenAddress {
   /** Absent means every address of the machine. */

@@ -1,0 +1,124 @@
+/** `lotse run`: introduces the parts to each other, and runs them until it is told to stop. */
+import { openCluster, openEngine, openLeadership, openServing, renderOptions } from "./assemble.ts";
+import { checkAttachment, openCloud, trustAuthorities } from "./assemble-cloud.ts";
+import { LifecycleTurn } from "./cluster/lifecycle.ts";
+import { NodeTurn } from "./cluster/nodes.ts";
+import { concernsCluster, concernsLifecycle, concernsNode, concernsService } from "./cluster/relevance.ts";
+import { ClusterTurn } from "./cluster/turn.ts";
+import { type Config, loadConfig } from "./config.ts";
+import { LeadershipLost } from "./errors.ts";
+import type { FlagValues } from "./flags.ts";
+import { KubeObserver } from "./kube/observer.ts";
+import { createLogger, type Logger } from "./log.ts";
+import { Operation } from "./operation.ts";
+import { openReports } from "./reports.ts";
+import { Loops } from "./work/loops.ts";
+
+/** Events are gathered until this much quiet, at most for this long. */
+const GATHER = { quietMs: 100, patienceMs: 1_000 };
+/** How long a run may go on after we were asked to stop: less than a kubelet waits before it kills. */
+const STOP_GRACE_MS = 15_000;
+
+/** Runs the controller until the signal fires. Whatever was started is stopped again, in the opposite order. */
+export async function runController(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+  await using ends = new AsyncDisposableStack();
+  const operation = new Operation(config);
+  const { metrics } = operation;
+  const mayWrite = () => leadership.isHeld;
+  let reports: ReturnType<typeof openReports> | undefined;
+  const ports = operation.cloudPorts((exchange) => reports?.record.note(exchange));
+  const { gateway, view, networkId, robot } = await openCloud(config, log, ends, { ...ports, mayWrite });
+  await checkAttachment(config, networkId, log);
+  const leadership = await openLeadership(config, log, ends);
+  const onExchange = metrics.kubeExchange.bind(metrics);
+  const { client, patcher, ...cluster } = await openCluster(config, log, ends, { mayWrite, onExchange });
+  const publish = operation.counted(cluster.publish);
+  reports = openReports(config, client, log, ends);
+  const engine = await openEngine(config, client, ends, { mayWrite, onWorker: () => metrics.workerStarted() });
+
+  const observer = new KubeObserver({
+    client,
+    log,
+    onNode: (change) => {
+      if (concernsNode(change)) loops.wake("nodes");
+      if (concernsLifecycle(change)) loops.wake("lifecycle");
+      if (concernsCluster(change)) loops.wake("cluster");
+    },
+    onService: (change) => {
+      if (concernsService(change)) loops.wake("cluster");
+    },
+  });
+  const nodes = () => observer.nodes();
+  const observed = () => ({ nodes: nodes(), services: config.loadBalancers ? observer.services() : [] });
+  const options = renderOptions(config, networkId);
+  const writing = {
+    publish,
+    patchNode: patcher.patchNode.bind(patcher),
+    readNode: patcher.readNode.bind(patcher),
+    deleteNode: patcher.deleteNode.bind(patcher),
+  };
+  const turns = {
+    nodes: new NodeTurn({ nodes, view, ...writing, options, log, ...(robot && { robots: () => robot.inventory() }) }),
+    lifecycle: new LifecycleTurn({
+      nodes,
+      view,
+      ...writing,
+      periodMs: config.nodeMonitorMs,
+      log,
+      ...(robot && { robotState: (number: number) => robot.state(number) }),
+    }),
+    cluster: new ClusterTurn({
+      observed,
+      view,
+      engine: operation.measure(engine),
+      gateway,
+      publish,
+      options,
+      guardLimits: config.guard,
+      resyncMs: config.resyncMs,
+      ...reports,
+      report: (facts) => metrics.turn(facts),
+      log,
+    }),
+  };
+  const works = {
+    nodes: config.nodes && (() => turns.nodes.run()),
+    lifecycle: config.lifecycle && (() => turns.lifecycle.run()),
+    cluster: (config.loadBalancers || config.clusterCidrs.length > 0) && (() => turns.cluster.run()),
+  };
+  const loops = new Loops(works, { ...GATHER, everyMs: config.resyncMs, log, observer: metrics });
+  ends.defer(() => loops.stop(leadership.isHeld ? STOP_GRACE_MS : 0, () => engine.stop()));
+  ends.defer(() => observer.stop());
+
+  const checks = operation.checks({ observer, leadership, loops });
+  await openServing(config, { registry: metrics.registry, checks, log }, ends);
+  await Promise.race([observer.start(), aborted(signal)]);
+  if (signal.aborted || !(await leadership.acquire(signal))) return;
+  await engine.start();
+  loops.start();
+  reports.watchPlan?.(() => loops.wake("cluster"));
+  const { nodes: known, services } = observed();
+  log.info({ cluster: config.clusterName, nodes: known.length, services: services.length }, "controller running");
+  const lost = await Promise.race([aborted(signal), leadership.lost]);
+  if (lost !== undefined) throw new LeadershipLost(`leadership lost: ${lost}`);
+  operation.stopping();
+  log.info("stopping");
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** Reads the configuration and runs until a signal. */
+export async function run(flags: FlagValues): Promise<void> {
+  const config = loadConfig(flags, process.env);
+  const log = await createLogger({ format: config.logFormat, level: config.verbosity >= 2 ? "debug" : "info" });
+  for (const warning of config.warnings) log.warn(warning);
+  trustAuthorities(process.env.SSL_CERT_FILE);
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
+  await runController(config, log, stop.signal);
+}

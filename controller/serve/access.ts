@@ -1,0 +1,118 @@
+/** Who asks, and whether they may see it: the API server decides both, as for all of Kubernetes' own components. */
+import { createHash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { TLSSocket } from "node:tls";
+import { messageOf } from "../errors.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { Logger } from "../log.ts";
+import type { SecureConfig } from "./config.ts";
+
+interface User {
+  readonly username: string;
+  readonly groups?: readonly string[];
+  readonly uid?: string;
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface AccessParts {
+  readonly authentication: Pick<KubeClient, "create">;
+  readonly authorization: Pick<KubeClient, "create">;
+  readonly config: Pick<SecureConfig, "openPaths" | "tokenTtlMs" | "allowedTtlMs" | "deniedTtlMs">;
+  readonly log: Logger;
+}
+
+const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
+const TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews";
+const ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+
+export class Access {
+  readonly #parts: AccessParts;
+  readonly #users = new Remembered<User | undefined>();
+  readonly #verdicts = new Remembered<boolean>();
+
+  constructor(parts: AccessParts) {
+    this.#parts = parts;
+  }
+
+  /** 200 when the caller may see the path, 401 when the credential is nobody's, 403 otherwise. */
+  async decide(request: IncomingMessage, path: string): Promise<200 | 401 | 403> {
+    if (this.#parts.config.openPaths.includes(path)) return 200;
+    const user = await this.#userOf(request);
+    if (!user) return 401;
+    if (user.groups?.includes("system:masters")) return 200;
+    return (await this.#isAllowed(user, path)) ? 200 : 403;
+  }
+
+  async #userOf({ headers, socket }: IncomingMessage): Promise<User | undefined> {
+    if (socket instanceof TLSSocket && socket.authorized) {
+      const { CN: username, O: groups = [] } = socket.getPeerCertificate().subject ?? {};
+      if (typeof username === "string") return { username, groups: [groups].flat() };
+    }
+    const token = /^Bearer (?<token>\S+)$/i.exec(headers.authorization ?? "")?.groups?.token;
+    if (token === undefined) return headers.authorization === undefined ? ANONYMOUS : undefined;
+    const key = createHash("sha256").update(token).digest("hex");
+    return this.#users.get(key, async () => {
+      const user = await this.#review(token);
+      return { value: user, ttlMs: this.#parts.config.tokenTtlMs };
+    });
+  }
+
+  async #review(token: string): Promise<User | undefined> {
+    try {
+      const review = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } };
+      const { status } = await this.#parts.authentication.create<TokenReview>(TOKEN_REVIEWS, review);
+      return status?.authenticated ? status.user : undefined;
+    } catch (error) {
+      this.#parts.log.warn({ error: messageOf(error) }, "caller of the HTTPS port not authenticated");
+      return undefined;
+    }
+  }
+
+  #isAllowed(user: User, path: string): Promise<boolean> {
+    const { allowedTtlMs, deniedTtlMs } = this.#parts.config;
+    return this.#verdicts.get(JSON.stringify([user, path]), async () => {
+      const value = await this.#ask(user, path);
+      return { value, ttlMs: value ? allowedTtlMs : deniedTtlMs };
+    });
+  }
+
+  async #ask({ username, ...rest }: User, path: string): Promise<boolean> {
+    const spec = { user: username, ...rest, nonResourceAttributes: { path, verb: "get" } };
+    const review = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+    try {
+      return (await this.#parts.authorization.create<AccessReview>(ACCESS_REVIEWS, review)).status?.allowed ?? false;
+    } catch (error) {
+      this.#parts.log.warn({ error: messageOf(error) }, "caller of the HTTPS port not authorised");
+      return false;
+    }
+  }
+}
+
+interface TokenReview {
+  readonly status?: { readonly authenticated?: boolean; readonly user?: User };
+}
+
+interface AccessReview {
+  readonly status?: { readonly allowed?: boolean };
+}
+
+/** How many answers are kept: whoever tries many tokens must not fill our memory. */
+const MEMORY = 1_000;
+
+/** Answers of the API server, each for a while, and asked for once by all who want it at the same moment. */
+class Remembered<T> {
+  readonly #entries = new Map<string, { readonly value: Promise<{ value: T; ttlMs: number }>; until: number }>();
+
+  async get(key: string, ask: () => Promise<{ readonly value: T; readonly ttlMs: number }>): Promise<T> {
+    const known = this.#entries.get(key);
+    if (known && performance.now() < known.until) return (await known.value).value;
+    const entry = { value: ask(), until: Number.POSITIVE_INFINITY };
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > MEMORY && oldest !== undefined) this.#entries.delete(oldest);
+    const { value, ttlMs } = await entry.value;
+    entry.until = performance.now() + ttlMs;
+    return value;
+  }
+}

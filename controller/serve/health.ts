@@ -1,0 +1,62 @@
+/** What health endpoints answer, from named checks. */
+import type { Exchange } from "../hcloud/sender.ts";
+
+/** One thing to look at. */
+export interface Check {
+  readonly name: string;
+  /** Nothing when all is well; else why not, in words that anybody may read. */
+  readonly look: () => string | undefined;
+}
+
+/** Lists of checks by endpoint, e.g. `readyz`. */
+export type Checks = Readonly<Record<string, readonly Check[]>>;
+
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** `?verbose` lists what is well too, `?exclude=name` leaves checks out, `/readyz/name` is one of them alone. */
+export function answerHealth(path: string, query: URLSearchParams, checks: Checks): Answer | undefined {
+  const [, endpoint = "", name] = path.split("/");
+  const all = Object.hasOwn(checks, endpoint) ? checks[endpoint] : undefined;
+  const asked = name === undefined ? all : all?.filter((check) => check.name === name);
+  if (!asked || (name !== undefined && asked.length === 0)) return undefined;
+  const excluded = new Set(query.getAll("exclude"));
+  const looked = asked
+    .filter((check) => !excluded.has(check.name))
+    .map((check) => ({ ...check, reason: check.look() }));
+  const isFine = looked.every(({ reason }) => reason === undefined);
+  if (isFine && !query.has("verbose")) return { status: 200, body: "ok" };
+  const lines = looked.map((check) =>
+    check.reason === undefined ? `[+]${check.name} ok` : `[-]${check.name} failed: ${check.reason}`,
+  );
+  const verdict = `${endpoint} check ${isFine ? "passed" : "failed"}`;
+  return { status: isFine ? 200 : 500, body: `${[...lines, verdict].join("\n")}\n` };
+}
+
+/** Failures in a row for so long mean that the API is not to be reached. */
+const UNREACHABLE_MS = 30_000;
+
+/** Whether the Hetzner API answers and takes the token, from what passes through the gateway. */
+export class CloudContact {
+  readonly #now: () => number;
+  #failingSince: number | undefined;
+  #isRefused = false;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  note({ status }: Pick<Exchange, "status">): void {
+    this.#isRefused = status === 401 || status === 403;
+    const isFine = status > 0 && status < 500;
+    this.#failingSince = isFine ? undefined : (this.#failingSince ?? this.#now());
+  }
+
+  readonly look = (): string | undefined => {
+    if (this.#isRefused) return "the Hetzner API refuses the token";
+    const isAway = this.#failingSince !== undefined && this.#now() - this.#failingSince >= UNREACHABLE_MS;
+    return isAway ? "the Hetzner API does not answer" : undefined;
+  };
+}

@@ -1,0 +1,137 @@
+/** Serves health and metrics: everything over HTTPS to those who may see it, metrics over plain HTTP as the official controller. */
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
+import type { Registry } from "prom-client";
+import { ConfigError, messageOf } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import type { Access } from "./access.ts";
+import { loadKeyPair } from "./certificate.ts";
+import type { ListenAddress, SecureConfig } from "./config.ts";
+import { answerHealth, type Checks } from "./health.ts";
+
+export interface Served {
+  readonly registry: Registry;
+  readonly checks: Checks;
+  readonly log: Logger;
+}
+
+/** Connections that say nothing are ended, as the official controller does. */
+const LIMITS = { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 30_000 };
+/** How often certificate files are looked at for new ones. */
+const RELOAD_MS = 60_000;
+
+/** Starts the HTTPS port. One that cannot be had is a mistake in the configuration: probes rely on it. */
+export async function serveSecurely(config: SecureConfig, access: Access, served: Served): Promise<AsyncDisposable> {
+  const ca = config.clientCaFile === undefined ? {} : { ca: readAuthorities(config.clientCaFile), requestCert: true };
+  const options = {
+    ...loadKeyPair(config),
+    ...ca,
+    rejectUnauthorized: false,
+    minVersion: config.minVersion,
+    ...LIMITS,
+  };
+  const server = createSecureServer(options, (request, response) =>
+    reply(request, response, served.log, async (path, query) => {
+      const verdict = await access.decide(request, path);
+      if (verdict !== 200) return { status: verdict, body: verdict === 401 ? "Unauthorized\n" : "Forbidden\n" };
+      return answer(path, query, served);
+    }),
+  );
+  const reload = setInterval(() => renew(server, config, served.log), RELOAD_MS).unref();
+  server.on("close", () => clearInterval(reload));
+  try {
+    return await listen(server, config);
+  } catch (error) {
+    throw new ConfigError([`--secure-port ${config.port}: ${messageOf(error)}`]);
+  }
+}
+
+/** Takes new certificate files into use. Half-written ones are left for the next look. */
+function renew(server: SecureServer, config: SecureConfig, log: Logger): void {
+  if (config.certFile === undefined && config.certDir === undefined) return;
+  try {
+    server.setSecureContext({ ...loadKeyPair(config), minVersion: config.minVersion });
+  } catch (error) {
+    log.warn({ error: messageOf(error) }, "certificate not readable, the last one is used on");
+  }
+}
+
+/** Starts the plain port. One that is taken costs metrics, and nothing else. */
+export async function serveMetrics(address: ListenAddress, served: Served): Promise<AsyncDisposable | undefined> {
+  const server = createServer(LIMITS, (request, response) =>
+    reply(request, response, served.log, async (path) =>
+      path === "/metrics" ? renderMetrics(served.registry) : undefined,
+    ),
+  );
+  try {
+    return await listen(server, address);
+  } catch (error) {
+    served.log.warn({ error: messageOf(error) }, "metrics are not served: HCLOUD_METRICS_ADDRESS is not to be had");
+    return undefined;
+  }
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body: string;
+  readonly type?: string;
+}
+
+async function answer(path: string, query: URLSearchParams, { registry, checks }: Served): Promise<Reply | undefined> {
+  return path === "/metrics" ? renderMetrics(registry) : answerHealth(path, query, checks);
+}
+
+async function renderMetrics(registry: Registry): Promise<Reply> {
+  return { status: 200, body: await registry.metrics(), type: registry.contentType };
+}
+
+/** Answers one request; what is not known is not found, and nothing but reading is allowed. */
+function reply(
+  { method, url = "/" }: IncomingMessage,
+  response: ServerResponse,
+  log: Logger,
+  handle: (path: string, query: URLSearchParams) => Promise<Reply | undefined>,
+): void {
+  const send = ({ status, body, type = "text/plain; charset=utf-8" }: Reply) => {
+    response.writeHead(status, {
+      "content-type": type,
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+    });
+    response.end(method === "HEAD" ? undefined : body);
+  };
+  if (method !== "GET" && method !== "HEAD") {
+    send({ status: 405, body: "Method Not Allowed\n" });
+    return;
+  }
+  const [path = "/", query = ""] = url.split("?", 2);
+  handle(path, new URLSearchParams(query))
+    .then((known) => send(known ?? { status: 404, body: "Not Found\n" }))
+    .catch((error: unknown) => {
+      log.warn({ path, error: messageOf(error) }, "request not answered");
+      send({ status: 500, body: "Internal Server Error\n" });
+    });
+}
+
+function readAuthorities(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new ConfigError([`--client-ca-file: ${messageOf(error)}`]);
+  }
+}
+
+async function listen(server: Server, { host, port }: ListenAddress): Promise<AsyncDisposable> {
+  server.listen({ port, ...(host !== undefined && { host }) });
+  await once(server, "listening");
+  return {
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
