@@ -17,12 +17,14 @@ export interface Running {
 
 const MAIN = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
 const GRACE_MS = 15_000;
+/** It is the only one, and this machine's ports may be in use. */
+const FLAGS = ["--leader-elect=false", "--secure-port=0", "--logging-format=json"];
 
 /** Starts the controller; what it does is told on the screen. */
 export function startController({ folder, config, access, screen }: Environment): Running {
-  const flags = ["--kubeconfig", folder.kubeconfig, "--cluster-cidr", POD_CIDR, "--leader-elect=false"];
+  const where = ["--kubeconfig", folder.kubeconfig, "--cluster-cidr", POD_CIDR];
   const { PATH = "", HOME = "", XDG_CACHE_HOME } = process.env;
-  return startProcess([MAIN, "run", ...flags, "--logging-format=json"], {
+  return startProcess([MAIN, "run", ...where, ...FLAGS], {
     env: {
       PATH,
       HOME,
@@ -33,6 +35,7 @@ export function startController({ folder, config, access, screen }: Environment)
       HCLOUD_NETWORK: cloudName(config.name, "network"),
       // This machine is in no network of the cloud, or in another.
       HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK: "true",
+      HCLOUD_METRICS_ENABLED: "false",
     },
     onLine: (text) => {
       const line = narrate(parseRecord(text));

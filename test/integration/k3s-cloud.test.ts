@@ -99,6 +99,9 @@ describe("the cloud half of a development environment", () => {
     expect(env.lines.toSorted()).toEqual(["firewall changed", "server worker-3 created"]);
     await env.up({ workers: "1" });
     expect(env.counts()).toEqual(built(2));
+    await env.up({ workers: "1", workerType: "cx33" });
+    expect(env.lines.toSorted()).toEqual(["server worker-1 created anew", "server worker-1 deleted"]);
+    expect(server(env, "dev-worker-1")).toMatchObject({ status: "running", server_type: { name: "cx33" } });
     expect(server(env, "dev-control-plane")?.id).toBe(Number(controlPlane.id));
 
     await env.down();
