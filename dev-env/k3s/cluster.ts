@@ -86,7 +86,9 @@ function traefik({ location }: ClusterSpec) {
     "load-balancer.hetzner.cloud/location": location,
     "load-balancer.hetzner.cloud/use-private-ip": "true",
   };
-  return { service: { annotations } };
+  // Ingresses get the balancer's address, and the engine waits until they have it.
+  const kubernetesIngress = { publishedService: { enabled: true } };
+  return { service: { annotations }, providers: { kubernetesIngress } };
 }
 
 function release(

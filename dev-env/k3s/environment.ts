@@ -57,7 +57,10 @@ export async function openCloudStage(env: Environment, uids: readonly string[] =
 }
 
 /** A client of the cluster; nothing when there is no kubeconfig yet. `timeoutMs` bounds every request. */
-export async function openCluster({ folder }: Environment, timeoutMs = 10_000): Promise<KubeClient | undefined> {
+export async function openCluster(
+  { folder }: Pick<Environment, "folder">,
+  timeoutMs = 10_000,
+): Promise<KubeClient | undefined> {
   return existsSync(folder.kubeconfig) ? new KubeClient(await loadAccess(folder.kubeconfig), { timeoutMs }) : undefined;
 }
 

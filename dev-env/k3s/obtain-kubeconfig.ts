@@ -4,16 +4,18 @@ import { messageOf } from "../../controller/errors.ts";
 import { type Environment, openCluster } from "./environment.ts";
 import { adaptKubeconfig, fetchKubeconfig } from "./kubeconfig.ts";
 
+type KubeconfigNeeds = Pick<Environment, "folder" | "config" | "screen" | "signal">;
+
 /** A first boot takes two to four minutes. */
 const PATIENCE = { deadlineMs: 15 * 60_000, intervalMs: 5_000, attemptMs: 15_000 };
 
 /** Fetches and writes the kubeconfig of the control plane at this address. */
-export async function obtainKubeconfig(env: Environment, host: string): Promise<void> {
+export async function obtainKubeconfig(env: KubeconfigNeeds, host: string, port = 22): Promise<void> {
   const { folder, config, screen, signal } = env;
   const { sshKey, hostKey } = await folder.secrets(config.name);
   // For people who want to look around: ssh checks the same key as we do.
   await folder.write("known-hosts", `${host} ${hostKey.publicKey}\n`);
-  const target = { host, port: 22, privateKey: sshKey.privateKey, hostKey };
+  const target = { host, port, privateKey: sshKey.privateKey, hostKey };
   const text = await screen.during("k3s", `waiting for k3s on ${host}`, (onWait) =>
     fetchKubeconfig(target, { ...PATIENCE, onWait, signal }),
   );
@@ -22,7 +24,7 @@ export async function obtainKubeconfig(env: Environment, host: string): Promise<
   screen.say("k3s", `API server ready, kubeconfig in ${folder.kubeconfig}`);
 }
 
-async function awaitApiServer(env: Environment, onWait: (reason: string) => void): Promise<void> {
+async function awaitApiServer(env: KubeconfigNeeds, onWait: (reason: string) => void): Promise<void> {
   const client = await openCluster(env);
   const deadline = performance.now() + PATIENCE.deadlineMs;
   try {

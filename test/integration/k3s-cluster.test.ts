@@ -1,9 +1,17 @@
-import { AppsV1Api, type V1Deployment } from "@kubernetes/client-node";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AppsV1Api, CoreV1Api, type V1Deployment } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect } from "../../dev-env/cluster/cluster.ts";
+import { loadConfig } from "../../dev-env/k3s/config.ts";
 import { releaseBalancers } from "../../dev-env/k3s/down.ts";
+import { Folder } from "../../dev-env/k3s/folder.ts";
 import { putControllerBack, setControllerAside } from "../../dev-env/k3s/in-cluster.ts";
+import { obtainKubeconfig } from "../../dev-env/k3s/obtain-kubeconfig.ts";
+import { Screen } from "../../dev-env/k3s/screen.ts";
 import { eventually } from "../support/eventually.ts";
+import { SshServer } from "../support/ssh-server.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 const WAITING = { deadlineMs: 60_000, intervalMs: 100 };
@@ -44,6 +52,27 @@ async function reportPods(count: number): Promise<void> {
   body.status = { replicas: count, readyReplicas: count };
   await apps.replaceNamespacedDeploymentStatus({ namespace: NAMESPACE, name: "lotse", body });
 }
+
+test("the kubeconfig is fetched over SSH, leads to the API server, and is readable for its owner alone", async () => {
+  await using ends = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), "lotse-dev-env-"));
+  ends.defer(() => rm(directory, { recursive: true, force: true }));
+  const folder = new Folder("dev", directory);
+  const { hostKey, sshKey } = await folder.secrets("dev");
+  const stdout = await readFile(world.cluster.kubeconfig, "utf8");
+  const machine = await SshServer.start({ hostKey, authorized: sshKey, answer: () => ({ stdout, code: 0 }) });
+  ends.use(machine);
+  const told: string[] = [];
+  const screen = new Screen({ write: (text) => told.push(text) });
+  const env = { folder, config: loadConfig({ name: "dev" }), screen, signal: AbortSignal.timeout(60_000) };
+  await obtainKubeconfig(env, "127.0.0.1", machine.port);
+
+  expect((await stat(folder.kubeconfig)).mode & 0o777).toBe(0o600);
+  const core = connect(folder.kubeconfig, CoreV1Api);
+  expect((await core.listNode()).items).toHaveLength(3);
+  expect(await readFile(join(folder.path, "known-hosts"), "utf8")).toBe(`127.0.0.1 ${hostKey.publicKey}\n`);
+  expect(told.at(-1)).toContain("API server ready");
+});
 
 describe("the controller in the cluster", () => {
   test("may not be there: then there is nothing to set aside or to put back", async () => {

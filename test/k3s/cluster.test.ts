@@ -142,6 +142,7 @@ describe("the cluster half of a development environment", () => {
             "load-balancer.hetzner.cloud/use-private-ip": "true",
           },
         },
+        providers: { kubernetesIngress: { publishedService: { enabled: true } } },
       },
     });
   });
