@@ -61,7 +61,10 @@ async function remove(env: DevEnv, path: string): Promise<void> {
   expect(response.ok, await response.text()).toBe(true);
 }
 
-describe("the cloud half of a development environment", () => {
+/** Several runs of the engine each: on a busy machine that takes its time. */
+const PATIENT = { timeout: 300_000 };
+
+describe("the cloud half of a development environment", PATIENT, () => {
   test("is built, left alone when nothing changes, grown, shrunk, and removed without a trace", async () => {
     await using env = await startDevEnv();
     const { controlPlane, networkId } = await env.up();

@@ -43,7 +43,10 @@ function start(command: string, ...flags: readonly string[]) {
 const run = (command: string, ...flags: readonly string[]) => start(command, ...flags).ended;
 const lines = (output: string) => output.split("\n").map((line) => line.replace(/^ *[\d.]+ s +/, ""));
 
-describe("the commands", () => {
+/** Several runs of the engine each: on a busy machine that takes its time. */
+const PATIENT = { timeout: 300_000 };
+
+describe("the commands", PATIENT, () => {
   test("up says what it costs, and builds nothing when the second half could not be built", async () => {
     const { output, errors, code } = await run("up", "--workers", "1");
     expect(code).toBe(1);
