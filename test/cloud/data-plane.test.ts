@@ -3,6 +3,7 @@ import { nextOpinion, type Opinion } from "../../dev-env/cloud/data-plane/health
 import type { ListenerPlan } from "../../dev-env/cloud/data-plane/plan.ts";
 import { Pool } from "../../dev-env/cloud/data-plane/pool.ts";
 import { judge } from "../../dev-env/cloud/data-plane/probe.ts";
+import { localHeader, proxyHeader, readProxyHeader } from "../../dev-env/cloud/data-plane/proxy-protocol.ts";
 import { readCookie } from "../../dev-env/cloud/data-plane/sticky.ts";
 
 const check = (status_codes: readonly string[], response = "") => ({
@@ -97,4 +98,16 @@ test("a cookie is found among others", () => {
   expect(readCookie("a=1; STICKY=abc; b=2", "STICKY")).toBe("abc");
   expect(readCookie("XSTICKY=abc", "STICKY")).toBeUndefined();
   expect(readCookie(undefined, "STICKY")).toBeUndefined();
+});
+
+describe("reading the PROXY protocol", () => {
+  const connection = { sourceIp: "10.1.2.3", sourcePort: 4_711, destinationIp: "127.16.0.9", destinationPort: 443 };
+  const web = Buffer.from("GET / HTTP/1.1\r\n\r\n");
+  test.each([
+    ["a forwarded connection", Buffer.concat([proxyHeader(connection), web]), { length: 28, sourceIp: "10.1.2.3" }],
+    ["the balancer's own", Buffer.concat([localHeader, web]), { length: 16 }],
+    ["no header", web, undefined],
+    ["nothing", Buffer.alloc(0), undefined],
+    ["a header that was cut off", proxyHeader(connection).subarray(0, 14), undefined],
+  ])("%s", (_, received, header) => expect(readProxyHeader(received)).toEqual(header));
 });

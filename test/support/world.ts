@@ -5,6 +5,7 @@ import { KubeClient } from "../../controller/kube/client.ts";
 import { loadAccess } from "../../controller/kube/kubeconfig.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { type Cluster, connect, type NodeOptions, type SimNode, startCluster } from "../../dev-env/cluster/cluster.ts";
+import { Pods } from "../../dev-env/pods.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 import { ControllerProcess } from "./controller-process.ts";
 
@@ -32,6 +33,7 @@ export class World implements AsyncDisposable {
   isEnding = false;
   readonly #kubeconfig: string;
   readonly #controllers = new Set<ControllerProcess>();
+  readonly #pods = new Set<Pods>();
 
   constructor(cloud: Cloud, cluster: Cluster, networkId: number, access: { kubeconfig: string; observer: KubeClient }) {
     this.cloud = cloud;
@@ -82,6 +84,18 @@ export class World implements AsyncDisposable {
     });
   }
 
+  /** Lets every machine of the moment answer on the node ports of all Services; needs a data plane. */
+  startPods(): Pods {
+    const machines = this.cloud.state.servers.values().flatMap(({ id, name }) => {
+      const address = this.cloud.backendOf(id);
+      return address ? [{ name, address }] : [];
+    });
+    const pods = new Pods(this.cluster.kubeconfig, machines);
+    this.#pods.add(pods);
+    pods.start();
+    return pods;
+  }
+
   /** Does something in the cloud as its owner would, past the controller. */
   async changeCloud(method: "POST" | "PUT" | "DELETE", path: string, body: object = {}): Promise<void> {
     const headers = { authorization: `Bearer ${this.cloud.token}`, "content-type": "application/json" };
@@ -118,7 +132,7 @@ export class World implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.isEnding = true;
-    await Promise.all([...this.#controllers].map((controller) => controller.stop()));
+    await Promise.all([...this.#controllers, ...this.#pods].map((started) => started.stop()));
     this.observer.close();
     await Promise.all([this.cluster.stop(), this.cloud.stop()]);
   }

@@ -36,3 +36,17 @@ export function connectionOf(socket: Socket): Connection {
     destinationPort: socket.localPort ?? 0,
   };
 }
+
+/** What a connection begins with: a header of this protocol, and the client's address in it, if it names one. */
+export interface ReadHeader {
+  readonly length: number;
+  readonly sourceIp?: string;
+}
+
+/** The header at the beginning of what was received; nothing when there is none. */
+export function readProxyHeader(received: Buffer): ReadHeader | undefined {
+  if (!received.subarray(0, SIGNATURE.length).equals(SIGNATURE) || received.length < 16) return undefined;
+  const length = 16 + received.readUInt16BE(14);
+  const hasAddresses = received[12] === VERSION_2_PROXY && received[13] === TCP_OVER_IPV4 && received.length >= length;
+  return { length, ...(hasAddresses && { sourceIp: [...received.subarray(16, 20)].join(".") }) };
+}

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Pods } from "../../dev-env/pods.ts";
+import { ask, Clients, type Failure } from "../support/clients.ts";
+import { eventually } from "../support/eventually.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+/** Above the ports that need a right to listen on. */
+const PORT = 8_080;
+const NODES = ["node-1", "node-2", "node-3", "node-4"];
+/** Health checks are ten times as fast as real ones: a machine that died is known for it after five seconds. */
+const CLOUD = { dataPlane: { timeScale: 0.1 }, rateLimit: "off" } as const;
+
+const SERVICES = {
+  plain: {},
+  web: { protocol: "http" },
+  proxied: { "uses-proxyprotocol": "true" },
+  private: { "use-private-ip": "true" },
+  local: {},
+};
+
+describe("traffic through the balancers of Services", () => {
+  let world: World;
+  let pods: Pods;
+  let clients: Clients;
+
+  const read = (name: string) => world.core.readNamespacedService({ namespace: "default", name });
+  const balancerOf = async (name: string) => {
+    const { metadata } = await read(name);
+    return world.cloud.state.loadBalancers
+      .values()
+      .find(({ labels }) => labels["hcloud-ccm/service-uid"] === metadata?.uid);
+  };
+  /** The first address that the status of a Service names, as soon as it names one. */
+  const ingressOf = (name: string) =>
+    eventually(async () => {
+      const [first] = (await read(name)).status?.loadBalancer?.ingress ?? [];
+      if (!first?.ip) throw new Error(`${name} has no address yet`);
+      return first.ip;
+    });
+  /** Nodes that answer when a Service is asked as often as it takes for everybody to have a turn. */
+  const nodesOf = async (name: string, port = PORT) => {
+    const host = await ingressOf(name);
+    const answers = await Promise.all(Array.from({ length: 2 * NODES.length }, () => ask({ host, port })));
+    return [...new Set(answers.map((answer) => /on (\S+)/.exec(answer)?.[1]))].toSorted();
+  };
+  const patch = (name: string, body: readonly object[]) =>
+    world.core.patchNamespacedService({ namespace: "default", name, body });
+
+  beforeAll(async () => {
+    world = await startWorld({ nodes: NODES.length, cloud: CLOUD });
+    pods = world.startPods();
+    await Promise.all(
+      Object.entries(SERVICES).map(([name, annotations]) => world.createService(name, annotations, [PORT])),
+    );
+    world.startController();
+    const host = await ingressOf("plain");
+    await eventually(async () => expect(await nodesOf("plain")).toEqual(NODES));
+    clients = new Clients({ host, port: PORT });
+  });
+  afterAll(async () => {
+    await clients?.stop();
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  it("http: every node takes its turn", async () => {
+    await eventually(async () => expect(await nodesOf("web")).toEqual(NODES));
+  });
+
+  it("PROXY protocol: nodes are told who asks, and the status says that they want to be", async () => {
+    await eventually(async () => expect(await nodesOf("proxied")).toEqual(NODES));
+    const answer = await ask({ host: await ingressOf("proxied"), port: PORT });
+    expect(answer).toMatch(/^default\/proxied on node-\d for 127\.0\.0\.1$/);
+    expect((await read("proxied")).status?.loadBalancer?.ingress?.every(({ ipMode }) => ipMode === "Proxy")).toBe(true);
+    expect(await ask({ host: await ingressOf("plain"), port: PORT })).not.toContain("for");
+  });
+
+  it("private targets: nodes are reached over the cluster's network", async () => {
+    await eventually(async () => expect(await nodesOf("private")).toEqual(NODES));
+    const targets = (await balancerOf("private"))?.targets ?? [];
+    expect(targets.map((target) => target.type === "server" && target.use_private_ip)).toEqual(NODES.map(() => true));
+  });
+
+  it("externalTrafficPolicy Local: only nodes with endpoints are asked, wherever these move", async () => {
+    pods.place("default/local", ["node-2"]);
+    await patch("local", [{ op: "replace", path: "/spec/externalTrafficPolicy", value: "Local" }]);
+    await eventually(async () => expect(await healthOf("local")).toEqual({ "node-2": "healthy" }));
+    expect(await nodesOf("local")).toEqual(["node-2"]);
+    await using asking = new Clients({ host: await ingressOf("local"), port: PORT }, 5);
+    pods.place("default/local", ["node-2", "node-3"]);
+    await eventually(async () => expect(await nodesOf("local")).toEqual(["node-2", "node-3"]));
+    pods.place("default/local", ["node-3"]);
+    await eventually(async () => expect(await healthOf("local")).toEqual({ "node-3": "healthy" }));
+    expect(await nodesOf("local")).toEqual(["node-3"]);
+    expect(asking.failures).toEqual([]);
+  });
+
+  it("a port that is added serves, and one that is removed does not; the others never notice", async () => {
+    const host = await ingressOf("plain");
+    await patch("plain", [{ op: "add", path: "/spec/ports/-", value: { name: "more", port: PORT + 1 } }]);
+    await eventually(async () => expect(await nodesOf("plain", PORT + 1)).toEqual(NODES));
+    await patch("plain", [{ op: "remove", path: "/spec/ports/1" }]);
+    await eventually(() => expect(ask({ host, port: PORT + 1 })).rejects.toThrow("ECONNREFUSED"));
+    expect(clients.failures).toEqual([]);
+  });
+
+  it("a node that dies is passed over at once; when its server and its Node are gone, so is the target", async () => {
+    const died = performance.now();
+    pods.crash("node-4");
+    await eventually(async () => expect(await healthOf("plain")).not.toHaveProperty("node-4"));
+    expect(servable(clients.failures, died)).toEqual([]);
+    clients.forget();
+    const id = world.cloud.state.servers.find("node-4")?.id;
+    await world.changeCloud("DELETE", `/servers/${id}`);
+    await world.core.deleteNode({ name: "node-4" });
+    await eventually(async () => expect((await balancerOf("plain"))?.targets).toHaveLength(3));
+    await eventually(async () => expect(await nodesOf("web")).toEqual(NODES.slice(0, 3)));
+    await eventually(() => expect(clients.answers.size).toBe(3));
+    expect(clients.failures).toEqual([]);
+  });
+
+  /** Nodes whose targets are not unhealthy, by name. */
+  async function healthOf(name: string): Promise<Readonly<Record<string, string>>> {
+    const found = ((await balancerOf(name))?.targets ?? []).flatMap((target) => {
+      if (target.type !== "server") return [];
+      const status = target.health_status[0]?.status ?? "unknown";
+      const server = world.cloud.state.servers.get(target.server.id);
+      return server && status !== "unhealthy" ? [[server.name, status]] : [];
+    });
+    return Object.fromEntries(found);
+  }
+});
+
+/** Failures that no balancer can be excused for: all but requests that were under way when their machine went. */
+function servable(failures: readonly Failure[], wentAt: number): readonly Failure[] {
+  return failures.filter(({ startedAt, endedAt }) => startedAt > wentAt || endedAt < wentAt);
+}

@@ -1,0 +1,89 @@
+/** Clients of a Service that ask all the time, and forget nothing. */
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** Where to ask; with a certificate over https, which is believed only if it is the one that is presented. */
+export interface Place {
+  readonly host: string;
+  readonly port: number;
+  readonly tls?: { readonly servername: string; readonly ca: string };
+}
+
+export interface Failure {
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly error: string;
+}
+
+const TIMEOUT_MS = 20_000;
+const PAUSE_MS = 100;
+
+/** One request over a connection of its own: the text of a good answer. Anything else is an error. */
+export function ask({ host, port, tls }: Place): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { host, port, path: "/", agent: false, headers: { connection: "close" } };
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const request = tls ? httpsRequest({ ...options, ...tls, signal }) : httpRequest({ ...options, signal });
+    request.once("error", reject).once("response", (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+      });
+      response.once("error", reject).once("end", () => {
+        if (response.statusCode === 200) resolve(text.trim());
+        else reject(new Error(`status ${response.statusCode}`));
+      });
+    });
+    request.end();
+  });
+}
+
+/** Clients at one place, from now until they are stopped. */
+export class Clients implements AsyncDisposable {
+  readonly #asking: readonly Promise<void>[];
+  readonly #failures: Failure[] = [];
+  readonly #answers = new Map<string, number>();
+  #isStopped = false;
+
+  constructor(place: Place, count = 20) {
+    this.#asking = Array.from({ length: count }, () => this.#askOn(place));
+  }
+
+  get failures(): readonly Failure[] {
+    return this.#failures;
+  }
+
+  /** How often each answer was given. */
+  get answers(): ReadonlyMap<string, number> {
+    return this.#answers;
+  }
+
+  /** Begins anew: what was until now does not count. */
+  forget(): void {
+    this.#failures.length = 0;
+    this.#answers.clear();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.all(this.#asking);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #askOn(place: Place): Promise<void> {
+    while (!this.#isStopped) {
+      const startedAt = performance.now();
+      try {
+        const answer = await ask(place);
+        this.#answers.set(answer, (this.#answers.get(answer) ?? 0) + 1);
+      } catch (error) {
+        this.#failures.push({ startedAt, endedAt: performance.now(), error: String(error) });
+      }
+      await delay(PAUSE_MS);
+    }
+  }
+}
