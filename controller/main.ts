@@ -16,6 +16,14 @@ const COMMANDS: readonly CommandDefinition[] = [
     action: ({ flags }) => run(flags),
   },
   ...OTHER_COMMANDS,
+  {
+    name: "completion",
+    summary: "print what lets a shell complete commands and flags",
+    operands: "<bash|zsh|fish>",
+    flags: [],
+    epilogue: 'Example: eval "$(lotse completion bash)"',
+    action: async (given) => (await import("./commands/completion.ts")).completion(COMMANDS, given),
+  },
 ];
 
 if (import.meta.main) {

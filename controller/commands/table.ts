@@ -75,4 +75,39 @@ Exit codes: 0 approved, or nothing waits; 2 something waits; 1 an error, which i
 The record is bounded: the newest 256 KiB are kept in the cluster. For more, give the controller an --audit-file.`,
     action: async (given) => (await import("./audit.ts")).audit(given),
   },
+  {
+    name: "status",
+    summary: "show nodes, balancers, routes, the last run and what waits, live on a terminal",
+    flags: [
+      ...CLUSTER_FLAGS,
+      { name: "namespace", value: "<name>", doc: "where the controller runs (default: kube-system)" },
+      { name: "once", doc: "print it once, as where there is no terminal" },
+      JSON_FLAG,
+    ],
+    epilogue: `The live view is redrawn every two seconds; it asks the Hetzner API every ten, about 400 of 3600 requests an hour.
+
+Examples:
+  lotse status --cluster-cidr 10.244.0.0/16
+  lotse status --json | jq '.balancers[] | select(.state != "ready")'
+
+${ENVIRONMENT}`,
+    action: async (given) => (await import("./status.ts")).status(given),
+  },
+  {
+    name: "render",
+    summary: "print what the cluster wants from the cloud, as YAML or JSON",
+    flags: [
+      ...CLUSTER_FLAGS,
+      { name: "from", value: "<path>", doc: "as if the Services and Nodes in this file or folder were applied" },
+      JSON_FLAG,
+    ],
+    epilogue: `Exit codes: 0 everything can be rendered, 1 something is refused, which is said under "refused".\n\n${ENVIRONMENT}`,
+    action: async (given) => (await import("./render.ts")).render(given),
+  },
+  {
+    name: "version",
+    summary: "show the version and commit of lotse, and of the engine and plugin it is made for",
+    flags: [JSON_FLAG],
+    action: async (given) => (await import("./version.ts")).version(given),
+  },
 ];

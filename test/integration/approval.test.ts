@@ -38,11 +38,14 @@ describe("a controller whose changes need approval", () => {
   afterAll(() => world?.[Symbol.asyncDispose]());
 
   it("initialises nodes without asking, and holds everything else back", async () => {
-    await eventually(async () => {
-      expect((await world.core.readNode({ name: "node-1" })).spec?.providerID).toMatch(/^hcloud:/);
-      const events = await world.eventsAbout("web");
-      expect(events.join("\n")).toMatch(/PlanPending: A change waits for approval, run "lotse approve \w{10}"/);
-    });
+    await eventually(
+      async () => {
+        expect((await world.core.readNode({ name: "node-1" })).spec?.providerID).toMatch(/^hcloud:/);
+        const events = await world.eventsAbout("web");
+        expect(events.join("\n")).toMatch(/PlanPending: A change waits for approval, run "lotse approve \w{10}"/);
+      },
+      { timeoutMs: 90_000 },
+    );
     expect(world.cloud.journal.writes).toEqual([]);
     const { finalizers } =
       (await world.core.readNamespacedService({ namespace: "default", name: "web" })).metadata ?? {};

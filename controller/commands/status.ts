@@ -1,0 +1,85 @@
+/** `lotse status`: how the cluster stands, once or as it changes. */
+import { setTimeout } from "node:timers/promises";
+import { parseStored } from "../cluster/approval.ts";
+import { renderCluster } from "../cluster/desired.ts";
+import { guard } from "../cluster/guard.ts";
+import { planRun } from "../cluster/plan.ts";
+import type { Given } from "../command-line.ts";
+import type { Config } from "../config.ts";
+import { KubeError, messageOf } from "../errors.ts";
+import type { Ages } from "../hcloud/view.ts";
+import { type KubeClient, paths } from "../kube/client.ts";
+import { OwnConfigMap } from "../kube/config-map.ts";
+import type { LeaseObject } from "../kube/lease.ts";
+import { createLogger } from "../log.ts";
+import { parseStatus, STATUS } from "../record/status-board.ts";
+import { textOf } from "./cluster-access.ts";
+import { commandConfig, type Outlook, openOutlook } from "./observe.ts";
+import { paintFor, printable } from "./paint.ts";
+import { statusText } from "./status-text.ts";
+import { type ClusterStatus, renderStatus } from "./status-view.ts";
+
+const REDRAW_MS = 2_000;
+/** A live view must not eat the project's requests: a few hundred in an hour. */
+const AGES: Ages = { servers: 30_000, loadBalancers: 10_000, certificates: 600_000, network: 30_000 };
+const CLEAR = "\u001b[H\u001b[2J";
+
+export async function status({ flags }: Given): Promise<void> {
+  await using ends = new AsyncDisposableStack();
+  const config = commandConfig({ ...flags, "leader-elect": true }, process.env);
+  const placed = { ...config, namespace: textOf(flags.namespace) ?? config.namespace };
+  const outlook = await openOutlook(placed, await createLogger({ format: "text", level: "error" }), ends);
+  const isLive = process.stdout.isTTY && !flags.once && !flags.json;
+  const paint = paintFor(process.stdout, process.env);
+  do {
+    const view = await lookAt(placed, outlook).catch((error: unknown) => {
+      if (!isLive) throw error;
+      return `lotse: ${messageOf(error)}\n`; // the next look may go well
+    });
+    const text =
+      typeof view === "string" ? view : flags.json ? `${JSON.stringify(view, undefined, 2)}\n` : shown(view, paint);
+    process.stdout.write((isLive ? CLEAR : "") + text);
+    if (isLive) await setTimeout(REDRAW_MS);
+  } while (isLive);
+}
+
+/** Names in the cloud are written by others: nothing in them may talk to a terminal. */
+function shown(view: ClusterStatus, paint: ReturnType<typeof paintFor>): string {
+  const clean = (_: string, value: unknown) => (typeof value === "string" ? printable(value) : value);
+  return statusText(JSON.parse(JSON.stringify(view), clean) as ClusterStatus, paint);
+}
+
+/** How things stand now. */
+export async function lookAt(config: Config, { client, gateway, options, look }: Outlook): Promise<ClusterStatus> {
+  const [snapshot, lease, planned, board] = await Promise.all([
+    look(AGES),
+    readLease(client, config),
+    new OwnConfigMap(client, config, "plan").read(),
+    new OwnConfigMap(client, config, "status").read(),
+  ]);
+  const desired = renderCluster(snapshot, options);
+  const { plan, stopped } = guard(planRun(desired), Object.keys(desired.present).length, config.guard);
+  const { plan: pending, approval } = parseStored(planned);
+  const controller = parseStatus(board[STATUS]);
+  return renderStatus({
+    cluster: config.clusterName,
+    snapshot,
+    desired,
+    plan,
+    ...(stopped !== undefined && { heldBack: stopped }),
+    ...(lease && { lease }),
+    ...(pending && !approval && { pending }),
+    ...(controller && { controller }),
+    budget: gateway.budget,
+  });
+}
+
+async function readLease(client: KubeClient, { lease }: Config): Promise<LeaseObject | undefined> {
+  if (!lease) return undefined;
+  try {
+    return await client.get<LeaseObject>(paths.lease(lease.namespace, lease.name));
+  } catch (error) {
+    if (error instanceof KubeError && error.status === 404) return undefined;
+    throw error;
+  }
+}
