@@ -56,6 +56,8 @@ export interface Config {
   readonly lease?: LeaseConfig;
   readonly serve: ServeConfig;
   readonly guard: GuardLimits;
+  /** Whether to say what would change instead of changing it. */
+  readonly isDryRun: boolean;
   /** Which changes wait until somebody approves them. */
   readonly approval: ApprovalMode;
   /** Where the record of changes is written, beside its ConfigMap. */
@@ -114,6 +116,7 @@ export function loadConfig(flags: FlagValues, env: Environment): Config {
     loadBalancerClasses: read.env("LOTSE_LOAD_BALANCER_CLASS", servedClasses, CLASSLESS),
     serve: loadServeConfig(read),
     guard: { removals: read.flag("guard-removals", natural, GUARD_LIMITS.removals), share: GUARD_LIMITS.share },
+    isDryRun: read.flag("dry-run", boolean, false),
     approval: read.flag("approval", approvalMode, read.env("LOTSE_APPROVAL", approvalMode, "none")),
     ...read.text("auditFile", "audit-file"),
     resyncMs: read.flag("resync", period, 60) * 1000,

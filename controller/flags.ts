@@ -37,6 +37,11 @@ const ENGINE_FLAGS: readonly Flag[] = [
     doc: "hold back removals that no object asks for when there are more than this many and more than a third of all (default: 5)",
   },
   {
+    name: "dry-run",
+    value: "[bool]",
+    doc: "log what would be changed at every --resync, change nothing, and take no lease (default: false)",
+  },
+  {
     name: "approval",
     value: "<which>",
     doc: "changes in the cloud that wait for `lotse approve`: none, deletions or manual, which is all (default: none)",

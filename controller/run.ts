@@ -120,5 +120,6 @@ export async function run(flags: FlagValues): Promise<void> {
   trustAuthorities(process.env.SSL_CERT_FILE);
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-  await runController(config, log, stop.signal);
+  if (config.isDryRun) await (await import("./commands/dry-run.ts")).rehearseForever(config, log, stop.signal);
+  else await runController(config, log, stop.signal);
 }

@@ -221,6 +221,17 @@ describe("previews of a cluster", () => {
     expect(wrong).toMatchObject({ code: 1, stderr: 'lotse: --node-count: "many" is not a whole number\n' });
   });
 
+  it("go on for ever in a dry run, which writes nothing to cloud or cluster and takes no lease", async () => {
+    const writes = world.cloud.journal.writes.length;
+    const events = (await world.core.listEventForAllNamespaces()).items.length;
+    const controller = world.startController(["--dry-run", "--leader-elect=true"]);
+    await eventually(() => expect(controller.records("would change").length).toBeGreaterThan(2), { timeoutMs: 90_000 });
+    expect(controller.records("would be refused")).toMatchObject([{ object: "Service default/bad" }]);
+    await controller.stop();
+    expect(world.cloud.journal.writes.length).toBe(writes);
+    expect((await world.core.listEventForAllNamespaces()).items.length).toBe(events);
+  });
+
   it("leave nothing behind but what they were asked to write", async () => {
     expect((await readdir(ROOT)).filter((name) => /^Pulumi\..+\.yaml$/.test(name))).toEqual(["Pulumi.kubernetes.yaml"]);
     await rm(join(ROOT, "Pulumi.kubernetes.yaml"));
