@@ -36,6 +36,12 @@ export async function findTool(tool: Tool, cache: Cache, host: Host, pulumi?: Fo
   return { notes };
 }
 
+/** The tool as it was built or downloaded before; nothing when it was not, or does not answer. */
+export async function findStored(tool: Tool, cache: Cache, host: Host): Promise<Found | undefined> {
+  const path = join(storeDir(cache, tool), tool.name);
+  return (await isExecutable(path)) ? (await probeTool(tool, { path, source: "cache" }, host)).found : undefined;
+}
+
 /** Asks a binary for its version; it is found when it answers with the pinned one. */
 export async function probeTool(tool: Tool, { path, source, anyVersion }: Candidate, host: Host): Promise<Search> {
   const result = await host.run(path, tool.probe.args, {

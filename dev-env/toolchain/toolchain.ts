@@ -1,11 +1,15 @@
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { linkTo } from "./cache.ts";
+import { buildTool } from "./build.ts";
+import { layOutCache, linkTo } from "./cache.ts";
+import { findStored } from "./find.ts";
 import { thisHost } from "./host.ts";
+import { withLock } from "./lock.ts";
 import { type Progress, provisionTools } from "./provision.ts";
 import {
   describeTools,
+  describeVariant,
   forEachTool,
   type ModuleFiles,
   moduleNames,
@@ -52,6 +56,28 @@ export async function ensureToolchain(
 export async function loadTools(platform: string): Promise<Tools> {
   const modules = await Promise.all(moduleNames.map(async (name) => [name, await readModule(name)] as const));
   return describeTools(new Map(modules), platform);
+}
+
+/** Versions of the API server that can be had besides the pinned one, as "1.34". */
+export const otherApiServers = ["1.34", "1.35", "1.37"] as const;
+
+/**
+ * Makes sure that an API server of another version is on this machine, and returns the folder that holds it: a value for
+ * KUBEBUILDER_ASSETS. Built when it is not there, which takes minutes.
+ */
+export async function ensureApiServer(version: string): Promise<string> {
+  const module = `kubernetes-${version}`;
+  const cache = layOutCache(await loadTools(thisHost.platform), thisHost.env);
+  const tool = describeVariant("kube-apiserver", module, await readModule(module), thisHost.platform);
+  const known = await findStored(tool, cache, thisHost);
+  const found =
+    known ??
+    (await withLock(
+      cache.lockFile,
+      () => {},
+      () => buildTool(tool, goDir, cache, thisHost),
+    ));
+  return dirname(found.path);
 }
 
 async function readModule(name: string): Promise<ModuleFiles> {

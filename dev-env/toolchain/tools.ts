@@ -35,7 +35,8 @@ export interface Tool {
   readonly name: ToolName;
   /** Without a leading "v". */
   readonly version: string;
-  readonly module: ModuleName;
+  /** The directory below `go/` that it is built in. */
+  readonly module: string;
   /** Arguments of `go` that build it, but for the directory and the output. */
   readonly buildArgs: readonly string[];
   /** Names the inputs of the build: equal key, equally good binary. */
@@ -149,6 +150,11 @@ export function forEachTool<T>(make: (name: ToolName) => T): Readonly<Record<Too
     kubectl: make("kubectl"),
     helm: make("helm"),
   };
+}
+
+/** Reads one tool from another module than its own: an API server of another version. */
+export function describeVariant(name: ToolName, module: string, files: ModuleFiles, platform: string): Tool {
+  return { ...describeTool(name, files, platform), module };
 }
 
 function describeTool(name: ToolName, files: ModuleFiles, platform: string): Tool {
