@@ -43,7 +43,7 @@ describe("one Service, from a fresh cluster to its deletion", () => {
     }
   });
 
-  it("builds the balancer and publishes its addresses", async () => {
+  it("HCCM S12, S16: builds the balancer and publishes its addresses", async () => {
     const ports = (await service("web")).spec?.ports ?? [];
     await eventually(async () => {
       const ingress = (await service("web")).status?.loadBalancer?.ingress ?? [];
@@ -85,7 +85,7 @@ describe("one Service, from a fresh cluster to its deletion", () => {
     });
   });
 
-  it("writes nothing to the cloud when nothing changed, also after a restart with its state lost", async () => {
+  it("framework S73: writes nothing to the cloud when nothing changed, also after a restart with its state lost", async () => {
     await controller.stop();
     const writesBefore = world.cloud.journal.writes.length;
     controller = world.startController();
@@ -95,7 +95,7 @@ describe("one Service, from a fresh cluster to its deletion", () => {
     expect(world.cloud.journal.writes.slice(writesBefore)).toEqual([]);
   });
 
-  it("repairs what somebody changed outside, and only that", async () => {
+  it("unlike HCCM S2: repairs what somebody changed outside, and only that", async () => {
     const [before] = balancers();
     const writesBefore = world.cloud.journal.writes.length;
     const [removed] = targetIds(before);

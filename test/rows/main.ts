@@ -7,6 +7,7 @@ import { renderReference } from "../../controller/service/reference.ts";
 import { renderMetricsPage } from "./metrics.ts";
 import { renderOptionsPage } from "./options.ts";
 import { type NamedTest, renderPage } from "./page.ts";
+import { SERVICE_SECTIONS } from "./services-table.ts";
 import { SECTIONS } from "./table.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -14,7 +15,8 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 // Proofs against the real API server first, then by file.
 const tests = [...(await listTests("integration")).toSorted(byFile), ...(await listTests("unit")).toSorted(byFile)];
 const pages = {
-  "docs/rows-nodes-and-routes.md": renderPage(SECTIONS, tests),
+  "docs/rows-nodes-and-routes.md": renderPage("Nodes and routes", SECTIONS, tests),
+  "docs/rows-services.md": renderPage("Services", SERVICE_SECTIONS, tests),
   "docs/annotations.md": renderReference(),
   "docs/options.md": renderOptionsPage(),
   "docs/metrics.md": renderMetricsPage(),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mentionsIn, renderPage } from "./page.ts";
+import { SERVICE_SECTIONS } from "./services-table.ts";
 import { SECTIONS } from "./table.ts";
 
 const rows = (name: string) =>
@@ -32,6 +33,7 @@ describe("the page", () => {
     ],
   } as const;
   const page = renderPage(
+    "Nodes",
     [section],
     [
       { name: "a > HCCM N1: does it", file: "test/a.test.ts" },
@@ -49,7 +51,9 @@ describe("the page", () => {
   });
 
   it("has every row once", () => {
-    const ids = SECTIONS.flatMap(({ source, rows: all }) => all.map(({ id }) => `${source} ${id}`));
+    const ids = [...SECTIONS, ...SERVICE_SECTIONS].flatMap(({ source, rows: all }) =>
+      all.map(({ id }) => `${source} ${id}`),
+    );
     expect(new Set(ids).size).toBe(ids.length);
   });
 });

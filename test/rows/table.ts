@@ -193,7 +193,8 @@ export const SECTIONS: readonly Section[] = [
 ];
 
 /** Lines are `<id> <text>`, with ` - <reason>` behind rows that cannot come up. */
-function section(title: string, source: Section["source"], lines: readonly string[]): Section {
+/** A section from its lines: id, what is done there, and behind a dash why it cannot come up here. */
+export function section(title: string, source: Section["source"], lines: readonly string[]): Section {
   const rows = lines.map((line): Row => {
     const [, id = "", text = "", reason] = /^(\S+) (.*?)(?: - (.*))?$/.exec(line) ?? [];
     return { id, text, ...(reason !== undefined && { notApplicable: reason }) };

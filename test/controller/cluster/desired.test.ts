@@ -26,7 +26,7 @@ describe("Services", () => {
     expect(render({})).toEqual({ services: [], present: {}, nodes: {} });
   });
 
-  it("framework S01, S03: passes over Services that are not ours", () => {
+  it("framework S01, S03, S07, S08, S10: passes over Services that are not ours", () => {
     const services = [aService({ type: "ClusterIP" }), aService({ loadBalancerClass: "other" })];
     expect(render({ services }).services).toEqual([]);
   });

@@ -26,7 +26,7 @@ const refused: ServiceWish = { kind: "refused", service: aService(), unit: UNIT,
 const plan = (desired: Partial<Desired>) => planRun({ services: [], present: {}, nodes: {}, ...desired });
 
 describe("planRun", () => {
-  it("is empty for a cluster at rest", () => {
+  it("unlike HCCM V2, framework S12, S23: is empty for a cluster at rest", () => {
     expect(
       plan({
         services: [balance(SPEC)],

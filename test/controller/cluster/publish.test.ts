@@ -43,7 +43,7 @@ const warning = (message: string, object = SERVICE): Write => ({
 });
 
 describe("writes to a Service", () => {
-  it("framework 3.5: go to its status, by strategic merge, for this uid only", async () => {
+  it("framework S50, S51: go to its status, by strategic merge, for this uid only", async () => {
     await publisher.publish([{ kind: "claim", service: SERVICE }]);
     expect(requests()).toEqual([`PATCH ${STATUS}`]);
     expect(api.received[0]?.headers["content-type"]).toBe("application/strategic-merge-patch+json");
@@ -57,7 +57,7 @@ describe("writes to a Service", () => {
     ]);
   });
 
-  it("framework S04: clear the status before the finalizer goes, with which the object may vanish", async () => {
+  it("framework S04, S47: clear the status before the finalizer goes, with which the object may vanish", async () => {
     await publisher.publish([{ kind: "release", service: SERVICE }]);
     expect(bodies()).toEqual([
       { metadata: { uid: UID }, status: { loadBalancer: { ingress: null } } },
@@ -78,7 +78,7 @@ describe("writes to a Service", () => {
 });
 
 describe("failures", () => {
-  it("stop what follows on the same object, and nothing else", async () => {
+  it("framework S26: stop what follows on the same object, and nothing else", async () => {
     answer = ({ path }, response) => reply(response, {}, path.includes("/web/") ? 500 : 200);
     const other = aService({ name: "other", uid: "2" });
     await publisher.publish([

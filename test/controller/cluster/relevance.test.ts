@@ -13,10 +13,10 @@ const NODE = { id: 1, labels: { a: "b" }, podCIDRs: ["10.0.0.0/24"], addresses: 
 
 describe("a node that changes", () => {
   it.each([
-    ["framework S53: its ProviderID", { ...NODE, id: 2, name: "node-1" }, true, true],
+    ["HCCM S3, framework S22, S24, S53: its ProviderID", { ...NODE, id: 2, name: "node-1" }, true, true],
     ["unlike framework S54: a label, which a selector may ask for", { ...NODE, labels: { a: "c" } }, true, true],
     [
-      "framework S52: the exclusion label",
+      "HCCM S3, framework S52: the exclusion label",
       { ...NODE, labels: { ...NODE.labels, "node.kubernetes.io/exclude-from-external-load-balancers": "" } },
       true,
       true,
@@ -98,6 +98,18 @@ describe("a Service that changes", () => {
     ["nothing", aService(), false],
   ])("%s: %s", (_, now, expected) => {
     expect(concernsService({ old: aService(), now })).toBe(expected);
+  });
+
+  it.each([
+    ["S25: loadBalancerIP", { loadBalancerIP: "1.2.3.4" }],
+    ["S39: externalIPs", { externalIPs: ["1.2.3.4"] }],
+    ["S43: a target port", { ports: [{ port: 80, nodePort: 30_080, protocol: "TCP", targetPort: "dns" }] }],
+    ["S44: an appProtocol", { ports: [{ port: 80, nodePort: 30_080, protocol: "TCP", appProtocol: "http" }] }],
+    ["S45: its IP families", { ipFamilies: ["IPv4", "IPv6"] }],
+  ])("HCCM S1, framework %s wakes it", (_, spec) => {
+    const old = aService();
+    expect(concernsService({ old, now: { ...old, spec: { ...old.spec, ...spec } } })).toBe(true);
+    expect(concernsService({ old, now: aService() })).toBe(false);
   });
 
   it("framework S71: does not wake for its labels", () => {

@@ -99,7 +99,7 @@ function aTurn(
 }
 
 describe("a turn", () => {
-  it("claims, makes, looks again and publishes", async () => {
+  it("framework S63: claims, makes, looks again and publishes", async () => {
     const { turn, world, cloud, requests, kinds, sessions } = aTurn();
     world.act = () => {
       cloud.balancers = [AS_WANTED];
@@ -238,7 +238,7 @@ describe("a turn", () => {
     expect(requests.flatMap(({ units }) => units.map(unitOf))).toEqual([UNIT]);
   });
 
-  it("unlike HCCM R7: tells of a failure, waits, and does not try the same again at once", async () => {
+  it("unlike HCCM R7, framework S14, S56: tells of a failure, waits, and does not try the same again at once", async () => {
     const { turn, world, requests, kinds } = aTurn();
     world.act = () => FAILED;
     const againMs = await turn.run();

@@ -36,7 +36,7 @@ const messages = (writes: readonly Write[]) =>
   writes.flatMap((write) => (write.kind === "event" ? [write.event.message] : []));
 
 describe("writesBefore", () => {
-  it("framework S46: claims a Service before the cloud is touched, once", () => {
+  it("framework S06, S46: claims a Service before the cloud is touched, once", () => {
     const claimed = aService({ finalizers: ["other", FINALIZER] });
     expect(words(writesBefore(desired({ services: [balance(), balance(claimed)] }), [], []))).toEqual(["claim"]);
   });
@@ -205,7 +205,7 @@ describe("writesAfter a balancer is released", () => {
     expect(words(published({}))).toEqual(["release", "Normal DeletedLoadBalancer"]);
   });
 
-  it("framework S66: holds the Service while the balancer is there, whatever the run says", () => {
+  it("framework S66, S74: holds the Service while the balancer is there, whatever the run says", () => {
     expect(published({ [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
     expect(published({ [UNIT]: aBalancerState(HOSTS) }, { status: "applied", changes: [] })).toEqual([]);
   });

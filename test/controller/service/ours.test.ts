@@ -11,11 +11,11 @@ describe("wishOf", () => {
     ["framework S34: one that has the finalizer", { finalizers: OURS }, "balance"],
     ["framework S03: one of a class", { loadBalancerClass: "x" }, "none"],
     [
-      "framework S04, S33: no LoadBalancer any more, with the finalizer",
+      "framework S04, S33, S67: no LoadBalancer any more, with the finalizer",
       { type: "ClusterIP", finalizers: OURS },
       "release",
     ],
-    ["framework S05, S35: being deleted, with the finalizer", { isDeleted: true, finalizers: OURS }, "release"],
+    ["framework S05, S35, S68: being deleted, with the finalizer", { isDeleted: true, finalizers: OURS }, "release"],
     ["framework S32: being deleted, without the finalizer", { isDeleted: true }, "none"],
     ["framework S61: being deleted, with another finalizer", { isDeleted: true, finalizers: ["foo"] }, "none"],
     [

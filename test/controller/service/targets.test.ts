@@ -50,7 +50,7 @@ describe("renderTargets", () => {
     ]);
   });
 
-  it("asks the selector about the node's labels (HCCM A15)", () => {
+  it("HCCM A15, S9: asks the selector about the node's labels", () => {
     const nodes = [aNode({ id: 1, labels: { pool: "edge" } }), aNode({ id: 2 })];
     const { targets, leftOut } = renderTargets(nodes, servers, { ...PUBLIC, selector: ({ pool }) => pool === "edge" });
     expect(targets).toMatchObject([{ serverId: 1 }]);
@@ -82,7 +82,7 @@ describe("renderTargets", () => {
     ["a server that is gone", { id: 99 }, PUBLIC, "does not exist"],
     ["no public IPv4 address", { id: 3 }, PUBLIC, "public IPv4"],
     ["no attachment to the network", { id: 10 }, PRIVATE, "not attached"],
-  ])("leaves out a node with %s, says why, and serves the rest", (_, node, options, reason) => {
+  ])("unlike HCCM T8: leaves out a node with %s, says why, and serves the rest", (_, node, options, reason) => {
     const all = [...servers, aServer({ id: 3, ipv4: null })];
     const { targets, leftOut } = renderTargets([aNode(node), aNode({ id: 1 })], all, options);
     expect(targets).toMatchObject([{ serverId: 1 }]);
@@ -110,7 +110,7 @@ describe("dedicated servers", () => {
   const cloud = aNode({ id: 1 });
   const servers = [aServer({ id: 1, privateIp: "10.0.0.1" })];
 
-  it("HCCM T1, T5: are targets by their IPv4 address, behind the servers", () => {
+  it("HCCM T1, T5, T6: are targets by their IPv4 address, behind the servers", () => {
     expect(renderTargets([robot, cloud], servers, { ...PUBLIC, robots: true }).targets).toEqual([
       { kind: "server", serverId: 1, usePrivateIp: false },
       { kind: "ip", ip: "203.0.113.50" },

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FINALIZER } from "../../controller/service/ours.ts";
+import { eventually } from "../support/eventually.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+const SLOW = { timeoutMs: 60_000, intervalMs: 200 };
+const UID_LABEL = "hcloud-ccm/service-uid";
+
+describe("balancers that were there before their Services", () => {
+  let world: World;
+  let database: number;
+  const balancer = (name: string) => world.cloud.state.loadBalancers.find(name);
+  const service = (name: string) => world.core.readNamespacedService({ namespace: "default", name });
+  const ports = (name: string) =>
+    balancer(name)
+      ?.services.map(({ listen_port }) => listen_port)
+      .toSorted((a, b) => a - b);
+  const uidOf = async (name: string) => (await service(name)).metadata?.uid;
+  const hasAddress = async (name: string) =>
+    expect((await service(name)).status?.loadBalancer?.ingress ?? []).not.toEqual([]);
+
+  /** As somebody made it by hand: a listener, a server that is no node, and a label selector. */
+  const makeByHand = (name: string, labels: Record<string, string> = {}) =>
+    world.changeCloud("POST", "/load_balancers", {
+      name,
+      labels,
+      load_balancer_type: "lb11",
+      location: "fsn1",
+      services: [{ protocol: "tcp", listen_port: 8443, destination_port: 443, proxyprotocol: false }],
+      targets: [
+        { type: "server", server: { id: database } },
+        { type: "label_selector", label_selector: { selector: "role=db" } },
+      ],
+    });
+  const annotate = (name: string, annotation: string, value: string) =>
+    world.core.patchNamespacedService({
+      namespace: "default",
+      name,
+      body: [{ op: "add", path: `/metadata/annotations/load-balancer.hetzner.cloud~1${annotation}`, value }],
+    });
+  const foreignParts = (name: string) => [
+    ports(name)?.includes(8443),
+    balancer(name)?.targets.some((target) => target.type === "server" && target.server.id === database),
+    balancer(name)?.targets.some((target) => target.type === "label_selector"),
+  ];
+
+  beforeAll(async () => {
+    world = await startWorld({ nodes: 2 });
+    database = world.cloud.addServer({ name: "database" }).id;
+    for (const name of ["by-hand", "by-id", "kept"]) await makeByHand(name, { team: "ops" });
+    await makeByHand("taken", { [UID_LABEL]: "another" });
+    await world.createService("named", { name: "by-hand" });
+    await world.createService("numbered", { id: String(balancer("by-id")?.id) });
+    await world.createService("thief", { name: "taken" });
+    await world.createService("missing", { id: "99999" });
+    await world.createService("keeper", { "on-delete": "keep", name: "mine" });
+    await world.core.createNamespacedService({
+      namespace: "default",
+      body: {
+        metadata: { name: "other-class", finalizers: [FINALIZER] },
+        spec: { type: "LoadBalancer", loadBalancerClass: "example.com/other", ports: [{ port: 80 }] },
+      },
+    });
+    world.startController();
+    await eventually(() => Promise.all(["named", "numbered", "keeper"].map(hasAddress)), SLOW);
+  }, 180_000);
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  it.each([
+    ["by name", "named", "by-hand"],
+    ["by id, under the name it has", "numbered", "by-id"],
+  ])(
+    "HCCM S11, unlike HCCM V3, T2: are taken over %s, with an Event, and foreign parts stay",
+    async (_, owner, name) => {
+      expect(balancer(name)?.labels).toMatchObject({ [UID_LABEL]: await uidOf(owner), team: "ops" });
+      expect(ports(name)).toEqual([80, 8443]);
+      expect(foreignParts(name)).toEqual([true, true, true]);
+      expect(balancer(name)?.targets).toHaveLength(4);
+      const events = await world.eventsAbout(owner);
+      expect(events).toContainEqual(expect.stringMatching(/^AdoptingLoadBalancer: Taking over load balancer/));
+      await eventually(async () =>
+        expect(await world.eventsAbout(owner)).toContainEqual(
+          expect.stringMatching(/^ForeignPartsKept: listener-8443/),
+        ),
+      );
+    },
+  );
+
+  it.each([
+    ["thief", "belongs to the Service with uid another"],
+    ["missing", "there is no balancer with id 99999"],
+  ])("unlike HCCM S18: are never stolen, and nothing is made up (%s)", async (name, words) => {
+    await eventually(async () => {
+      const failures = (await world.eventsAbout(name)).filter((event) => event.startsWith("SyncLoadBalancerFailed"));
+      expect(failures).toEqual([expect.stringContaining(words)]);
+    }, SLOW);
+    expect(balancer("taken")).toMatchObject({ labels: { [UID_LABEL]: "another" }, targets: [{}, {}] });
+  });
+
+  it("give a port to the Service when it claims it, and drop what the Service drops", async () => {
+    const { spec } = await service("named");
+    const value = [{ name: "db", port: 8443 }, ...(spec?.ports ?? [])];
+    const body = [{ op: "replace", path: "/spec/ports", value }];
+    const patched = await world.core.patchNamespacedService({ namespace: "default", name: "named", body });
+    const nodePort = patched.spec?.ports?.find(({ port }) => port === 8443)?.nodePort;
+    await eventually(() => {
+      const listener = balancer("by-hand")?.services.find(({ listen_port }) => listen_port === 8443);
+      expect(listener?.destination_port).toBe(nodePort);
+    }, SLOW);
+    const only = [{ op: "replace", path: "/spec/ports", value: value.slice(1) }];
+    await world.core.patchNamespacedService({ namespace: "default", name: "named", body: only });
+    await eventually(() => expect(ports("by-hand")).toEqual([80]), SLOW);
+  });
+
+  it("unlike HCCM A2: are never moved, and it is said", async () => {
+    const before = balancer("mine");
+    await annotate("keeper", "location", "nbg1");
+    await eventually(
+      async () =>
+        expect(await world.eventsAbout("keeper")).toContainEqual(expect.stringMatching(/^LoadBalancerNotMoved/)),
+      SLOW,
+    );
+    expect(balancer("mine")).toEqual(before);
+  });
+
+  it("unlike HCCM S4, S17: follow a node that is about to leave, at once, whatever else is wrong", async () => {
+    await annotate("keeper", "protocol", "tpc");
+    const body = [
+      { op: "add", path: "/spec/taints", value: [{ key: "ToBeDeletedByClusterAutoscaler", effect: "NoSchedule" }] },
+    ];
+    await world.core.patchNode({ name: "node-2", body });
+    const leaving = world.cloud.state.servers.find("node-2")?.id;
+    await eventually(() => {
+      for (const name of ["mine", "by-hand"]) {
+        const targets = balancer(name)?.targets ?? [];
+        expect(
+          targets.some((target) => target.type === "server" && target.server.id === leaving),
+          name,
+        ).toBe(false);
+      }
+    }, SLOW);
+    expect(await world.eventsAbout("keeper")).toContainEqual(expect.stringMatching(/^SyncLoadBalancerFailed.*"tpc"/));
+    expect(await world.eventsAbout("named")).toContain("UpdatedLoadBalancer: Updated load balancer with new hosts");
+  });
+
+  it("stay behind when they are to be kept, without owner, as they are", async () => {
+    const before = balancer("mine");
+    await world.core.deleteNamespacedService({ namespace: "default", name: "keeper" });
+    await eventually(async () => {
+      const { items } = await world.core.listNamespacedService({ namespace: "default" });
+      expect(items.map(({ metadata }) => metadata?.name)).not.toContain("keeper");
+    }, SLOW);
+    const { labels: _, ...rest } = before ?? { labels: {} };
+    expect(balancer("mine")).toMatchObject(rest);
+    expect(balancer("mine")?.labels).not.toHaveProperty(UID_LABEL);
+    expect(await world.eventsAbout("keeper")).toContainEqual(expect.stringMatching(/^LoadBalancerKept/));
+  });
+
+  it("stay behind when others use them, without what was the Service's", async () => {
+    await world.core.deleteNamespacedService({ namespace: "default", name: "numbered" });
+    await eventually(async () => {
+      const { items } = await world.core.listNamespacedService({ namespace: "default" });
+      expect(items.map(({ metadata }) => metadata?.name)).not.toContain("numbered");
+    }, SLOW);
+    expect(ports("by-id")).toEqual([8443]);
+    expect(foreignParts("by-id")).toEqual([true, true, true]);
+    expect(balancer("by-id")?.targets).toHaveLength(2);
+    expect(balancer("by-id")?.labels).not.toHaveProperty(UID_LABEL);
+  });
+
+  it("unlike framework S69: another class's Service is not touched, its finalizer neither", async () => {
+    await world.core.deleteNamespacedService({ namespace: "default", name: "other-class" });
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    expect((await service("other-class")).metadata?.finalizers).toEqual([FINALIZER]);
+    expect(await world.eventsAbout("other-class")).toEqual([]);
+  });
+});
