@@ -3,6 +3,7 @@ import type { V1Service } from "@kubernetes/client-node";
 import { type Difference, differences } from "../../stacks/difference.ts";
 import type { RunReport, UnitOutcome } from "../../stacks/run.ts";
 import type { LoadBalancerState } from "../../stacks/spec.ts";
+import type { Note } from "../service/notes.ts";
 import { FINALIZER } from "../service/ours.ts";
 import type { Settings } from "../service/settings.ts";
 import { renderIngress, sameIngress } from "../service/status.ts";
@@ -23,7 +24,7 @@ export function serviceWritesBefore(desired: Desired, due: Plan, drifted: readon
   return desired.services.flatMap((wish): readonly Write[] => {
     const { service, unit } = wish;
     const changes = planned.get(unit);
-    if (wish.kind === "refused") return mistakeWrites(wish);
+    if (wish.kind === "refused") return [...mistakeWrites(wish), ...warnings(service, wish.notes ?? [])];
     if (wish.kind === "release") return changes ? [goodbye(wish)] : [];
     const isClaimed = service.metadata?.finalizers?.includes(FINALIZER) ?? false;
     const isNew = desired.present[unit] === undefined;
@@ -150,10 +151,14 @@ function noteWrites({ service, spec, notes, leftOut }: BalanceWish): readonly Wr
   const left = leftOut.map(({ node, reason }) => `node ${node} is no target: ${reason}`);
   const hasNoHosts = spec.targets.length === 0;
   return [
-    ...notes.map(({ reason, message }) => warn(service, reason, message)),
+    ...warnings(service, notes),
     ...(left.length > 0 ? [warn(service, "TargetLeftOut", left.join("; "))] : []),
     ...(hasNoHosts ? [warn(service, "UnAvailableLoadBalancer", "There are no available nodes for LoadBalancer")] : []),
   ];
+}
+
+function warnings(service: V1Service, notes: readonly Note[]): readonly Write[] {
+  return notes.map(({ reason, message }) => warn(service, reason, message));
 }
 
 function tell(service: V1Service, reason: string, message: string): Write {

@@ -30,7 +30,7 @@ export type ServiceWish = { readonly service: V1Service; readonly unit: UnitId }
       readonly adopts?: number;
     }
   /** Invalid: keeps what it has. */
-  | { readonly kind: "refused"; readonly mistakes: readonly string[] }
+  | { readonly kind: "refused"; readonly mistakes: readonly string[]; readonly notes?: readonly Note[] }
   | {
       readonly kind: "release";
       /** Set when the balancer stays behind: what is left to do about it, and why it stays. */
@@ -58,7 +58,13 @@ function releaseOf(service: V1Service, { cloud }: Snapshot, present: Present): S
   const wish = { service, unit, kind: "release" } as const;
   if (found.kind !== "own") return wish;
   const state = balancerState(found.balancer, cloud.network);
-  const foreign = findForeign(state, { service, nodes: [], servers: [], isTakingOver: false });
+  const foreign = findForeign(state, {
+    service,
+    nodes: [],
+    servers: [],
+    isTakingOver: false,
+    selectors: selectorsOn(found.balancer),
+  });
   const keeping = keepAtRelease(service, withoutForeign(state, foreign));
   present[unit] = keeping?.present ?? state;
   return keeping ? { ...wish, keeps: { spec: keeping.spec, reason: keeping.reason } } : wish;
@@ -70,7 +76,8 @@ function wishFor(service: V1Service, snapshot: Snapshot, options: RenderOptions,
   if (found.kind === "ambiguous" || found.kind === "taken" || found.kind === "missing") {
     return refuse(service, found, name);
   }
-  const claimant = { service, nodes, servers: cloud.servers, isTakingOver: found.kind === "adoptable" };
+  const selectors = "balancer" in found ? selectorsOn(found.balancer) : 0;
+  const claimant = { service, nodes, servers: cloud.servers, isTakingOver: found.kind === "adoptable", selectors };
   const listed = "balancer" in found ? balancerState(found.balancer, cloud.network) : undefined;
   const foreign = listed && findForeign(listed, claimant);
   const state = listed && foreign && withoutForeign(listed, foreign);
@@ -83,14 +90,15 @@ function wishFor(service: V1Service, snapshot: Snapshot, options: RenderOptions,
     defaults,
     robots,
     takenIps: takenIps(cloud, networkId, state?.id),
-    otherTargets: "balancer" in found ? selectorsOn(found.balancer) : 0,
+    otherTargets: selectors,
     ...(networkId !== undefined && { networkId }),
     ...(network && { network }),
     ...(catalogue && { catalogue }),
     ...(state && { present: state }),
     ...(foreign && { foreign }),
   });
-  if (!rendered.ok) return { service, unit, kind: "refused", mistakes: rendered.mistakes };
+  const { mistakes, notes } = rendered;
+  if (!rendered.ok) return { service, unit, kind: "refused", mistakes, notes };
   const { ok: _, ...parts } = rendered;
   return { service, unit, kind: "balance", ...parts, ...(found.kind === "adoptable" && { adopts: found.balancer.id }) };
 }

@@ -2,7 +2,7 @@
 import type { V1Service } from "@kubernetes/client-node";
 import type { Catalogue } from "../hcloud/api.ts";
 import type { Problem, Surroundings } from "./checks.ts";
-import type { ForeignParts } from "./foreign.ts";
+import { countForeign } from "./foreign.ts";
 import { limitsOf } from "./limits.ts";
 import { tcpPorts } from "./listeners.ts";
 import type { Settings } from "./settings.ts";
@@ -58,14 +58,10 @@ function listenerProblems(
   const type = wantedType || (present?.type ?? DEFAULT_TYPE);
   const limits = limitsOf(catalogue?.types ?? [], type);
   const ports = tcpPorts(service).map(({ port }) => port);
-  const places = (limits?.listeners ?? ports.length) - foreignListeners(foreign);
+  const places = (limits?.listeners ?? ports.length) - countForeign(foreign).listeners;
   if (ports.length <= places) return [];
   const has = (port: number) => present?.listeners.some(({ listenPort }) => listenPort === port) ?? false;
   const inOrder = ports.toSorted((a, b) => Number(has(b)) - Number(has(a)) || a - b);
   const message = `${ports.length} ports need a listener each, but type ${type} has room for ${Math.max(places, 0)}: choose a larger type`;
   return inOrder.slice(Math.max(places, 0)).map((port) => ({ message, port, options: ["protocol"] }));
-}
-
-export function foreignListeners(foreign: ForeignParts | undefined): number {
-  return [...(foreign ?? [])].filter((part) => part.startsWith("listener-")).length;
 }

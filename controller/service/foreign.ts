@@ -10,6 +10,9 @@ import { foreignMark } from "./marks.ts";
 /** Names of foreign parts, as they are called in the stack. */
 export type ForeignParts = ReadonlySet<string>;
 
+/** Stands for all label selectors: nobody looks into them. */
+export const SELECTORS = "selectors";
+
 export const NOTHING_FOREIGN: ForeignParts = new Set();
 
 /** The Service and the nodes that it may send to. */
@@ -19,6 +22,8 @@ export interface Claimant {
   readonly servers: readonly Server[];
   /** Whether the balancer is being taken over now: what is on it is not marked yet. */
   readonly isTakingOver: boolean;
+  /** How many label selectors are among the balancer's targets. */
+  readonly selectors: number;
 }
 
 /**
@@ -30,9 +35,16 @@ export function findForeign(balancer: LoadBalancerState, claimant: Claimant): Fo
   const parts = [
     ...balancer.listeners.map(({ listenPort }) => listenerPart(listenPort)),
     ...balancer.targets.map(targetPart),
+    ...(claimant.selectors > 0 ? [SELECTORS] : []),
   ];
   const isForeign = (part: string) => claimant.isTakingOver || Object.hasOwn(balancer.labels, foreignMark(part));
   return new Set(parts.filter((part) => !claimed.has(part) && isForeign(part)));
+}
+
+/** How many listeners and targets are foreign, label selectors left out. */
+export function countForeign(foreign: ForeignParts = NOTHING_FOREIGN): { listeners: number; targets: number } {
+  const listeners = [...foreign].filter((part) => part.startsWith(listenerPart(0).slice(0, -1))).length;
+  return { listeners, targets: foreign.size - listeners - Number(foreign.has(SELECTORS)) };
 }
 
 /** The balancer without its foreign parts: what we do not see we do not touch. */

@@ -4,8 +4,9 @@ import type { LoadBalancerSpec, LoadBalancerState, NetworkAttachment } from "../
 import type { Server } from "../hcloud/api.ts";
 import { adviseOn, adviseOnBalancer } from "./advice.ts";
 import type { ServiceOptions } from "./annotations.ts";
-import { DEFAULT_TYPE, foreignListeners } from "./catalogue-checks.ts";
+import { DEFAULT_TYPE } from "./catalogue-checks.ts";
 import { checkSettings, type Surroundings } from "./checks.ts";
+import { countForeign } from "./foreign.ts";
 import { parseLabelSelector } from "./label-selector.ts";
 import { renderLabels, renderRdns } from "./labels.ts";
 import { limitsOf } from "./limits.ts";
@@ -158,12 +159,12 @@ function targetsOf({ options, broken }: Settings, type: string, context: Balance
 function roomOf(type: string, presentType: string, { catalogue, foreign, otherTargets = 0 }: BalancerContext) {
   const limits = limitsOf(catalogue?.types ?? [], type);
   const presentLimits = limitsOf(catalogue?.types ?? [], presentType);
-  const listeners = foreignListeners(foreign);
+  const others = countForeign(foreign);
   return {
     ...(limits && { limits }),
     ...(presentLimits && { presentLimits }),
-    foreignListeners: listeners,
-    foreignTargets: (foreign?.size ?? 0) - listeners + otherTargets,
+    foreignListeners: others.listeners,
+    foreignTargets: others.targets + otherTargets,
   };
 }
 

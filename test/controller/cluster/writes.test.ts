@@ -47,6 +47,12 @@ describe("writesBefore", () => {
     expect(messages(writes)).toEqual(["Error syncing load balancer: this; and that"]);
   });
 
+  it("tells a refused Service of what it may have misspelt too", () => {
+    const notes = [{ reason: "UnknownAnnotation", message: "did you mean location?" }] as const;
+    const writes = writesBefore(desired({ services: [{ ...refused, notes }] }), [], []);
+    expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed", "Warning UnknownAnnotation"]);
+  });
+
   it("tells of mistakes, and serves the rest", () => {
     const writes = writesBefore(
       desired({ services: [balance(aService(), { mistakes: ["this", "and that"] })] }),

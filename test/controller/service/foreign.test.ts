@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { findForeign, withoutForeign } from "../../../controller/service/foreign.ts";
+import { countForeign, findForeign, withoutForeign } from "../../../controller/service/foreign.ts";
 import { aBalancerState, aListener, aNode, aServer, aService } from "../../support/builders.ts";
 
 const nodes = [aNode({ id: 1 }), aNode({ name: "metal", addresses: [{ type: "ExternalIP", address: "203.0.113.9" }] })];
 const servers = [aServer({ id: 1 }), aServer({ id: 2, name: "database" })];
-const claimant = { service: aService({ ports: [80] }), nodes, servers, isTakingOver: false };
+const claimant = { service: aService({ ports: [80] }), nodes, servers, isTakingOver: false, selectors: 0 };
 const listeners = [aListener(80), aListener(8443)];
 const targets = [
   { kind: "server", serverId: 1, usePrivateIp: false },
@@ -19,6 +19,19 @@ describe("findForeign", () => {
   it("at the takeover: what is neither one of the Service's ports nor one of the cluster's nodes", () => {
     const found = findForeign(aBalancerState({ listeners, targets }), { ...claimant, isTakingOver: true });
     expect([...found]).toEqual(FOREIGN);
+  });
+
+  it("at the takeover and later: label selectors, which nobody looks into", () => {
+    const found = findForeign(aBalancerState(), { ...claimant, isTakingOver: true, selectors: 2 });
+    expect([...found]).toEqual(["selectors"]);
+    const labels = { "lotse/foreign-selectors": "true" };
+    expect([...findForeign(aBalancerState({ labels }), { ...claimant, selectors: 1 })]).toEqual(["selectors"]);
+    expect([...findForeign(aBalancerState({ labels }), claimant)]).toEqual([]);
+    expect([...findForeign(aBalancerState(), { ...claimant, selectors: 1 })]).toEqual([]);
+    expect(countForeign(new Set(["selectors", "listener-8443", "server-1", "ip-1.2.3.4"]))).toEqual({
+      listeners: 1,
+      targets: 2,
+    });
   });
 
   it("later: what was marked then", () => {
