@@ -12,7 +12,7 @@ import {
 import type { Note } from "./notes.ts";
 import type { Option } from "./option.ts";
 import { unknownAnnotations } from "./unknown-annotations.ts";
-import { boolean } from "./values.ts";
+import { boolean, quote } from "./values.ts";
 
 /** What is set, and by whom. */
 export interface Settings {
@@ -107,7 +107,7 @@ function read(
     if ("value" in parsed) options[name] = parsed.value;
     else {
       broken.add(name);
-      mistakes.push(`${source}: ${JSON.stringify(text.slice(0, 80))} is not ${parsed.allowed}`);
+      mistakes.push(`${source}: ${quote(text)} is not ${parsed.allowed}`);
     }
   }
   return { options, sources, broken, mistakes };

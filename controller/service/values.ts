@@ -9,6 +9,14 @@ export type Parser<T> = (text: string) => Parsed<T>;
 const TRUE = new Set(["1", "t", "T", "true", "True", "TRUE"]);
 const FALSE = new Set(["0", "f", "F", "false", "False", "FALSE"]);
 
+/** The beginning of a text in quotes, with nothing invisible in it: a terminal may take that for an instruction. */
+export function quote(text: string): string {
+  const hidden = /\p{C}/gu;
+  return JSON.stringify(text.slice(0, 80)).replace(hidden, (character) =>
+    [...character].map((one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`).join(""),
+  );
+}
+
 /** What a parser allows: what it says to a text that none allows. */
 export function allowedBy(parse: Parser<unknown>): string {
   const parsed = parse("\u0000(");
