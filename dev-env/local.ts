@@ -23,6 +23,8 @@ export interface Local {
 }
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const NODE = join(ROOT, "node_modules", ".bin");
+const LAUNCHER = `#!/bin/sh\nexec node '${join(ROOT, "controller", "main.ts")}' "$@"\n`;
 const NODES = ["node-1", "node-2", "node-3"];
 
 /** Flags of a controller for this cluster. One alone needs no lease, and no port that a second one would fight for. */
@@ -53,8 +55,10 @@ export async function startLocal({ tools, envFile, cloud: options, say }: LocalO
   pods.start();
 
   const environment = environmentOf(cloud, cluster);
-  await mkdir(dirname(envFile), { recursive: true });
-  await writeFile(envFile, shellOf(environment, tools), { mode: 0o600 });
+  const bin = join(dirname(envFile), "bin");
+  await mkdir(bin, { recursive: true });
+  await writeFile(join(bin, "lotse"), LAUNCHER, { mode: 0o755 });
+  await writeFile(envFile, shellOf(environment, [bin, tools.binDir, NODE]), { mode: 0o600 });
   ends.defer(() => rm(envFile, { force: true }));
   return { cloud, cluster, environment } satisfies Local;
 }
@@ -71,9 +75,7 @@ function environmentOf(cloud: Cloud, cluster: Cluster): Readonly<Record<string, 
   };
 }
 
-function shellOf(environment: Readonly<Record<string, string>>, tools: Toolchain): string {
+function shellOf(environment: Readonly<Record<string, string>>, folders: readonly string[]): string {
   const exports = Object.entries(environment).map(([name, value]) => `export ${name}='${value}'`);
-  const path = `export PATH='${tools.binDir}:${join(ROOT, "node_modules", ".bin")}':$PATH`;
-  const lotse = `lotse() { node '${join(ROOT, "controller", "main.ts")}' "$@"; }`;
-  return `${[...exports, path, lotse].join("\n")}\n`;
+  return `${exports.join("\n")}\nexport PATH='${folders.join(":")}':$PATH\n`;
 }
