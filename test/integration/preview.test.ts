@@ -40,14 +40,17 @@ describe("previews of a cluster", () => {
     };
     await Promise.all(["web", "old", "drift"].map((name) => world.createService(name)));
     const controller = world.startController();
-    await eventually(async () => {
-      const { items } = await world.core.listNamespacedService(services);
-      const waiting = items.filter(
-        ({ spec, status }) => spec?.type === "LoadBalancer" && !status?.loadBalancer?.ingress,
-      );
-      expect(waiting).toEqual([]);
-      expect(world.cloud.state.networks.get(world.networkId)?.routes).toHaveLength(2);
-    });
+    await eventually(
+      async () => {
+        const { items } = await world.core.listNamespacedService(services);
+        const waiting = items.filter(
+          ({ spec, status }) => spec?.type === "LoadBalancer" && !status?.loadBalancer?.ingress,
+        );
+        expect(waiting).toEqual([]);
+        expect(world.cloud.state.networks.get(world.networkId)?.routes).toHaveLength(2);
+      },
+      { timeoutMs: 100_000 },
+    );
     await controller.stop();
   });
   afterAll(async () => {
