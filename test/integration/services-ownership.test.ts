@@ -139,8 +139,10 @@ describe("balancers that were there before their Services", () => {
         ).toBe(false);
       }
     }, SLOW);
-    expect(await world.eventsAbout("keeper")).toContainEqual(expect.stringMatching(/^SyncLoadBalancerFailed.*"tpc"/));
-    expect(await world.eventsAbout("named")).toContain("UpdatedLoadBalancer: Updated load balancer with new hosts");
+    await eventually(async () => {
+      expect(await world.eventsAbout("keeper")).toContainEqual(expect.stringMatching(/^SyncLoadBalancerFailed.*"tpc"/));
+      expect(await world.eventsAbout("named")).toContain("UpdatedLoadBalancer: Updated load balancer with new hosts");
+    }, SLOW);
   });
 
   it("stay behind when they are to be kept, without owner, as they are", async () => {
