@@ -87,8 +87,7 @@ export class KubeClient {
    * as a sign of life, so a connection that is only half open is noticed.
    */
   async watch<T>(path: string, query: Query, options: WatchOptions<T>): Promise<void> {
-    const request = { query: { ...query, watch: true, allowWatchBookmarks: true }, signal: options.signal };
-    const response = await this.#open("GET", path, request);
+    const response = await this.#openWatch(path, { ...query, watch: true, allowWatchBookmarks: true }, options.signal);
     if (response.statusCode !== 200) throw await failure(`GET ${path}`, response);
     options.onOpen?.();
     response.setTimeout(options.silenceMs, () => response.destroy(new Error("the watch fell silent")));
@@ -98,6 +97,20 @@ export class KubeClient {
       }
     } finally {
       response.destroy();
+    }
+  }
+
+  /** A connection that is taken and never answered must not keep us waiting for ever. */
+  async #openWatch(path: string, query: Query, stop: AbortSignal): Promise<IncomingMessage> {
+    const late = new AbortController();
+    const timer = setTimeout(
+      () => late.abort(new DOMException("the watch was not opened in time", "TimeoutError")),
+      this.#timeoutMs,
+    );
+    try {
+      return await this.#open("GET", path, { query, signal: AbortSignal.any([stop, late.signal]) });
+    } finally {
+      clearTimeout(timer);
     }
   }
 

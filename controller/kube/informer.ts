@@ -29,10 +29,15 @@ export interface InformerOptions<T extends KubeObject> {
 
 /** Objects per page of a list. */
 const PAGE = 500;
-/** The API server sends bookmarks about once a minute; a watch without any sign of life for this long is dead. */
-const SILENCE_MS = 90_000;
-const WATCH_SECONDS = { least: 300, most: 600 };
-const RETRY_MS = { first: 200, most: 10_000 };
+/**
+ * A watch is as long as we are willing to be deceived by a connection that is only half open: the API server ends it after
+ * this time, so that one that goes on without a sign of life is dead. Opening the next one costs two small requests.
+ */
+const WATCH_SECONDS = { least: 30, most: 45 };
+/** How much later than agreed the end may come. */
+const LATE_SECONDS = 5;
+/** The API server has few clients like us: soon after it is back we may be there. */
+const RETRY_MS = { first: 200, most: 1_000 };
 
 /** Keeps a copy of all objects under one path. `items` is empty and must not be acted on until `synced`. */
 export class Informer<T extends KubeObject> {
@@ -92,8 +97,11 @@ export class Informer<T extends KubeObject> {
   #note(error: unknown, failures: number): number {
     if (error instanceof KubeError && error.status === 410) this.#version = undefined;
     const { log, path } = this.#options;
-    log.warn({ path, error: messageOf(error), failures: failures + 1 }, "watch interrupted, trying again");
-    return failures + 1;
+    const count = failures + 1;
+    // An outage of hours is tried every second and said now and then: after 1, 2, 4, 8 … failures.
+    const level = Number.isInteger(Math.log2(count)) ? "warn" : "debug";
+    log[level]({ path, error: messageOf(error), failures: count }, "watch interrupted, trying again");
+    return count;
   }
 
   async #list(): Promise<void> {
@@ -119,7 +127,7 @@ export class Informer<T extends KubeObject> {
     const query = { resourceVersion: this.#version, timeoutSeconds };
     await this.#options.client.watch<T>(this.#options.path, query, {
       signal: this.#stop.signal,
-      silenceMs: SILENCE_MS,
+      silenceMs: (timeoutSeconds + LATE_SECONDS) * 1000,
       onOpen: () => {
         this.#lastContact = performance.now();
       },

@@ -11,8 +11,8 @@ class StaleCluster extends CcmError {
   readonly retry = "soon";
 }
 
-/** Bookmarks come about once a minute; what is older than this many of them is not acted on. */
-const STALE_MS = 150_000;
+/** Watches end, and begin anew, within 50 seconds; what has not been heard of for longer is not acted on. */
+const STALE_MS = 90_000;
 
 interface Change<T> {
   readonly old?: T;

@@ -31,7 +31,8 @@ export class World implements AsyncDisposable {
   readonly networkId: number;
   /** True from the moment everything is being taken down. */
   isEnding = false;
-  readonly #kubeconfig: string;
+  /** A kubeconfig with the rights that the controller has in a cluster. */
+  readonly kubeconfig: string;
   readonly #controllers = new Set<ControllerProcess>();
   readonly #pods = new Set<Pods>();
 
@@ -41,7 +42,7 @@ export class World implements AsyncDisposable {
     this.cluster = cluster;
     this.networkId = networkId;
     this.core = connect(cluster.kubeconfig, CoreV1Api);
-    this.#kubeconfig = access.kubeconfig;
+    this.kubeconfig = access.kubeconfig;
   }
 
   /** Starts the controller with the rights it has in a cluster. It finds drift within a second or two. */
@@ -49,7 +50,7 @@ export class World implements AsyncDisposable {
     const controller = new ControllerProcess({
       flags: [
         "--kubeconfig",
-        this.#kubeconfig,
+        this.kubeconfig,
         "--cluster-cidr=10.244.0.0/16",
         "--leader-elect=false",
         "--secure-port=0",

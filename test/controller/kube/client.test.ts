@@ -129,6 +129,18 @@ describe("requests", () => {
 });
 
 describe("a watch", () => {
+  it("that is taken and never answered is given up", async () => {
+    answer = () => {};
+    const hasty = new KubeClient(accessTo(server.url), { timeoutMs: 20 });
+    const watching = hasty.watch(
+      "/w",
+      {},
+      { onEvent: () => {}, signal: new AbortController().signal, silenceMs: 60_000 },
+    );
+    await expect(watching).rejects.toThrow("no answer");
+    hasty.close();
+  });
+
   const follow = (silenceMs = 2_000) => {
     const events: WatchEvent<unknown>[] = [];
     const stop = new AbortController();

@@ -7,8 +7,12 @@ import { aLog } from "../../support/log.ts";
 import { withTimers } from "../../support/timers.ts";
 
 vi.mock("node:timers/promises", () => import("../../support/quick-timers.ts"));
-const [{ KubeClient }, { Informer, keyOf }] = await withTimers(() =>
-  Promise.all([import("../../../controller/kube/client.ts"), import("../../../controller/kube/informer.ts")]),
+const [{ KubeClient }, { Informer, keyOf }, { waits }] = await withTimers(() =>
+  Promise.all([
+    import("../../../controller/kube/client.ts"),
+    import("../../../controller/kube/informer.ts"),
+    import("../../support/quick-timers.ts"),
+  ]),
 );
 
 interface Thing extends KubeObject {
@@ -72,6 +76,7 @@ let server: TestServer;
 let client: KubeClientType;
 let informer: InformerType<Thing>;
 let changes: string[];
+let lines: readonly Record<string, unknown>[];
 let seen: PromiseWithResolvers<void>;
 
 beforeEach(async () => {
@@ -79,12 +84,14 @@ beforeEach(async () => {
   server = await startServer(({ path }, response) => api.answer(path, response));
   client = new KubeClient({ server: new URL(server.url), credentials: async () => ({}) }, { timeoutMs: 2_000 });
   changes = [];
+  const logged = aLog();
+  lines = logged.lines;
   seen = Promise.withResolvers<void>();
   const say = (object?: Thing) => (object ? `${object.metadata?.name}@${object.metadata?.resourceVersion}` : "–");
   informer = new Informer<Thing>({
     client,
     path: "/api/v1/things",
-    log: aLog().log,
+    log: logged.log,
     onChange: ({ old, now }) => {
       changes.push(`${say(old)} → ${say(now)}`);
       seen.resolve();
@@ -221,6 +228,34 @@ describe("the watch", () => {
     api.send("ERROR", { kind: "Status", code: 500, message: "internal" });
     await again;
     expect(lists()).toHaveLength(1);
+  });
+
+  it("is as short as a dead connection may deceive us, again and again", async () => {
+    await start(thing("a", "1"));
+    for (let hour = 0; hour < 3; hour += 1) {
+      const again = api.watched();
+      api.end();
+      await again;
+    }
+    const times = server.received
+      .map(({ path }) => new URL(path, "http://x").searchParams.get("timeoutSeconds"))
+      .filter((time) => time !== null);
+    expect(times).toHaveLength(4);
+    for (const time of times) expect(Number(time)).toBeGreaterThanOrEqual(30);
+    for (const time of times) expect(Number(time)).toBeLessThanOrEqual(45);
+    expect(lists()).toHaveLength(1);
+  });
+
+  it("is tried every second at the latest, however long the outage, and says so now and then", async () => {
+    await start(thing("a", "1"));
+    waits.length = 0;
+    api.surprises.push(...Array.from({ length: 20 }, () => (response: ServerResponse) => reply(response, {}, 503)));
+    const again = api.watched();
+    api.drop();
+    await again;
+    expect(Math.max(...waits)).toBeLessThanOrEqual(1_000);
+    const warnings = lines.filter(({ level }) => level === "warn").map(({ failures }) => failures);
+    expect(warnings).toEqual([1, 2, 4, 8, 16]);
   });
 
   it("notices another object under the same name", async () => {

@@ -59,3 +59,21 @@ it("shows nothing rather than what may be long gone", async () => {
     "the API server has not been heard of for 0 s: nothing is changed until it is back",
   );
 });
+
+it("says why what it knows must not be acted on", async () => {
+  const { observer: seen, giveServices } = await anObserver(60_000);
+  expect(seen.staleness()).toBe("the first lists are not there yet");
+  const started = seen.start();
+  await giveServices();
+  await started;
+  expect(seen.staleness()).toBeUndefined();
+  expect(Object.keys(seen.agesMs())).toEqual(["nodes", "services"]);
+});
+
+it("is not ready when one of the watches is silent", async () => {
+  const { observer: seen, giveServices } = await anObserver(-1);
+  const started = seen.start();
+  await giveServices();
+  await started;
+  expect(seen.staleness()).toBe("the API server has not been heard of for 0 s");
+});
