@@ -10,6 +10,7 @@ export type BackendContent = Pick<RunRequest, "units" | "removals" | "present" |
 
 /** Variables that belong to the engine's own runs. */
 const OWN = new Set([
+  "USER",
   "PATH",
   "HOME",
   "PULUMI_EXPERIMENTAL",
