@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from "pino";
+import { printable } from "./printable.ts";
 
 export type { Logger } from "pino";
 
@@ -21,7 +22,10 @@ export async function createLogger({ format, level, destination }: LogOptions): 
     timestamp: pino.stdTimeFunctions.isoTime,
   };
   if (destination) return pino(options, destination);
-  if (format === "json") return pino(options, pino.destination({ fd: 2, sync: true }));
+  if (format === "json") {
+    const stderr = pino.destination({ fd: 2, sync: true });
+    return pino(options, { write: (line) => void stderr.write(printable(line)) });
+  }
   // Loaded only where a person reads along: it costs memory that a controller in a cluster does not need.
   const { default: pretty } = await import("pino-pretty");
   return pino(options, pretty({ destination: 2, sync: true, translateTime: "SYS:HH:MM:ss.l", singleLine: true }));

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { printable } from "../printable.ts";
 import { type KubeClient, paths } from "./client.ts";
 import type { KubeObject } from "./informer.ts";
 
@@ -40,7 +41,7 @@ export class EventRecorder {
   /** Writes an Event. An Event that cannot be written is logged: it must not keep anything else from happening. */
   async record(input: EventInput): Promise<void> {
     const { kind, object, type, reason } = input;
-    const message = input.message.slice(0, MAX_MESSAGE);
+    const message = printable(input.message).slice(0, MAX_MESSAGE);
     const key = [kind, object.metadata?.uid, type, reason, message].join("\n");
     try {
       const known = this.#said.get(key);
