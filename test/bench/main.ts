@@ -32,8 +32,9 @@ const options = new Command("bench")
   .parse()
   .opts<Options>();
 
-if (!options.only || options.only === "pages") await printPages();
+const WIDTHS: readonly number[] = [12, 9, 8, 9, 8, 20, 9, 30];
 const columns = ["time", "target", "floor", "calls", "target", "own / tree", "target", "official"];
+if (!options.only || options.only === "pages") await printPages();
 process.stdout.write(`${line("work", columns)}\n`);
 const rows: Row[] = [];
 for (const scenario of SCENARIOS.filter(isChosen)) {
@@ -91,8 +92,6 @@ function mark(value: number, most: number | undefined): string {
 function line(name: string, cells: readonly string[]): string {
   return `${name.padEnd(58)}${cells.map((cell, index) => cell.padStart(WIDTHS[index] ?? 12)).join("")}`.trimEnd();
 }
-
-const WIDTHS: readonly number[] = [12, 9, 8, 9, 8, 20, 9, 30];
 
 async function printPages(): Promise<void> {
   for (const { name, p50, p99 } of await measurePages()) {
