@@ -50,7 +50,7 @@ export class Operation {
   }
 
   /** The same engine, with its runs counted. */
-  measure(engine: Engine): Pick<Engine, "run" | "saveState"> {
+  measure(engine: Engine): Pick<Engine, "run" | "saveState" | "warm"> {
     return {
       run: async (request, onStep) => {
         const report = await engine.run(request, onStep);
@@ -59,6 +59,7 @@ export class Operation {
         return report;
       },
       saveState: () => engine.saveState(),
+      warm: (access) => engine.warm(access),
     };
   }
 

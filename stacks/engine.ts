@@ -54,6 +54,12 @@ export class Engine {
     await this.#ready().catch(() => this.#ready()); // it may have died by accident; twice is no accident
   }
 
+  /** Gets ready for a run that will have this access. It may as well never come, or come without notice. */
+  async warm(access: RunRequest["access"]): Promise<void> {
+    const worker = await this.#worker?.catch(() => undefined); // whoever runs next hears of it
+    if (worker && !this.#running) send(worker, { kind: "warm", access });
+  }
+
   /** Keeps the state as the last run left it. Not while a run is under way. */
   async saveState(): Promise<void> {
     const { home, store } = this.#options;

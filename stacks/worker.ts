@@ -16,11 +16,13 @@ import { advance, type Ending, newProgress, outcomesOf } from "./progress.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { RunReport, RunRequest } from "./run.ts";
 import type { UnitId } from "./spec.ts";
+import { WarmPlugin } from "./warm-plugin.ts";
 import {
   backendFile,
   cliEnvironment,
   type EngineHome,
   folders,
+  pluginFile,
   pruneHistory,
   readState,
   removeLocks,
@@ -40,21 +42,29 @@ const PROVIDER_VERSION = hcloudPackage.version;
 const NOTHING = `urn:pulumi:none::${PROJECT}::lotse:index:Nothing::*`;
 
 const home = JSON.parse(process.argv[2] ?? "") as EngineHome;
-let access: RunRequest["access"] | undefined;
+let environment: Record<string, string> = {};
 let wasInterrupted = false;
+let warm: WarmPlugin | undefined;
 const keyAccess = await startKeyService();
 const cli = new Cli(await PulumiCommand.get());
 const stack = await openStack();
 
 process.on("disconnect", endGroup);
 process.on("message", (message: ToWorker) => {
-  if (message.kind === "interrupt") {
-    wasInterrupted = true;
-    cli.interrupt();
-  } else
-    void run(message.request).then((report) =>
-      send({ kind: "done", report, heapUsed: process.memoryUsage().heapUsed }),
-    );
+  switch (message.kind) {
+    case "warm":
+      warm?.stop();
+      warm = new WarmPlugin(pluginFile(home), message.access.token, cliEnvironment(home, message.access));
+      return;
+    case "interrupt":
+      wasInterrupted = true;
+      cli.interrupt();
+      return;
+    case "run":
+      void run(message.request).then((report) =>
+        send({ kind: "done", report, heapUsed: process.memoryUsage().heapUsed }),
+      );
+  }
 });
 send({ kind: "ready", cliVersion: stack.workspace.pulumiVersion });
 
@@ -63,7 +73,7 @@ async function openStack(): Promise<Stack> {
   const workspace = await LocalWorkspace.create({
     workDir: project,
     pulumiHome,
-    pulumiCommand: cli.command(() => ({ ...cliEnvironment(home, access), ...keyAccess })),
+    pulumiCommand: cli.command(() => environment),
     projectSettings: { name: PROJECT, runtime: "nodejs" },
     stackSettings: { [home.stack]: { ...KEY_SETTINGS, config: stackConfig() } },
   });
@@ -78,7 +88,8 @@ async function run(request: RunRequest): Promise<RunReport> {
   const started = performance.now();
   const progress = newProgress();
   const units = [...request.units.map(unitOf), ...request.removals];
-  access = request.access;
+  const plugin = warm?.token === request.access.token ? warm : undefined;
+  environment = { ...cliEnvironment(home, request.access), ...keyAccess, ...(await plugin?.environment()) };
   wasInterrupted = false;
   const options = {
     program: programOf(narrow(request)),
@@ -94,6 +105,7 @@ async function run(request: RunRequest): Promise<RunReport> {
   const ended = await ending(() =>
     withState(request, () => (request.mode === "apply" ? stack.up(options) : stack.preview(options))),
   );
+  plugin?.stop();
   if (!ended.ok) endPlugins(home.directory); // a command line that was killed could not
   await pruneHistory(home);
   return {

@@ -1,6 +1,7 @@
 /** Where the engine works: folders, the state file of its local backend, and the environment of the command line. */
 import { chmod, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
+import pluginPackage from "@pulumi/hcloud/package.json" with { type: "json" };
 import { PROJECT } from "./names.ts";
 import type { RunRequest } from "./run.ts";
 
@@ -34,6 +35,12 @@ export function folders(home: EngineHome): Readonly<Record<keyof typeof PATHS, s
     home: within(PATHS.home),
     backend: within(PATHS.backend),
   };
+}
+
+/** The provider's plugin in the engine's own folder: by this path it is found when its engine has died. */
+export function pluginFile(home: EngineHome): string {
+  const folder = `resource-hcloud-v${pluginPackage.version}`;
+  return join(folders(home).home, "plugins", folder, "pulumi-resource-hcloud");
 }
 
 /** The file with the whole state of the stack. */

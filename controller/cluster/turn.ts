@@ -5,7 +5,7 @@ import type { Engine } from "../../stacks/engine.ts";
 import type { RunReport, UnitOutcome } from "../../stacks/run.ts";
 import type { UnitId } from "../../stacks/spec.ts";
 import { messageOf } from "../errors.ts";
-import type { Gateway } from "../hcloud/gateway.ts";
+import type { Credential, Gateway } from "../hcloud/gateway.ts";
 import type { Ages, CloudState, CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
 import { changeEntries, outcomeEntries } from "../record/entry.ts";
@@ -13,6 +13,7 @@ import type { AuditRecord } from "../record/record.ts";
 import type { LastRun, StatusBoard } from "../record/status-board.ts";
 import { Backoff } from "../work/backoff.ts";
 import { Absence } from "./absence.ts";
+import { agesAfter, firstLook, freshLook } from "./ages.ts";
 import type { ApprovalGate, Passed } from "./approval-gate.ts";
 import { attributionOf, newBalancers } from "./attribution.ts";
 import { type Desired, type RenderOptions, renderCluster } from "./desired.ts";
@@ -31,8 +32,8 @@ export interface TurnParts {
   /** Synced caches of the API server's objects. */
   readonly observed: () => { readonly services: readonly V1Service[]; readonly nodes: readonly V1Node[] };
   readonly view: CloudView;
-  readonly engine: Pick<Engine, "run" | "saveState">;
-  readonly gateway: Pick<Gateway, "open">;
+  readonly engine: Pick<Engine, "run" | "saveState" | "warm">;
+  readonly gateway: Pick<Gateway, "open" | "reserve">;
   /** Carries out writes and returns those that failed. */
   readonly publish: (writes: readonly Write[]) => Promise<readonly Write[]>;
   readonly options: RenderOptions;
@@ -61,12 +62,6 @@ export interface TurnFacts {
   readonly hasRoutes: boolean;
 }
 
-/**
- * Balancers are always asked for: what the last write left behind must be seen. The rest changes by our doing or rarely; it
- * is old enough for a first look, and asked for when that look finds something to do about it.
- */
-const FIRST_LOOK = { servers: 45_000, loadBalancers: 0, certificates: 600_000 };
-
 /** A Service whose finalizer could not be set is tried again this soon. */
 const CLAIM_RETRY_MS = 1_000;
 
@@ -82,11 +77,12 @@ export class ClusterTurn {
   #recorded = "";
   #runs = 0;
   #savedRuns = 0;
+  /** The credential of the next run, which the engine is ready for. */
+  #next: Credential | undefined;
 
   constructor(parts: TurnParts) {
     this.#parts = parts;
-    // Read anew whenever a turn comes round by itself, so that a route changed by hand is seen as soon as a balancer is.
-    this.#firstLook = { ...FIRST_LOOK, network: parts.resyncMs / 2 };
+    this.#firstLook = firstLook(parts.resyncMs);
   }
 
   /** One turn. Returns when the next one is wanted at the latest, if some unit waits to be tried again. */
@@ -110,6 +106,7 @@ export class ClusterTurn {
     const unproven = this.#absence.unproven(after);
     await publish(writesAfter(without(after, unproven), outcomes, observed().nodes));
     await this.#saveState();
+    await this.#warm();
     this.#report(after, pending?.id);
     // What was approved is done: the next turn takes the approval down, before the same could happen unasked.
     const settles = due.length > 0 && this.#parts.approvals !== undefined;
@@ -144,8 +141,7 @@ export class ClusterTurn {
     const missesServer = first.services.some((wish) => wish.kind === "balance" && wish.leftOut.length > 0);
     const changesRoutes = planRun(first).some(({ unit }) => unit.startsWith("route/"));
     if (!missesServer && !changesRoutes && !first.routes?.refused.some(({ isFinal }) => !isFinal)) return first;
-    const fresh = { ...this.#firstLook, servers: 3_000, loadBalancers: 1_000 };
-    return this.#observe(changesRoutes ? { ...fresh, network: 1_000 } : fresh);
+    return this.#observe(freshLook(this.#firstLook, changesRoutes));
   }
 
   async #observe(ages: Ages): Promise<Desired> {
@@ -181,7 +177,9 @@ export class ClusterTurn {
     const attribute = attributionOf(due, desired.present);
     const context = await this.#context(desired);
     const log = new RunLog(this.#parts.log, run, explainRun(due, drifted, context));
-    const access = gateway.open({ run, mode: "apply", attribute, newBalancer: newBalancers(due, desired.present) });
+    const newBalancer = newBalancers(due, desired.present);
+    const access = gateway.open({ run, mode: "apply", attribute, newBalancer }, this.#next);
+    this.#next = undefined;
     if (due.length > 0) record?.add(changeEntries(run, due, context, new Date()));
     try {
       const report = await engine.run(runRequest("apply", due, desired, access), (step) => log.step(step));
@@ -207,8 +205,15 @@ export class ClusterTurn {
   /** What reasons for changes are found in. */
   async #context(desired: Desired): Promise<ReasonContext> {
     const { observed, view, options } = this.#parts;
-    const servers = await view.servers(FIRST_LOOK.servers * 2);
+    const servers = await view.servers(this.#firstLook.servers * 2);
     return { desired, nodes: observed().nodes, servers, defaults: options.defaults };
+  }
+
+  /** Lets the engine get ready for the next run while there is nothing else to do. */
+  async #warm(): Promise<void> {
+    if (this.#next) return;
+    this.#next = this.#parts.gateway.reserve();
+    await this.#parts.engine.warm(this.#next);
   }
 
   /** Keeps the state of a run, after everything a user waits for. It can be rebuilt, so a failure holds nothing up. */
@@ -276,17 +281,6 @@ interface Proof {
 function hasNextStage(due: Plan, next: Plan, outcomes: RunReport["outcomes"]): boolean {
   const isPlanned = new Set(next.map(({ unit }) => unit));
   return due.some(({ unit }) => isPlanned.has(unit) && outcomes[unit]?.status === "applied");
-}
-
-/** After a run, what it touched is asked for again. */
-function agesAfter(due: Plan, { servers, certificates, network }: Ages): Ages {
-  const touches = (kind: string) => due.some(({ unit }) => unit.startsWith(kind));
-  return {
-    servers,
-    loadBalancers: touches("load-balancer/") ? 0 : 10_000,
-    certificates: touches("certificate/") ? 0 : certificates,
-    network: touches("route/") ? 0 : network,
-  };
 }
 
 /** What is tried: the same differences again are the same attempt. */

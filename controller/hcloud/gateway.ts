@@ -29,10 +29,14 @@ import type { Upstream } from "./upstream.ts";
 
 export type { Exchange, RunInfo } from "./sender.ts";
 
-/** What a run may do, and how it gets there. */
-export interface RunAccess {
+/** How a run reaches the API. */
+export interface Credential {
   readonly endpoint: string;
   readonly token: string;
+}
+
+/** What a run may do, and how it gets there. */
+export interface RunAccess extends Credential {
   /**
    * Ends it: nothing that still has the credential gets through any more. Resolves when what was on its way has been
    * answered, so that a list read afterwards shows all that the run has done.
@@ -90,19 +94,24 @@ export class Gateway {
     this.#sender.close();
   }
 
-  /** Lets a run through until it is closed. */
-  open(info: RunInfo): RunAccess {
+  /** A credential for a run to come. It is good for nothing until the run is opened with it. */
+  reserve(): Credential {
+    const { port } = this.#server.address() as AddressInfo;
     const key = randomBytes(8).toString("hex");
-    const token = randomBytes(32).toString("hex");
+    return { endpoint: `http://127.0.0.1:${port}/${key}/v1`, token: randomBytes(32).toString("hex") };
+  }
+
+  /** Lets a run through until it is closed. */
+  open(info: RunInfo, { endpoint, token } = this.reserve()): RunAccess {
     const session: Session = { ...info, token, writes: new Set(), made: new Map() };
+    const [, key = ""] = new URL(endpoint).pathname.split("/");
     this.#sessions.set(key, session);
     this.#cache.sweep();
-    const { port } = this.#server.address() as AddressInfo;
     const close = async () => {
       this.#sessions.delete(key);
       await Promise.allSettled(session.writes);
     };
-    return { endpoint: `http://127.0.0.1:${port}/${key}/v1`, token, close };
+    return { endpoint, token, close };
   }
 
   /** Our own read, always fresh. What a list holds of single resources serves the next run. */
@@ -112,7 +121,7 @@ export class Gateway {
     const response = await this.#sender.send(READER, { method: "GET", path }, priority);
     if (response.status !== 200) throw cloudErrorOf(`GET ${path}`, response);
     const body = JSON.parse(response.body) as T;
-    this.#prime(path, body, response);
+    this.#cache.primeFrom(path, response, READ_MAX_AGE_MS, (resource) => this.#lanes.isIdle(resource));
     return body;
   }
 
@@ -207,18 +216,6 @@ export class Gateway {
     if (response.status !== 200) throw cloudErrorOf(`GET ${path}`, response);
     return (JSON.parse(response.body) as { actions: Action[] }).actions;
   }
-
-  #prime(path: string, body: unknown, response: ApiResponse): void {
-    const collection = /^\/(?<name>[a-z_]+)(?:\?|$)/.exec(path)?.groups?.name;
-    const singular = collection && SINGULAR[collection];
-    if (!singular) return;
-    const items = (body as Record<string, readonly { readonly id: number }[]>)[collection] ?? [];
-    for (const item of items) {
-      const resource = `${collection}/${item.id}`;
-      const single = () => ({ ...response, body: JSON.stringify({ [singular]: item }) });
-      if (this.#lanes.isIdle(resource)) this.#cache.prime(`/${resource}`, resource, READ_MAX_AGE_MS, single);
-    }
-  }
 }
 
 /** True for the creation of a certificate. Issuing a managed one takes minutes, and nothing in a run waits for it. */
@@ -238,14 +235,6 @@ function endedAtOnce(response: ApiResponse): ApiResponse {
 }
 
 const ENDED = errorResponse(401, "unauthorized", "this run has ended, or the credential is not its own");
-
-/** Collections whose lists answer reads of their single resources. */
-const SINGULAR: Readonly<Record<string, string>> = {
-  servers: "server",
-  load_balancers: "load_balancer",
-  networks: "network",
-  certificates: "certificate",
-};
 
 function isBearer(header: string | undefined, token: string): boolean {
   const given = Buffer.from(header ?? "");

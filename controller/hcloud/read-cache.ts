@@ -36,6 +36,19 @@ export class ReadCache {
     this.#entries.set(path, entry);
   }
 
+  /** Puts in the single resources of a list, as far as `mayServe` says that nothing is being written to them. */
+  primeFrom(path: string, list: ApiResponse, maxAgeMs: number, mayServe: (resource: string) => boolean): void {
+    const collection = /^\/(?<name>[a-z_]+)(?:\?|$)/.exec(path)?.groups?.name;
+    const singular = collection && SINGULAR[collection];
+    if (!singular) return;
+    const items = (JSON.parse(list.body) as Record<string, readonly { readonly id: number }[]>)[collection] ?? [];
+    for (const item of items) {
+      const resource = `${collection}/${item.id}`;
+      const single = () => ({ ...list, body: JSON.stringify({ [singular]: item }) });
+      if (mayServe(resource)) this.prime(`/${resource}`, resource, maxAgeMs, single);
+    }
+  }
+
   /** Forgets everything about a resource, because it was or is being changed. */
   forget(resource: string): void {
     for (const [path, entry] of this.#entries) if (entry.resource === resource) this.#entries.delete(path);
@@ -46,3 +59,11 @@ export class ReadCache {
     for (const [path, entry] of this.#entries) if (entry.expiresAt <= this.#now()) this.#entries.delete(path);
   }
 }
+
+/** Collections whose lists answer reads of their single resources. */
+const SINGULAR: Readonly<Record<string, string>> = {
+  servers: "server",
+  load_balancers: "load_balancer",
+  networks: "network",
+  certificates: "certificate",
+};

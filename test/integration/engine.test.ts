@@ -316,6 +316,43 @@ describe("the state written from the cloud", () => {
   });
 });
 
+describe("an engine that was told of a run to come", () => {
+  const warm = async () => {
+    await world.engine.warm({ endpoint: world.cloud.url, token: world.cloud.token });
+    return eventually(() => {
+      const [plugin, ...others] = pluginsOf(world);
+      expect(others).toEqual([]);
+      return plugin?.pid ?? expect.unreachable("the plugin is started before the run");
+    });
+  };
+
+  it("uses the plugin that it has started for it, and ends it with the run", async () => {
+    const plugin = await warm();
+    const used = new Set<number>();
+    const spec = balancer();
+    const report = await world.run({ units: [spec] }, {}, () => {
+      for (const { pid } of pluginsOf(world)) used.add(pid);
+    });
+    expect(statusOf(report)).toEqual({ [unitOf(spec)]: "applied" });
+    expect([...used]).toEqual([plugin]);
+    await eventually(() => expect(pluginsOf(world)).toEqual([]));
+  });
+
+  it("does without when that one has died", async () => {
+    process.kill(await warm(), "SIGKILL");
+    await eventually(() => expect(pluginsOf(world)).toEqual([]));
+    const spec = balancer();
+    expect(statusOf(await world.run({ units: [spec] }))).toEqual({ [unitOf(spec)]: "applied" });
+  });
+
+  it("does not use it for a run with another credential", async () => {
+    await warm();
+    const access = { endpoint: world.cloud.url, token: "b".repeat(64) };
+    const spec = balancer();
+    expect(statusOf(await world.run({ units: [spec], access }))).toEqual({ [unitOf(spec)]: "applied" });
+  });
+});
+
 describe("a broken engine", () => {
   const unit: UnitId = loadBalancerUnit(aBalancerSpec().service);
 
@@ -377,9 +414,8 @@ function workerPid({ home }: EngineWorld): number {
 }
 
 /** Plugins that run for this engine, wherever they have ended up in the tree of processes. */
-function pluginsOf({ home }: EngineWorld): readonly string[] {
-  const commands = descendantsOf(0).map(({ command }) => command);
-  return commands.filter((command) => command.startsWith(join(home.directory, "home", "plugins")));
+function pluginsOf({ home }: EngineWorld) {
+  return descendantsOf(0).filter(({ command }) => command.startsWith(join(home.directory, "home", "plugins")));
 }
 
 /** Calls the cloud's API as somebody else would. */

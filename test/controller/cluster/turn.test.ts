@@ -66,6 +66,8 @@ function aTurn(
     lines,
     /** What the engine reports in every run. */
     steps: [] as readonly Step[],
+    warmed: [] as string[],
+    reserved: 0,
     act: (_: RunRequest): UnitOutcome => ({ status: "applied", changes: [] }),
     refuse: (_: readonly Write[]): readonly Write[] => [],
     kinds: () => writes.map((write) => (write.kind === "event" ? write.event.reason : write.kind)),
@@ -77,15 +79,15 @@ function aTurn(
     const units = [...request.units.map(unitOf), ...request.removals];
     return { outcomes: Object.fromEntries(units.map((unit) => [unit, outcome])), durationMs: 1 };
   };
-  const open = ({ run: name }: { readonly run: string }) => {
+  const open = ({ run: name }: { readonly run: string }, { token } = { token: "credential" }) => {
     sessions.push(`open ${name}`);
-    return { endpoint: "http://gateway", token: "credential", close: async () => void sessions.push(`close ${name}`) };
+    return { endpoint: "http://gateway", token, close: async () => void sessions.push(`close ${name}`) };
   };
   const turn = new ClusterTurn({
     observed: () => objects,
     view: cloud.view,
-    engine: { run, saveState: async () => {} },
-    gateway: { open },
+    engine: { run, saveState: async () => {}, warm: async ({ token }) => void world.warmed.push(token) },
+    gateway: { open, reserve: () => ({ endpoint: "http://gateway", token: `credential-${++world.reserved}` }) },
     publish: async (more) => {
       writes.push(...more);
       return world.refuse(more);
@@ -353,8 +355,12 @@ function aRouteTurn(cloud: ReturnType<typeof aCloud>, nodes: () => ReturnType<ty
         return { outcomes: {}, durationMs: 1 };
       },
       saveState: async () => {},
+      warm: async () => {},
     },
-    gateway: { open: () => ({ endpoint: "", token: "", close: async () => {} }) },
+    gateway: {
+      open: () => ({ endpoint: "", token: "", close: async () => {} }),
+      reserve: () => ({ endpoint: "", token: "" }),
+    },
     publish: async (writes) => {
       told.push(...writes.flatMap((write) => (write.kind === "event" ? [write.event.reason] : [])));
       return [];
@@ -417,4 +423,16 @@ it("looks at the routes whenever it comes round by itself, and not at every call
   } finally {
     vi.useRealTimers();
   }
+});
+
+it("has the engine ready for the next run, once, with the credential that this will have", async () => {
+  const { turn, world, cloud, objects } = aTurn();
+  await turn.run();
+  await turn.run();
+  expect(world.warmed).toEqual(["credential-1"]);
+  cloud.balancers = [];
+  objects.services = [aService({ name: "other", uid: "2" })];
+  await turn.run();
+  expect(world.requests.map(({ access }) => access.token)).toEqual(["credential", "credential-1"]);
+  expect(world.warmed).toEqual(["credential-1", "credential-2"]);
 });

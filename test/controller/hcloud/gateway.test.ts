@@ -103,6 +103,14 @@ describe("credentials", () => {
     expect(upstream.received).toEqual([]);
   });
 
+  it("is good for nothing before its run is opened, and for that run then", async () => {
+    const reserved = gateway.reserve();
+    expect((await call({ ...reserved, close: async () => {} }, "GET", "/servers/1")).status).toBe(401);
+    const access = gateway.open({ run: "run", mode: "apply" }, reserved);
+    expect(access).toMatchObject(reserved);
+    expect((await call(access, "GET", "/servers/1")).status).toBe(200);
+  });
+
   it("refuses a run that was closed", async () => {
     const access = open();
     expect((await call(access, "GET", "/servers/1")).status).toBe(200);

@@ -1,0 +1,30 @@
+/** How old a turn lets what it looks at be. */
+import type { Ages } from "../hcloud/view.ts";
+import type { Plan } from "./plan.ts";
+
+/**
+ * Balancers are always asked for: what the last write left behind must be seen. Routes are asked for whenever a turn comes
+ * round by itself, which it does after half of its interval or later, so that a route changed by hand is seen as soon as
+ * a balancer is. The rest changes by our doing or rarely; it is old enough for a first look, and asked for when that look
+ * finds something to do about it.
+ */
+export function firstLook(resyncMs: number): Ages {
+  return { servers: 45_000, loadBalancers: 0, certificates: 600_000, network: resyncMs / 2 };
+}
+
+/** For what a first look would change: as things are now. */
+export function freshLook(first: Ages, changesRoutes: boolean): Ages {
+  const fresh = { ...first, servers: 3_000, loadBalancers: 1_000 };
+  return changesRoutes ? { ...fresh, network: 1_000 } : fresh;
+}
+
+/** After a run, what it touched is asked for again. */
+export function agesAfter(due: Plan, { servers, certificates, network }: Ages): Ages {
+  const touches = (kind: string) => due.some(({ unit }) => unit.startsWith(kind));
+  return {
+    servers,
+    loadBalancers: touches("load-balancer/") ? 0 : 10_000,
+    certificates: touches("certificate/") ? 0 : certificates,
+    network: touches("route/") ? 0 : network,
+  };
+}
