@@ -57,6 +57,8 @@ const READER: RunInfo = { run: "reader", mode: "preview" };
 
 /** How long an answer to a read may serve the plugin: about as long as a run. Writes drop it at once. */
 const READ_MAX_AGE_MS = 10_000;
+/** How long our own lists may: what the plugin asks of a server is whether it is there, and the turn takes older lists than that. */
+const LISTED_MAX_AGE_MS: Readonly<Record<string, number>> = { servers: 60_000 };
 /** How long the answer to a write is held back for its action; then the plugin polls, which is held likewise. */
 const ACTION_HOLD_MS = 20_000;
 
@@ -121,7 +123,8 @@ export class Gateway {
     const response = await this.#sender.send(READER, { method: "GET", path }, priority);
     if (response.status !== 200) throw cloudErrorOf(`GET ${path}`, response);
     const body = JSON.parse(response.body) as T;
-    this.#cache.primeFrom(path, response, READ_MAX_AGE_MS, (resource) => this.#lanes.isIdle(resource));
+    const maxAgeMs = LISTED_MAX_AGE_MS[collectionOf(path)] ?? READ_MAX_AGE_MS;
+    this.#cache.primeFrom(path, response, maxAgeMs, (listed) => this.#lanes.isIdle(listed));
     return body;
   }
 

@@ -1,6 +1,6 @@
-import { descendantsOf, residentMb } from "../support/process-tree.ts";
+import { descendantsOf, proportionalMb, residentMb } from "../support/process-tree.ts";
 
-/** Resident megabytes of one process, and of its whole tree. */
+/** Resident megabytes of one process; and of its whole tree, with what processes share counted once, as a container counts it. */
 export interface Memory {
   readonly own: number;
   readonly tree: number;
@@ -9,8 +9,9 @@ export interface Memory {
 const SAMPLE_MS = 150;
 
 export function memoryOf(pid: number): Memory {
-  const own = residentMb(pid);
-  return { own, tree: descendantsOf(pid).reduce((sum, child) => sum + residentMb(child.pid), own) };
+  const own = proportionalMb(pid);
+  const tree = descendantsOf(pid).reduce((sum, child) => sum + proportionalMb(child.pid), own);
+  return { own: residentMb(pid), tree };
 }
 
 /** Watches a process and what it starts until told to stop; then gives the most that was seen. */

@@ -23,6 +23,12 @@ export function residentMb(pid: number): number {
   return Math.round(Number(match?.[1] ?? 0) / 1024);
 }
 
+/** Megabytes of one process, with its share of what it has in common with others, e.g. the same program twice. */
+export function proportionalMb(pid: number): number {
+  const match = /^Pss:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/smaps_rollup`));
+  return Math.round(Number(match?.[1] ?? 0) / 1024);
+}
+
 function infoOf(pid: number): ProcessInfo {
   const stat = read(`/proc/${pid}/stat`);
   const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1] ?? -1);

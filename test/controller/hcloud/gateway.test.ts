@@ -202,6 +202,22 @@ describe("reads", () => {
     expect(upstream.received).toHaveLength(1);
   });
 
+  it("of servers are served from a list as old as a turn may take it, of balancers from a fresh one only", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      answer = (_, response) => reply(response, { servers: [{ id: 5 }], load_balancers: [{ id: 6 }] });
+      await gateway.read("/servers?page=1&per_page=50");
+      await gateway.read("/load_balancers?page=1&per_page=50");
+      vi.advanceTimersByTime(50_000);
+      await call(open(), "GET", "/servers/5");
+      expect(upstream.received).toHaveLength(2);
+      await call(open(), "GET", "/load_balancers/6");
+      expect(upstream.received).toHaveLength(3);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it.each([500, 502, 503])("are sent again after %d, each time later", async (status) => {
     answer = (_, response) => reply(response, {}, upstream.received.length < 4 ? status : 200);
     expect((await call(open(), "GET", "/servers/1")).status).toBe(200);
