@@ -1,0 +1,181 @@
+import type { V1Service } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { LoadBalancer } from "../../dev-env/cloud/resources/load-balancer-view.ts";
+import { officialStarter } from "../bench/controllers.ts";
+import { Clients } from "../support/clients.ts";
+import type { ControllerProcess } from "../support/controller-process.ts";
+import { eventually } from "../support/eventually.ts";
+import { ensureBalancer, prepareNodes } from "../support/official.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+/** Path of the official controller's binary, which is not ours to ship. */
+const BINARY = process.env.LOTSE_OFFICIAL;
+if (!BINARY) process.stderr.write("SKIPPED: LOTSE_OFFICIAL names no binary, the swap is made with its calls alone\n");
+
+const PORT = 8_080;
+const CLOUD = { dataPlane: { timeScale: 0.1 }, rateLimit: "off" } as const;
+
+/** Options that mean the same to both controllers, in all the shapes that their balancers have. */
+const SERVICES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  bare: {},
+  checked: { "health-check-interval": "10s", "health-check-timeout": "5s", "health-check-retries": "2" },
+  web: {
+    protocol: "http",
+    "http-sticky-sessions": "true",
+    "http-cookie-name": "LB",
+    "http-cookie-lifetime": "10m",
+    "health-check-protocol": "http",
+    "health-check-http-path": "/healthy",
+  },
+  "plain-web": { protocol: "http" },
+  full: {
+    name: "kept",
+    type: "lb21",
+    "algorithm-type": "least_connections",
+    "ipv4-rdns": "full.example.com",
+    "use-private-ip": "true",
+    "uses-proxyprotocol": "true",
+  },
+};
+
+/** The official controller: it starts, does all that it finds to do, and is stopped. */
+type Official = (world: World) => Promise<void>;
+
+/** By the calls that its source makes. */
+const byItsCalls: Official = async (world) => {
+  await prepareNodes(world);
+  for (const service of await servicesOf(world)) await ensureBalancer(world, service);
+};
+
+/** By its binary: it has looked at a Service when it says so, and is done when it has asked for nothing more for a while. */
+const byItsBinary: Official = async (world) => {
+  const ensured = async () => {
+    const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
+    return items.filter(({ reason }) => reason === "EnsuredLoadBalancer").length;
+  };
+  const [before, wanted] = [await ensured(), (await servicesOf(world)).length];
+  const official = officialStarter(BINARY ?? "", 5)(world);
+  try {
+    await eventually(async () => expect(await ensured()).toBeGreaterThanOrEqual(before + wanted), {
+      timeoutMs: 90_000,
+    });
+    const lastCall = () => world.cloud.journal.writes.at(-1)?.at ?? 0;
+    await eventually(() => expect(Date.now() - lastCall()).toBeGreaterThan(2_000));
+  } finally {
+    await official.stop();
+  }
+};
+
+const OFFICIALS: readonly { readonly how: string; readonly official: Official }[] = [
+  { how: "by its calls", official: byItsCalls },
+  ...(BINARY ? [{ how: "by its binary", official: byItsBinary }] : []),
+];
+
+describe.each(OFFICIALS)("a swap from the official controller and back, $how", ({ official }) => {
+  let world: World;
+  let ours: ControllerProcess;
+  const clients: Clients[] = [];
+  const shapes = () =>
+    new Map(world.cloud.state.loadBalancers.values().map((balancer) => [balancer.id, shapeOf(balancer)]));
+  const writesSince = (count: number) =>
+    world.cloud.journal.writes.slice(count).map(({ method, path }) => `${method} ${path}`);
+  const failures = () => clients.flatMap((each) => each.failures);
+  const takeOver = async () => {
+    const looks = () => world.cloud.journal.count({ method: "GET", path: "**/load_balancers", caller: "lotse" });
+    const before = looks();
+    ours = world.startController();
+    await eventually(() => expect(looks()).toBeGreaterThan(before + 2));
+  };
+
+  beforeAll(async () => {
+    world = await startWorld({ nodes: 3, cloud: CLOUD });
+    world.startPods();
+    for (const [name, annotations] of Object.entries(SERVICES)) {
+      await world.createService(name, annotations, name === "bare" ? [PORT, PORT + 1] : [PORT]);
+    }
+    await official(world);
+    for (const service of await servicesOf(world)) {
+      const host = service.status?.loadBalancer?.ingress?.[0]?.ip ?? "";
+      const asking = new Clients({ host, port: PORT }, service.metadata?.name === "bare" ? 20 : 2);
+      clients.push(asking);
+      await eventually(() => expect(asking.answers.size).toBeGreaterThanOrEqual(3));
+    }
+    for (const each of clients) each.forget();
+  });
+  afterAll(async () => {
+    await Promise.all(clients.map((each) => each.stop()));
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  it("ours takes over as it is: no write but one note on a balancer, no request that fails", async () => {
+    const [balancers, services] = [shapes(), await servicesOf(world)];
+    const writesBefore = world.cloud.journal.writes.length;
+    const failedBefore = failures().length;
+    await takeOver();
+    // That a name in the DNS came from the Service can be seen from nothing else, once the annotation is gone.
+    const noted = `PUT /load_balancers/${world.cloud.state.loadBalancers.find("kept")?.id}`;
+    await eventually(() => expect(writesSince(writesBefore)).toEqual([noted]));
+    expect(shapes()).toEqual(balancers);
+    expect((await servicesOf(world)).map(publishedOf)).toEqual(services.map(publishedOf));
+    expect(failures().slice(failedBefore)).toEqual([]);
+  });
+
+  it("ours is in charge: what changes is changed on the same balancer, and new ones are made", async () => {
+    const ids = [...shapes().keys()];
+    const body = [{ op: "remove", path: "/spec/ports/1" }];
+    await world.core.patchNamespacedService({ namespace: "default", name: "bare", body });
+    await world.createService("made-by-ours", { protocol: "http", "use-private-ip": "true" }, [PORT]);
+    await eventually(async () => {
+      const made = await world.core.readNamespacedService({ namespace: "default", name: "made-by-ours" });
+      expect(made.status?.loadBalancer?.ingress?.length).toBeGreaterThan(0);
+    });
+    await eventually(() =>
+      expect([...shapes().values()].map(({ services }) => services.length)).toEqual(ids.map(() => 1).concat(1)),
+    );
+    expect([...shapes().keys()].slice(0, -1)).toEqual(ids);
+  });
+
+  it("HCCM S10, S13, V4, T2: the official one finds every balancer as it would have left it", async () => {
+    await ours.stop();
+    const [balancers, services] = [shapes(), await servicesOf(world)];
+    const failedBefore = failures().length;
+    await official(world);
+    expect(shapes()).toEqual(balancers);
+    expect((await servicesOf(world)).map(publishedOf)).toEqual(services.map(publishedOf));
+    expect(failures().slice(failedBefore)).toEqual([]);
+  });
+
+  it("ours takes over again, and every balancer goes with its Service", async () => {
+    const writesBefore = world.cloud.journal.writes.length;
+    await takeOver();
+    expect(writesSince(writesBefore)).toEqual([]);
+    expect(failures()).toEqual([]);
+    for (const { metadata } of await servicesOf(world)) {
+      await world.core.deleteNamespacedService({ namespace: "default", name: metadata?.name ?? "" });
+    }
+    await eventually(async () => expect(await servicesOf(world)).toEqual([]));
+    expect(world.cloud.state.loadBalancers.values()).toEqual([]);
+  });
+});
+
+async function servicesOf(world: World): Promise<readonly V1Service[]> {
+  const { items } = await world.core.listNamespacedService({ namespace: "default" });
+  return items.filter(({ spec }) => spec?.type === "LoadBalancer");
+}
+
+/** What a controller publishes about a balancer. */
+function publishedOf({ metadata, status }: V1Service) {
+  return { name: metadata?.name, finalizers: metadata?.finalizers, ingress: status?.loadBalancer?.ingress };
+}
+
+/** All that a controller sets, and all that a client knows it by; our notes are for us alone. */
+function shapeOf({ targets, services, labels, ...rest }: LoadBalancer) {
+  return {
+    ...rest,
+    labels: Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith("lotse/"))),
+    services: services.toSorted((a, b) => a.listen_port - b.listen_port),
+    targets: targets
+      .map((target) => (target.type === "server" ? [target.server.id, target.use_private_ip] : target))
+      .toSorted(),
+  };
+}

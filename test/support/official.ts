@@ -1,0 +1,196 @@
+/**
+ * The official controller as far as balancers go: what it asks the cloud for, call by call, as its source has it. For the
+ * swap from it and back, without its binary.
+ */
+import type { V1Service, V1ServicePort } from "@kubernetes/client-node";
+import { call, type Json } from "../cloud/client.ts";
+import type { World } from "./world.ts";
+
+const LABEL = "hcloud-ccm/service-uid";
+const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
+const UNINITIALISED = "node.cloudprovider.kubernetes.io/uninitialized";
+
+const text = (value: string) => value;
+const isTrue = (value: string) => value === "true";
+/** Durations in these tests are seconds or minutes. */
+const seconds = (value: string) => Number.parseInt(value, 10) * (value.endsWith("m") ? 60 : 1);
+const list = (value: string) => value.split(",");
+
+type Fields = Readonly<Record<string, readonly [field: string, parse: (value: string) => unknown]>>;
+
+/** Fields that are sent when their annotation is set, and else left to whatever they are. */
+const HTTP: Fields = {
+  "http-cookie-name": ["cookie_name", text],
+  "http-cookie-lifetime": ["cookie_lifetime", seconds],
+  "http-timeout-idle": ["timeout_idle", seconds],
+  "http-sticky-sessions": ["sticky_sessions", isTrue],
+};
+/** As soon as one of these is set, a health check counts as configured (H1). */
+const CHECK: Fields = {
+  "health-check-protocol": ["protocol", text],
+  "health-check-port": ["port", Number],
+  "health-check-interval": ["interval", seconds],
+  "health-check-timeout": ["timeout", seconds],
+  "health-check-retries": ["retries", Number],
+};
+const CHECK_HTTP: Fields = {
+  "health-check-http-domain": ["domain", text],
+  "health-check-http-path": ["path", text],
+  "health-check-http-status-codes": ["status_codes", list],
+};
+
+/** Nodes and routes as it leaves them. */
+export async function prepareNodes(world: World): Promise<void> {
+  for (const { metadata, spec } of (await world.core.listNode()).items) {
+    // One that has been seen before is left alone.
+    if (spec?.providerID) continue;
+    const name = metadata?.name ?? "";
+    const server = world.cloud.state.servers.find(name);
+    const taints = spec?.taints?.filter(({ key }) => key !== UNINITIALISED) ?? [];
+    const body = [
+      { op: "add", path: "/spec/providerID", value: `hcloud://${server?.id}` },
+      { op: "add", path: "/spec/taints", value: taints },
+    ];
+    await world.core.patchNode({ name, body });
+    const route = { destination: spec?.podCIDR, gateway: server?.private_net[0]?.ip };
+    await world.changeCloud("POST", `/networks/${world.networkId}/actions/add_route`, route);
+  }
+}
+
+/** Brings the balancer of a Service to where it wants it, and the Service too (S8 to S16). */
+export async function ensureBalancer(world: World, service: V1Service): Promise<void> {
+  const { namespace = "", name = "" } = service.metadata ?? {};
+  const claim = [{ op: "add", path: "/metadata/finalizers", value: [FINALIZER] }];
+  if (!service.metadata?.finalizers?.includes(FINALIZER)) {
+    await world.core.patchNamespacedService({ namespace, name, body: claim });
+  }
+  const found = await findOrCreate(world, service);
+  await ensureFields(world, service, found);
+  for (const port of service.spec?.ports ?? []) await ensureListener(world, service, { port, balancer: found });
+  await ensureTargets(world, service, found);
+  const balancer = world.cloud.state.loadBalancers.get(found.id);
+  const ipMode = isTrue(read(service, "uses-proxyprotocol") ?? "") ? "Proxy" : "VIP";
+  const { ipv4, ipv6 } = balancer?.public_net ?? {};
+  const ips = [ipv4?.ip, ipv6?.ip, ...(balancer?.private_net ?? []).map(({ ip }) => ip)];
+  const status = { loadBalancer: { ingress: ips.map((ip) => ({ ip, ipMode })) } };
+  await world.core.patchNamespacedServiceStatus({
+    namespace,
+    name,
+    body: [{ op: "add", path: "/status", value: status }],
+  });
+}
+
+async function findOrCreate({ cloud }: World, service: V1Service): Promise<Json> {
+  const uid = service.metadata?.uid ?? "";
+  const { body } = await call(cloud, `GET /load_balancers?label_selector=${encodeURIComponent(`${LABEL}=${uid}`)}`);
+  if (body.load_balancers.length > 0) return body.load_balancers[0];
+  const algorithm = read(service, "algorithm-type");
+  const request = {
+    name: read(service, "name") ?? `a${uid.replaceAll("-", "")}`.slice(0, 32),
+    load_balancer_type: read(service, "type") ?? "lb11",
+    labels: { [LABEL]: uid },
+    location: read(service, "location"),
+    ...(algorithm && { algorithm: { type: algorithm } }),
+  };
+  return (await must(cloud, "POST /load_balancers", request)).load_balancer;
+}
+
+/** Fields of the balancer itself, each compared before it is changed (S13). */
+async function ensureFields({ cloud, networkId }: World, service: V1Service, { id }: Json): Promise<void> {
+  const balancer = cloud.state.loadBalancers.get(id);
+  const act = (action: string, body: object) => must(cloud, `POST /load_balancers/${id}/actions/${action}`, body);
+  const name = read(service, "name");
+  if (name && name !== balancer?.name) await must(cloud, `PUT /load_balancers/${id}`, { name });
+  const pointer = read(service, "ipv4-rdns");
+  if (pointer !== undefined && pointer !== balancer?.public_net.ipv4.dns_ptr) {
+    await act("change_dns_ptr", { ip: balancer?.public_net.ipv4.ip, dns_ptr: pointer });
+  }
+  const type = read(service, "algorithm-type");
+  if (type && type !== balancer?.algorithm.type) await act("change_algorithm", { type });
+  const balancerType = read(service, "type");
+  if (balancerType && balancerType !== balancer?.load_balancer_type.name) {
+    await act("change_type", { load_balancer_type: balancerType });
+  }
+  if (balancer?.private_net.length === 0) await act("attach_to_network", { network: networkId });
+}
+
+/** One that is there is updated always, without comparing (V2), by the fields that are configured (V4). */
+async function ensureListener(
+  { cloud }: World,
+  service: V1Service,
+  { port, balancer }: { readonly port: V1ServicePort; readonly balancer: Json },
+): Promise<void> {
+  const isThere = balancer.services.some((one: Json) => one.listen_port === port.port);
+  const proxy = read(service, "uses-proxyprotocol");
+  const http = { ...fieldsOf(service, HTTP), ...(await certificatesOf(cloud, service)) };
+  const protocol = read(service, "protocol") ?? "tcp";
+  const request = {
+    listen_port: port.port,
+    destination_port: port.nodePort,
+    protocol,
+    ...(proxy !== undefined && { proxyprotocol: isTrue(proxy) }),
+    ...(Object.keys(http).length > 0 && { http }),
+    health_check: healthCheckOf(service, protocol, port.nodePort ?? 0),
+  };
+  await must(
+    cloud,
+    `POST /load_balancers/${balancer.id}/actions/${isThere ? "update_service" : "add_service"}`,
+    request,
+  );
+}
+
+function healthCheckOf(service: V1Service, protocol: string, port: number): object {
+  const check = fieldsOf(service, CHECK);
+  if (Object.keys(check).length === 0) return { protocol: "tcp", port };
+  const whole = { protocol, port, ...check };
+  return whole.protocol === "tcp" ? whole : { ...whole, http: fieldsOf(service, CHECK_HTTP) };
+}
+
+/** By name, or the one of the Service by its label, which is made if there is none (C1, C2). */
+async function certificatesOf(cloud: World["cloud"], service: V1Service): Promise<object> {
+  const names = read(service, "http-certificates");
+  if (names) return { certificates: names.split(",").map((name) => cloud.state.certificates.find(name)?.id) };
+  if (read(service, "certificate-type") !== "managed") return {};
+  const uid = service.metadata?.uid ?? "";
+  const name = `ccm-managed-certificate-${uid}`;
+  if (!cloud.state.certificates.find(name)) {
+    const domains = read(service, "http-managed-certificate-domains")?.split(",");
+    const request = { name, type: "managed", domain_names: domains, labels: { [LABEL]: uid } };
+    await must(cloud, "POST /certificates", request);
+  }
+  const own = cloud.state.certificates.values().filter(({ labels }) => labels[LABEL] === uid);
+  if (own.length !== 1) throw new Error(`${own.length} certificates have the label of ${service.metadata?.name}`);
+  return { certificates: own.map(({ id }) => id) };
+}
+
+/** Removes what differs, then adds what is missing (T2). */
+async function ensureTargets({ core, cloud }: World, service: V1Service, { id }: Json): Promise<void> {
+  const use_private_ip = isTrue(read(service, "use-private-ip") ?? "");
+  const wanted = (await core.listNode()).items.map(({ spec }) => Number(spec?.providerID?.replace("hcloud://", "")));
+  const present = (cloud.state.loadBalancers.get(id)?.targets ?? []).filter((target) => target.type === "server");
+  const isRight = ({ server, use_private_ip: isPrivate }: (typeof present)[number]) =>
+    wanted.includes(server.id) && isPrivate === use_private_ip;
+  const act = (action: string, server: number, more: object = {}) =>
+    must(cloud, `POST /load_balancers/${id}/actions/${action}`, { type: "server", server: { id: server }, ...more });
+  for (const target of present) if (!isRight(target)) await act("remove_target", target.server.id);
+  const kept = present.filter(isRight).map(({ server }) => server.id);
+  for (const server of wanted) if (!kept.includes(server)) await act("add_target", server, { use_private_ip });
+}
+
+function read({ metadata }: V1Service, annotation: string): string | undefined {
+  return metadata?.annotations?.[`load-balancer.hetzner.cloud/${annotation}`];
+}
+
+function fieldsOf(service: V1Service, fields: Fields): Record<string, unknown> {
+  const entries = Object.entries(fields).flatMap(([annotation, [field, parse]]) => {
+    const value = read(service, annotation);
+    return value === undefined ? [] : [[field, parse(value)]];
+  });
+  return Object.fromEntries(entries);
+}
+
+async function must(cloud: World["cloud"], line: string, body: object): Promise<Json> {
+  const reply = await call(cloud, line, body);
+  if (reply.status >= 300) throw new Error(`${line}: ${reply.status} ${reply.message}`);
+  return reply.body;
+}
