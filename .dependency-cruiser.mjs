@@ -43,9 +43,9 @@ export default {
     },
     {
       name: "pure-files",
-      comment: "decisions are pure: no I/O in node/, service/, route/ and spec",
+      comment: "decisions are pure: no I/O in node/, service/, certificate/, route/ and spec",
       severity: "error",
-      from: { path: "^controller/(node|service|route)/|^stacks/(spec|names)\\.ts$" },
+      from: { path: "^controller/(node|service|route|certificate)/|^stacks/(spec|names)\\.ts$" },
       to: {
         path: "^controller/(kube|hcloud|robot)/|^(fs|net|http|https|child_process|undici)(/|$)",
         dependencyTypesNot: ["type-only"],

@@ -3,7 +3,7 @@ import type { ApprovalMode } from "./cluster/approval.ts";
 import { GUARD_LIMITS, type GuardLimits } from "./cluster/guard.ts";
 import { ALL_CONTROLLERS, controllers } from "./controllers.ts";
 import { ConfigError } from "./errors.ts";
-import { cidrs, clusterName, natural, period, prefixes, stateLocation, url } from "./flag-values.ts";
+import { cidrs, clusterName, natural, period, prefixes, secretScope, stateLocation, url } from "./flag-values.ts";
 import { type FlagValues, RUN_FLAGS } from "./flags.ts";
 import { type LeaseConfig, loadLeaseConfig } from "./kube/lease-config.ts";
 import type { AddressFamily } from "./node/addresses.ts";
@@ -43,6 +43,8 @@ export interface Config {
   readonly nodes: boolean;
   readonly lifecycle: boolean;
   readonly loadBalancers: boolean;
+  /** Where TLS Secrets are read, which takes the right to read all Secrets there; absent means nowhere. */
+  readonly tlsSecrets?: { readonly namespaces?: readonly string[] };
   readonly serviceDefaults: ServiceOptions;
   /** Whose Services are served. */
   readonly loadBalancerClasses: ServedClasses;
@@ -90,7 +92,9 @@ export function loadConfig(flags: FlagValues, env: Environment): Config {
   const cidrsGiven = read.flag("cluster-cidr", cidrs, []);
   const robot = loadRobotConfig(read);
   const lease = loadLeaseConfig(read);
+  const tlsSecrets = read.env("LOTSE_TLS_SECRETS", secretScope, undefined);
   const config: Config = {
+    ...(tlsSecrets && { tlsSecrets }),
     ...(robot && { robot }),
     ...(lease && { lease }),
     ...read.text("kubeconfig", "kubeconfig"),

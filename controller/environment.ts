@@ -67,6 +67,11 @@ const OURS: readonly Variable[] = [
     "address of the metadata service",
     "`http://169.254.169.254/hetzner/v1/metadata`",
   ),
+  variable(
+    "LOTSE_TLS_SECRETS",
+    "let the annotation `tls-secret` upload TLS Secrets: `true`, or of these namespaces; needs the right to read Secrets there",
+    "`false`",
+  ),
   variable("POD_NAMESPACE", "where our own objects live", "`kube-system`"),
 ];
 

@@ -1,6 +1,6 @@
 /** Texts of flags and environment variables of the whole program → values; those of Services are in service/values.ts. */
 import ipaddr from "ipaddr.js";
-import type { Parser } from "./service/values.ts";
+import { boolean, type Parser } from "./service/values.ts";
 
 /** Where the stack's state is kept. */
 export const stateLocation: Parser<string> = (value) =>
@@ -53,3 +53,12 @@ export const period: Parser<number> = (text) =>
 /** A whole number from 0. */
 export const natural: Parser<number> = (text) =>
   /^\d+$/.test(text) ? { value: Number(text) } : { allowed: "a whole number" };
+
+/** Where Secrets are read: everywhere, nowhere, or in some namespaces. */
+export const secretScope: Parser<{ readonly namespaces?: readonly string[] } | undefined> = (text) => {
+  const isOn = boolean(text);
+  if ("value" in isOn) return { value: isOn.value ? {} : undefined };
+  const namespaces = text.split(",").map((name) => name.trim());
+  const isFine = namespaces.every((name) => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
+  return isFine ? { value: { namespaces } } : { allowed: "true, false, or namespaces separated by commas" };
+};

@@ -3,12 +3,19 @@ import { openCluster, openEngine, openLeadership, openServing, renderOptions } f
 import { checkAttachment, openCloud, trustAuthorities } from "./assemble-cloud.ts";
 import { LifecycleTurn } from "./cluster/lifecycle.ts";
 import { NodeTurn } from "./cluster/nodes.ts";
-import { concernsCluster, concernsLifecycle, concernsNode, concernsService } from "./cluster/relevance.ts";
+import {
+  concernsCluster,
+  concernsLifecycle,
+  concernsNode,
+  concernsSecret,
+  concernsService,
+} from "./cluster/relevance.ts";
 import { ClusterTurn } from "./cluster/turn.ts";
 import { type Config, loadConfig } from "./config.ts";
 import { LeadershipLost } from "./errors.ts";
 import type { FlagValues } from "./flags.ts";
 import { KubeObserver } from "./kube/observer.ts";
+import { TlsSecrets } from "./kube/tls-secrets.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { Operation } from "./operation.ts";
 import { openReports } from "./reports.ts";
@@ -48,8 +55,22 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
       if (concernsService(change)) loops.wake("cluster");
     },
   });
+  const secrets =
+    config.tlsSecrets &&
+    new TlsSecrets({
+      client,
+      log,
+      ...config.tlsSecrets,
+      onChange: (change) => {
+        if (concernsSecret(change)) loops.wake("cluster");
+      },
+    });
   const nodes = () => observer.nodes();
-  const observed = () => ({ nodes: nodes(), services: config.loadBalancers ? observer.services() : [] });
+  const observed = () => ({
+    nodes: nodes(),
+    services: config.loadBalancers ? observer.services() : [],
+    secrets: secrets?.lists() ?? [],
+  });
   const options = renderOptions(config, networkId);
   const writing = {
     publish,
@@ -88,11 +109,11 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
   };
   const loops = new Loops(works, { ...GATHER, everyMs: config.resyncMs, log, observer: metrics });
   ends.defer(() => loops.stop(leadership.isHeld ? STOP_GRACE_MS : 0, () => engine.stop()));
-  ends.defer(() => observer.stop());
+  ends.defer(async () => void (await Promise.all([observer.stop(), secrets?.stop()])));
 
   const checks = operation.checks({ observer, leadership, loops });
   await openServing(config, { registry: metrics.registry, checks, log }, ends);
-  await Promise.race([observer.start(), aborted(signal)]);
+  await Promise.race([Promise.all([observer.start(), secrets?.start()]), aborted(signal)]);
   if (signal.aborted || !(await leadership.acquire(signal))) return;
   await engine.start();
   loops.start();

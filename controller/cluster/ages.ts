@@ -12,10 +12,15 @@ export function firstLook(resyncMs: number): Ages {
   return { servers: 45_000, loadBalancers: 0, certificates: 600_000, network: resyncMs / 2 };
 }
 
-/** For what a first look would change: as things are now. */
-export function freshLook(first: Ages, changesRoutes: boolean): Ages {
-  const fresh = { ...first, servers: 3_000, loadBalancers: 1_000 };
-  return changesRoutes ? { ...fresh, network: 1_000 } : fresh;
+/** For what a first look would change: as things are now, where it asks for that. */
+export function freshLook(first: Ages, asks: Readonly<Record<"servers" | "certificates" | "network", boolean>>): Ages {
+  return {
+    ...first,
+    loadBalancers: 1_000,
+    ...(asks.servers && { servers: 3_000 }),
+    ...(asks.certificates && { certificates: 0 }),
+    ...(asks.network && { network: 1_000 }),
+  };
 }
 
 /** After a run, what it touched is asked for again. */

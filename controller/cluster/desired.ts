@@ -2,6 +2,7 @@
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { routeUnit } from "../../stacks/names.ts";
 import type { NodeRecord, UnitId, UnitState } from "../../stacks/spec.ts";
+import type { SecretList } from "../certificate/tls-secret.ts";
 import type { CloudState } from "../hcloud/view.ts";
 import { findServer, type NodeOptions, nodeRecord } from "../node/metadata.ts";
 import { robotRecord } from "../node/robot.ts";
@@ -14,7 +15,11 @@ import { renderWishes, type ServiceWish } from "./wishes.ts";
 export interface Snapshot {
   readonly services: readonly V1Service[];
   readonly nodes: readonly V1Node[];
+  /** TLS Secrets, where they are ours to read. */
+  readonly secrets?: readonly SecretList[];
   readonly cloud: CloudState;
+  /** When it was taken, in milliseconds since 1970. */
+  readonly now: number;
 }
 
 /** What rendering needs to know besides the snapshot. */

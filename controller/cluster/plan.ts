@@ -22,7 +22,10 @@ export function planRun(desired: Desired): Plan {
 /** Everything wanted, by unit. */
 export function wantedSpecs({ services, routes }: Desired): ReadonlyMap<UnitId, UnitSpec> {
   const balancers = services.flatMap((wish) => (wish.kind === "balance" ? [wish.spec] : []));
-  const all: readonly UnitSpec[] = [...balancers, ...(routes?.wanted ?? []).map(({ spec }) => spec)];
+  const certificates = services.flatMap((wish) =>
+    wish.kind === "balance" ? wish.certificates.wanted.map(({ spec }) => spec) : [],
+  );
+  const all: readonly UnitSpec[] = [...balancers, ...certificates, ...(routes?.wanted ?? []).map(({ spec }) => spec)];
   return new Map(all.map((spec) => [unitOf(spec), spec]));
 }
 
@@ -38,8 +41,9 @@ function planRemovals(desired: Desired): Plan {
     if (wish.keeps) return present[wish.unit] ? planMake(wish.unit, wish.keeps.spec, desired) : [];
     return isRemovable(present[wish.unit]) ? [removal(wish.unit, true)] : [];
   });
+  const certificates = services.flatMap((wish) => (wish.kind === "refused" ? [] : wish.certificates.stale));
   const stale = (routes?.stale ?? []).map((route) => removal(routeUnit(route), false));
-  return [...releases, ...stale];
+  return [...releases, ...certificates.map((unit) => removal(unit, true)), ...stale];
 }
 
 function removal(unit: UnitId, asked: boolean): Plan[number] {

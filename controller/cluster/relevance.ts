@@ -1,6 +1,6 @@
 /** Which changes of objects make a turn worth its API calls. Heartbeats and our own writes do not. */
 import { isDeepStrictEqual } from "node:util";
-import type { V1Node, V1Service } from "@kubernetes/client-node";
+import type { V1Node, V1Secret, V1Service } from "@kubernetes/client-node";
 import { isReady } from "../node/lifecycle.ts";
 import { parseProviderId } from "../node/provider-id.ts";
 
@@ -51,4 +51,9 @@ export function concernsService({ old, now }: Change<V1Service>): boolean {
     spec,
   ];
   return !isDeepStrictEqual(relevant(old), relevant(now));
+}
+
+/** True when a Secret holds something else than before. */
+export function concernsSecret({ old, now }: Change<V1Secret>): boolean {
+  return !old || !now || !isDeepStrictEqual(old.data, now.data);
 }

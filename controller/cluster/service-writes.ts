@@ -7,6 +7,7 @@ import type { Note } from "../service/notes.ts";
 import { FINALIZER } from "../service/ours.ts";
 import type { Settings } from "../service/settings.ts";
 import { renderIngress, sameIngress } from "../service/status.ts";
+import { certificateUnits } from "./certificates.ts";
 import type { Desired } from "./desired.ts";
 import { type Drift, describeDrift } from "./drift.ts";
 import type { Plan } from "./plan.ts";
@@ -82,8 +83,18 @@ function announcements(wish: BalanceWish, isNew: boolean, { changes, drift }: Oc
 export function serviceWritesAfter({ services, present }: Desired, outcomes: Outcomes): readonly Write[] {
   return services.flatMap((wish) => {
     const state = present[wish.unit];
-    return writesFor(wish, state?.kind === "load-balancer" ? state : undefined, outcomes[wish.unit]);
+    const balancer = state?.kind === "load-balancer" ? state : undefined;
+    return [...certificateFailures(wish, outcomes), ...writesFor(wish, balancer, outcomes[wish.unit])];
   });
+}
+
+function certificateFailures(wish: ServiceWish, outcomes: Outcomes): readonly Write[] {
+  const failures = certificateUnits(wish).flatMap((unit) => {
+    const outcome = outcomes[unit];
+    return outcome?.status === "failed" ? [outcome.failure.message] : [];
+  });
+  if (failures.length === 0) return [];
+  return [warn(wish.service, "SyncCertificateFailed", `Error syncing certificates: ${failures.join("; ")}`)];
 }
 
 function writesFor(
@@ -124,10 +135,11 @@ function concernsHostsOnly({ changes }: UnitOutcome): boolean {
 }
 
 function releaseWrites(
-  { service, keeps }: ReleaseWish,
+  { service, keeps, certificates }: ReleaseWish,
   balancer: LoadBalancerState | undefined,
   outcome: UnitOutcome | undefined,
 ): readonly Write[] {
+  if (certificates.stale.length > 0) return [];
   if (!balancer) {
     const isKept = outcome?.changes.some(({ part, operation }) => part === "balancer" && operation === "update");
     const said = isKept

@@ -1,9 +1,10 @@
 /** One turn of the loop: observe → render → guard → apply → publish. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
-import { differences } from "../../stacks/difference.ts";
 import type { Engine } from "../../stacks/engine.ts";
-import type { RunReport, UnitOutcome } from "../../stacks/run.ts";
+import type { RunReport } from "../../stacks/run.ts";
 import type { UnitId } from "../../stacks/spec.ts";
+import { insertKeys } from "../certificate/private-keys.ts";
+import type { SecretList } from "../certificate/tls-secret.ts";
 import { messageOf } from "../errors.ts";
 import type { Credential, Gateway } from "../hcloud/gateway.ts";
 import type { Ages, CloudState, CloudView } from "../hcloud/view.ts";
@@ -16,11 +17,13 @@ import { Absence } from "./absence.ts";
 import { agesAfter, firstLook, freshLook } from "./ages.ts";
 import type { ApprovalGate, Passed } from "./approval-gate.ts";
 import { attributionOf, newBalancers } from "./attribution.ts";
+import { certificateUnits, isUncertain, looksAgain, privateKeys } from "./certificates.ts";
 import { type Desired, type RenderOptions, renderCluster } from "./desired.ts";
 import { type Drift, DriftWatch } from "./drift.ts";
 import { type Guarded, type GuardLimits, guard, heldBack } from "./guard.ts";
 import { type Plan, type PlannedUnit, planRun, wantedSpecs } from "./plan.ts";
 import { contradiction, ImplausibleCloud, requirePlausible } from "./plausible.ts";
+import { proven } from "./proof.ts";
 import { objectOf, type ReasonContext } from "./reason.ts";
 import { refusalsOf } from "./refusals.ts";
 import { explainRun, RunLog } from "./run-log.ts";
@@ -28,9 +31,17 @@ import { allApplied, lastRunOf } from "./run-report.ts";
 import { runRequest } from "./run-request.ts";
 import { type Write, writesAfter, writesBefore } from "./writes.ts";
 
+/** What the API server shows. */
+export interface Observed {
+  readonly services: readonly V1Service[];
+  readonly nodes: readonly V1Node[];
+  /** TLS Secrets, where they are ours to read. */
+  readonly secrets?: readonly SecretList[];
+}
+
 export interface TurnParts {
   /** Synced caches of the API server's objects. */
-  readonly observed: () => { readonly services: readonly V1Service[]; readonly nodes: readonly V1Node[] };
+  readonly observed: () => Observed;
   readonly view: CloudView;
   readonly engine: Pick<Engine, "run" | "saveState" | "warm">;
   readonly gateway: Pick<Gateway, "open" | "reserve">;
@@ -100,8 +111,7 @@ export class ClusterTurn {
 
     const reported = await this.#apply(due, before, drifted);
     const after = due.length === 0 ? before : await this.#observe(agesAfter(due, this.#firstLook));
-    const next = due.length === 0 ? plan : planRun(after);
-    const outcomes = due.length === 0 ? reported : proven(reported, due, { next, after });
+    const outcomes = proven(reported, due, after);
     this.#learn(due, plan, outcomes);
     const unproven = this.#absence.unproven(after);
     await publish(writesAfter(without(after, unproven), outcomes, observed().nodes));
@@ -110,9 +120,16 @@ export class ClusterTurn {
     this.#report(after, pending?.id);
     // What was approved is done: the next turn takes the approval down, before the same could happen unasked.
     const settles = due.length > 0 && this.#parts.approvals !== undefined;
-    const atOnceMs = settles || hasNextStage(due, next, outcomes) ? 0 : undefined;
+    const atOnceMs = settles || this.#hasNextStage(after, outcomes) ? 0 : undefined;
     const claimMs = unclaimed.size > 0 ? CLAIM_RETRY_MS : undefined;
-    return soonest([atOnceMs, claimMs, this.#backoff.nextMs, ...unproven.values()]);
+    return soonest([atOnceMs, claimMs, this.#backoff.nextMs, ...unproven.values(), ...looksAgain(after)]);
+  }
+
+  /** Whether a run made another step possible, such as removing what is no longer used: it is taken at once. */
+  #hasNextStage(after: Desired, outcomes: RunReport["outcomes"]): boolean {
+    const follows = (step: PlannedUnit) =>
+      outcomes[step.unit]?.status !== "failed" && this.#backoff.isDue(step.unit, fingerprint(step));
+    return Object.keys(outcomes).length > 0 && this.#guard(after).plan.some(follows);
   }
 
   #guard(desired: Desired): Guarded {
@@ -140,14 +157,17 @@ export class ClusterTurn {
     const first = await this.#observe(this.#firstLook);
     const missesServer = first.services.some((wish) => wish.kind === "balance" && wish.leftOut.length > 0);
     const changesRoutes = planRun(first).some(({ unit }) => unit.startsWith("route/"));
-    if (!missesServer && !changesRoutes && !first.routes?.refused.some(({ isFinal }) => !isFinal)) return first;
-    return this.#observe(freshLook(this.#firstLook, changesRoutes));
+    const asks = {
+      servers: missesServer || changesRoutes || (first.routes?.refused.some(({ isFinal }) => !isFinal) ?? false),
+      certificates: isUncertain(first),
+      network: changesRoutes,
+    };
+    return asks.servers || asks.certificates ? this.#observe(freshLook(this.#firstLook, asks)) : first;
   }
 
   async #observe(ages: Ages): Promise<Desired> {
     const cloud = await this.#observeCloud(ages);
-    const { services, nodes } = this.#parts.observed();
-    const desired = renderCluster({ services, nodes, cloud }, this.#parts.options);
+    const desired = renderCluster({ ...this.#parts.observed(), cloud, now: Date.now() }, this.#parts.options);
     this.#absence.observe(desired);
     return desired;
   }
@@ -174,11 +194,16 @@ export class ClusterTurn {
     if (due.length === 0 && recorded === this.#recorded) return {};
     const { engine, gateway, record } = this.#parts;
     const run = `${Date.now().toString(36)}-${++this.#runs}`;
-    const attribute = attributionOf(due, desired.present);
     const context = await this.#context(desired);
     const log = new RunLog(this.#parts.log, run, explainRun(due, drifted, context));
-    const newBalancer = newBalancers(due, desired.present);
-    const access = gateway.open({ run, mode: "apply", attribute, newBalancer }, this.#next);
+    const info = {
+      run,
+      mode: "apply",
+      attribute: attributionOf(due, desired.present),
+      newBalancer: newBalancers(due, desired.present),
+      complete: insertKeys(privateKeys(desired)),
+    } as const;
+    const access = gateway.open(info, this.#next);
     this.#next = undefined;
     if (due.length > 0) record?.add(changeEntries(run, due, context, new Date()));
     try {
@@ -239,7 +264,8 @@ export class ClusterTurn {
 /** Units of Services whose finalizer could not be set: without it a balancer could outlive its Service unnoticed (S8). */
 function unitsOfClaims({ services }: Desired, failed: readonly Write[]): ReadonlySet<UnitId> {
   const claims = new Set(failed.flatMap((write) => (write.kind === "claim" ? [write.service] : [])));
-  return new Set(services.filter(({ service }) => claims.has(service)).map(({ unit }) => unit));
+  const unclaimed = services.filter(({ service }) => claims.has(service));
+  return new Set(unclaimed.flatMap((wish) => [wish.unit, ...certificateUnits(wish)]));
 }
 
 /** The same without Services whose balancers may still be on their way: they are not let go yet. */
@@ -250,37 +276,6 @@ function without(desired: Desired, units: ReadonlyMap<UnitId, number>): Desired 
 function soonest(waits: readonly (number | undefined)[]): number | undefined {
   const known = waits.filter((wait) => wait !== undefined);
   return known.length > 0 ? Math.min(...known) : undefined;
-}
-
-/**
- * Outcomes on the proof of a fresh look, whatever the engine says: what still differs from what was to be made was not
- * applied, and what does not differ any more was, also when the run broke off behind it.
- */
-function proven(outcomes: RunReport["outcomes"], due: Plan, { next, after }: Proof): RunReport["outcomes"] {
-  const still = new Map(next.map((step) => [step.unit as string, step.differences]));
-  const made = new Map(due.flatMap((step) => (step.kind === "make" ? [[step.unit as string, step.spec]] : [])));
-  const check = ([unit, outcome]: [string, UnitOutcome]): [string, UnitOutcome] => {
-    const { changes } = outcome;
-    const spec = made.get(unit);
-    const left = still.has(unit) && spec ? differences(spec, after.present[unit as UnitId]) : still.get(unit);
-    if (!left || left.length === 0) return [unit, { status: "applied", changes }];
-    if (outcome.status === "failed") return [unit, outcome];
-    const message = `the change was made, but the cloud does not show it: ${left.map(({ field }) => field).join(", ")}`;
-    return [unit, { status: "failed", changes, failure: { code: "not-converged", message, retry: "soon" } }];
-  };
-  return Object.fromEntries(Object.entries(outcomes).map(check));
-}
-
-/** What a fresh look shows, and what is left to do by it. */
-interface Proof {
-  readonly next: Plan;
-  readonly after: Desired;
-}
-
-/** Whether something was made as it was to be, and is to be made otherwise now: changes that take two runs go on at once. */
-function hasNextStage(due: Plan, next: Plan, outcomes: RunReport["outcomes"]): boolean {
-  const isPlanned = new Set(next.map(({ unit }) => unit));
-  return due.some(({ unit }) => isPlanned.has(unit) && outcomes[unit]?.status === "applied");
 }
 
 /** What is tried: the same differences again are the same attempt. */

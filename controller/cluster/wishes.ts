@@ -1,7 +1,9 @@
 /** What each Service wants, and what became of the wish. */
-import type { V1Service } from "@kubernetes/client-node";
+import type { V1Secret, V1Service } from "@kubernetes/client-node";
 import { loadBalancerUnit } from "../../stacks/names.ts";
 import type { LoadBalancerSpec, UnitId, UnitState } from "../../stacks/spec.ts";
+import { type CertificatePlan, planRelease } from "../certificate/plan.ts";
+import type { SecretList } from "../certificate/tls-secret.ts";
 import type { LoadBalancer } from "../hcloud/api.ts";
 import { balancerState } from "../hcloud/balancer.ts";
 import type { CloudState } from "../hcloud/view.ts";
@@ -26,6 +28,7 @@ export type ServiceWish = { readonly service: V1Service; readonly unit: UnitId }
       readonly mistakes: readonly string[];
       readonly notes: readonly Note[];
       readonly leftOut: Targets["leftOut"];
+      readonly certificates: CertificatePlan;
       /** Set when an existing balancer without an owner is taken over. */
       readonly adopts?: number;
     }
@@ -35,10 +38,11 @@ export type ServiceWish = { readonly service: V1Service; readonly unit: UnitId }
       readonly kind: "release";
       /** Set when the balancer stays behind: what is left to do about it, and why it stays. */
       readonly keeps?: { readonly spec: LoadBalancerSpec; readonly reason: string };
+      readonly certificates: Pick<CertificatePlan, "owned" | "stale">;
     }
 );
 
-/** What the cloud has of our units; wishes add the balancers they find. */
+/** What the cloud has of our units; wishes add the balancers and certificates they find. */
 export type Present = Partial<Record<UnitId, UnitState>>;
 
 /** The wishes of all Services that are ours. */
@@ -48,14 +52,20 @@ export function renderWishes(snapshot: Snapshot, options: RenderOptions, present
     if (kind === "none") return [];
     return [kind === "release" ? releaseOf(service, snapshot, present) : wishFor(service, snapshot, options, present)];
   });
-  return settleRivals(wishes, present);
+  const settled = settleRivals(wishes, present);
+  for (const { unit, state } of settled.flatMap(ownedOf)) present[unit] = state;
+  return settled;
+}
+
+function ownedOf(wish: ServiceWish): CertificatePlan["owned"] {
+  return wish.kind === "refused" ? [] : wish.certificates.owned;
 }
 
 /** By label alone: what only has the name was never the Service's (S21). */
-function releaseOf(service: V1Service, { cloud }: Snapshot, present: Present): ServiceWish {
+function releaseOf(service: V1Service, { cloud, now }: Snapshot, present: Present): ServiceWish {
   const { ref, unit, found } = find(service, cloud);
   if (found.kind === "ambiguous") return refuse(service, found, ref.name);
-  const wish = { service, unit, kind: "release" } as const;
+  const wish = { service, unit, kind: "release", certificates: planRelease(ref, { ...cloud, now }) } as const;
   if (found.kind !== "own") return wish;
   const state = balancerState(found.balancer, cloud.network);
   const foreign = findForeign(state, {
@@ -71,8 +81,8 @@ function releaseOf(service: V1Service, { cloud }: Snapshot, present: Present): S
 }
 
 function wishFor(service: V1Service, snapshot: Snapshot, options: RenderOptions, present: Present): ServiceWish {
-  const { nodes, cloud } = snapshot;
-  const { unit, found, name } = find(service, cloud);
+  const { nodes, cloud, now } = snapshot;
+  const { ref, unit, found, name } = find(service, cloud);
   if (found.kind === "ambiguous" || found.kind === "taken" || found.kind === "missing") {
     return refuse(service, found, name);
   }
@@ -84,6 +94,7 @@ function wishFor(service: V1Service, snapshot: Snapshot, options: RenderOptions,
   if (state) present[unit] = state;
   const { defaults, networkId, robots = false } = options;
   const { network, catalogue } = cloud;
+  const secrets = secretsIn(ref.namespace, snapshot.secrets ?? []);
   const rendered = renderLoadBalancer(service, {
     nodes,
     servers: cloud.servers,
@@ -91,6 +102,7 @@ function wishFor(service: V1Service, snapshot: Snapshot, options: RenderOptions,
     robots,
     takenIps: takenIps(cloud, networkId, state?.id),
     otherTargets: selectors,
+    certificates: { ...cloud, now, ...(secrets && { secrets }) },
     ...(networkId !== undefined && { networkId }),
     ...(network && { network }),
     ...(catalogue && { catalogue }),
@@ -101,6 +113,13 @@ function wishFor(service: V1Service, snapshot: Snapshot, options: RenderOptions,
   if (!rendered.ok) return { service, unit, kind: "refused", mistakes, notes };
   const { ok: _, ...parts } = rendered;
   return { service, unit, kind: "balance", ...parts, ...(found.kind === "adoptable" && { adopts: found.balancer.id }) };
+}
+
+/** TLS Secrets of one namespace, by name; nothing when they are not ours to read. */
+function secretsIn(namespace: string, lists: readonly SecretList[]): ReadonlyMap<string, V1Secret> | undefined {
+  const list = lists.find((one) => (one.namespace ?? namespace) === namespace);
+  const found = list?.secrets.filter(({ metadata }) => metadata?.namespace === namespace);
+  return found && new Map(found.map((secret) => [secret.metadata?.name ?? "", secret]));
 }
 
 function find(service: V1Service, { loadBalancers }: CloudState) {

@@ -2,9 +2,10 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import type { V1Node, V1Service } from "@kubernetes/client-node";
+import type { V1Node, V1Secret, V1Service } from "@kubernetes/client-node";
 import { renderOptions } from "../assemble.ts";
 import { openCloud } from "../assemble-cloud.ts";
+import type { SecretList } from "../certificate/tls-secret.ts";
 import type { RenderOptions, Snapshot } from "../cluster/desired.ts";
 import { requirePlausible } from "../cluster/plausible.ts";
 import { type Config, type Environment, loadConfig } from "../config.ts";
@@ -49,13 +50,14 @@ export async function openOutlook(config: Config, log: Logger, ends: AsyncDispos
   const client = new KubeClient(await loadAccess(config.kubeconfig, config.master));
   ends.defer(() => client.close());
   const look = async (ages: Ages): Promise<Snapshot> => {
-    const [nodes, services, cloud] = await Promise.all([
+    const [nodes, services, secrets, cloud] = await Promise.all([
       listAll<V1Node>(client, paths.nodes),
       config.loadBalancers ? listAll<V1Service>(client, paths.services) : [],
+      listSecrets(client, config),
       view.state(ages),
     ]);
     requirePlausible(cloud, nodes);
-    return { nodes, services, cloud };
+    return { nodes, services, secrets, cloud, now: Date.now() };
   };
   return { client, gateway, options: renderOptions(config, networkId), look };
 }
@@ -64,4 +66,12 @@ export async function openOutlook(config: Config, log: Logger, ends: AsyncDispos
 export async function observe(config: Config, log: Logger, ends: AsyncDisposableStack): Promise<Sight> {
   const { look, ...outlook } = await openOutlook(config, log, ends);
   return { ...outlook, snapshot: await look({ servers: 0, loadBalancers: 0, certificates: 0, network: 0 }) };
+}
+
+async function listSecrets(client: KubeClient, { tlsSecrets }: Config): Promise<readonly SecretList[]> {
+  if (!tlsSecrets) return [];
+  const list = (namespace?: string) => listAll<V1Secret>(client, paths.tlsSecrets(namespace));
+  const { namespaces } = tlsSecrets;
+  if (!namespaces) return [{ secrets: await list() }];
+  return Promise.all(namespaces.map(async (namespace) => ({ namespace, secrets: await list(namespace) })));
 }

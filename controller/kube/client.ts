@@ -188,6 +188,11 @@ export const paths = {
   services: "/api/v1/services",
   service: (namespace: string, name: string) =>
     `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`,
+  /** TLS Secrets of one namespace, or of all. */
+  tlsSecrets: (namespace?: string) => {
+    const where = namespace === undefined ? "" : `namespaces/${encodeURIComponent(namespace)}/`;
+    return `/api/v1/${where}secrets?${new URLSearchParams({ fieldSelector: "type=kubernetes.io/tls" })}`;
+  },
   secrets: (namespace: string) => `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`,
   secret: (namespace: string, name: string) =>
     `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`,

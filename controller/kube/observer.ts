@@ -12,7 +12,7 @@ class StaleCluster extends CcmError {
 }
 
 /** Watches end, and begin anew, within 50 seconds; what has not been heard of for longer is not acted on. */
-const STALE_MS = 90_000;
+export const STALE_MS = 90_000;
 
 interface Change<T> {
   readonly old?: T;

@@ -2,9 +2,11 @@
 import type { V1Service } from "@kubernetes/client-node";
 import { listenerPart } from "../../stacks/names.ts";
 import type { LoadBalancerState } from "../../stacks/spec.ts";
+import type { CertificateSurroundings } from "../certificate/plan.ts";
 import type { Catalogue, Network } from "../hcloud/api.ts";
 import { type ListenerOptionName, type OptionName, PREFIX } from "./annotations.ts";
 import { catalogueProblems } from "./catalogue-checks.ts";
+import { certificateProblems } from "./certificate-checks.ts";
 import type { ForeignParts } from "./foreign.ts";
 import { tcpPorts } from "./listeners.ts";
 import { networkProblems } from "./network-checks.ts";
@@ -22,6 +24,8 @@ export interface Surroundings {
   /** The balancer that exists for the Service, if one does, without its foreign parts. */
   readonly present?: LoadBalancerState;
   readonly foreign?: ForeignParts;
+  /** What the certificates of the Service are planned with. */
+  readonly certificates: Omit<CertificateSurroundings, "present">;
 }
 
 /** One mistake, and the options that must not be applied because of it: of one port, or of the whole Service. */
@@ -39,6 +43,7 @@ export function checkSettings(service: V1Service, settings: ServiceSettings, aro
     ...catalogueProblems(service, settings, around),
     ...tcpPorts(service).flatMap((port) => portProblems(port, settings.ports.get(port.port) ?? settings)),
     ...redirectProblems(service, settings, around),
+    ...certificateProblems(settings, around.certificates.secrets !== undefined),
   ];
   if (problems.length === 0) return settings;
   const ofPort = (port: number) => problems.filter((problem) => (problem.port ?? port) === port);
@@ -77,9 +82,6 @@ function portProblems(
   const refuse = (name: ListenerOptionName, message: string) => problems.push({ port, message, options: [name] });
   if (!nodePort) {
     refuse("protocol", `port ${port} has no node port: set allocateLoadBalancerNodePorts, or give it a nodePort`);
-  }
-  if (options.protocol === "https") {
-    refuse("protocol", `${sources.protocol}: https needs certificates, which this version does not support yet`);
   }
   if (options.redirectHttp && options.protocol !== "https") {
     refuse("redirectHttp", `${sources.redirectHttp}: needs protocol https`);

@@ -1,4 +1,5 @@
 /** Options of listeners: for all ports of a Service, or for one of them. */
+import { CERTIFICATE_OPTIONS } from "./certificate-options.ts";
 import { option } from "./option.ts";
 import { boolean, integer, oneOf, seconds, statusCodes, word } from "./values.ts";
 
@@ -55,6 +56,7 @@ export const LISTENER_OPTIONS = {
     unset: "`false`",
     doc: "Keep a client on one node, by a cookie.",
   }),
+  ...CERTIFICATE_OPTIONS,
   healthCheckProtocol: option({
     annotation: "health-check-protocol",
     group: "health",

@@ -5,21 +5,33 @@ import { PORT_ROWS, type ServiceOptions } from "./annotations.ts";
 import { localHealthCheck } from "./local-traffic.ts";
 import type { ServiceSettings, Settings } from "./settings.ts";
 
+/** What listeners are rendered with besides their settings. */
+export interface ListenerSurroundings {
+  /** The listeners that exist. */
+  readonly present?: readonly ListenerSpec[];
+  /** Certificates of https ports, by port. */
+  readonly certificates?: ReadonlyMap<number, readonly number[]>;
+}
+
 /**
  * Listeners for one Service, keyed by listen port so that a port keeps its resource when others come and go. A port with a
- * mistake keeps the listener it has, or has none yet.
+ * mistake keeps the listener it has, or has none yet; so does one that waits for a certificate, unless what it has is https
+ * with nothing to present.
  */
 export function renderListeners(
   service: V1Service,
   settings: ServiceSettings,
-  present: readonly ListenerSpec[] = [],
+  { present = [], certificates = new Map() }: ListenerSurroundings = {},
 ): readonly ListenerSpec[] {
   return tcpPorts(service)
     .flatMap((port) => {
       const own = settings.ports.get(port.port) ?? settings;
-      if (!isBroken(own)) return [renderListener(service, port, own.options)];
+      const certificateIds = certificates.get(port.port) ?? [];
+      const isWaiting = own.options.protocol === "https" && certificateIds.length === 0;
+      if (!isBroken(own) && !isWaiting) return [renderListener(service, port, { ...own.options, certificateIds })];
       const kept = present.find(({ listenPort }) => listenPort === port.port);
-      return kept ? [followNodePort(kept, port.nodePort)] : [];
+      if (!kept || (!isBroken(own) && kept.protocol === "https")) return [];
+      return [followNodePort(kept, port.nodePort)];
     })
     .toSorted((a, b) => a.listenPort - b.listenPort);
 }
@@ -29,7 +41,8 @@ export function tcpPorts(service: V1Service): readonly V1ServicePort[] {
   return (service.spec?.ports ?? []).filter(({ protocol }) => (protocol ?? "TCP") === "TCP");
 }
 
-function isBroken({ broken }: Settings): boolean {
+/** Whether an option of a port is set to something it cannot be. */
+export function isBroken({ broken }: Settings): boolean {
   return PORT_ROWS.some(([name]) => broken.has(name));
 }
 
@@ -41,7 +54,10 @@ function followNodePort(kept: ListenerSpec, nodePort: number | undefined): Liste
   return { ...kept, destinationPort: nodePort, healthCheck: { ...healthCheck, port } };
 }
 
-function renderListener(service: V1Service, port: V1ServicePort, options: ServiceOptions): ListenerSpec {
+/** The options of one port, with the certificates that came of them. */
+type ListenerOptions = ServiceOptions & Pick<HttpOptions, "certificateIds">;
+
+function renderListener(service: V1Service, port: V1ServicePort, options: ListenerOptions): ListenerSpec {
   const protocol = options.protocol ?? "tcp";
   const destinationPort = port.nodePort ?? 0;
   return {
@@ -49,19 +65,19 @@ function renderListener(service: V1Service, port: V1ServicePort, options: Servic
     destinationPort,
     protocol,
     proxyProtocol: options.proxyProtocol ?? false,
-    ...(protocol !== "tcp" && { http: renderHttp(options) }),
+    ...(protocol !== "tcp" && { http: renderHttp(protocol, options) }),
     healthCheck: renderHealthCheck(destinationPort, protocol, options, localHealthCheck(service, options)),
   };
 }
 
-function renderHttp(options: ServiceOptions): HttpOptions {
+function renderHttp(protocol: ListenerSpec["protocol"], options: ListenerOptions): HttpOptions {
   return {
     stickySessions: options.stickySessions ?? false,
     cookieName: options.cookieName || "HCLBSTICKY",
     cookieLifetimeSeconds: options.cookieLifetime ?? 300,
     timeoutIdleSeconds: options.timeoutIdle ?? 50,
     redirectHttp: options.redirectHttp ?? false,
-    certificateIds: [],
+    certificateIds: protocol === "https" ? options.certificateIds : [],
   };
 }
 

@@ -1,6 +1,7 @@
 /** A Service and the nodes → the balancer it wants. Everything is checked before anything is touched. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import type { LoadBalancerSpec, LoadBalancerState, NetworkAttachment } from "../../stacks/spec.ts";
+import { type CertificatePlan, planCertificates } from "../certificate/plan.ts";
 import type { Server } from "../hcloud/api.ts";
 import { adviseOn, adviseOnBalancer } from "./advice.ts";
 import type { ServiceOptions } from "./annotations.ts";
@@ -10,11 +11,11 @@ import { countForeign } from "./foreign.ts";
 import { parseLabelSelector } from "./label-selector.ts";
 import { renderLabels, renderRdns } from "./labels.ts";
 import { limitsOf } from "./limits.ts";
-import { renderListeners, tcpPorts } from "./listeners.ts";
+import { isBroken, renderListeners, tcpPorts } from "./listeners.ts";
 import { PROTECTED_MARK } from "./marks.ts";
 import type { Note } from "./notes.ts";
 import { serviceRef } from "./ours.ts";
-import { parseSettings, type Settings } from "./settings.ts";
+import { parseSettings, type ServiceSettings, type Settings } from "./settings.ts";
 import { nextStage } from "./stages.ts";
 import { isSameTarget, renderTargets, type Targets } from "./targets.ts";
 
@@ -37,6 +38,7 @@ export type RenderedBalancer = { readonly mistakes: readonly string[]; readonly 
       readonly spec: LoadBalancerSpec;
       readonly settings: Settings;
       readonly leftOut: Targets["leftOut"];
+      readonly certificates: CertificatePlan;
     }
   /** Nothing exists yet, and nothing is made with a mistake in it. */
   | { readonly ok: false }
@@ -59,13 +61,17 @@ export function renderLoadBalancer(service: V1Service, context: BalancerContext)
   const fields = fieldsOf(settings, serviceRef(service).uid, context);
   const { targets, leftOut, beyondLimit } = targetsOf(settings, fields.type, context);
   const network = attachmentOf(settings, context);
+  const certificates = certificatesOf(service, settings, context);
   const wanted: LoadBalancerSpec = {
     kind: "load-balancer",
     service: serviceRef(service),
     place,
     ...fields,
     ...(network && { network }),
-    listeners: renderListeners(service, settings, present?.listeners),
+    listeners: renderListeners(service, settings, {
+      certificates: certificates.ids,
+      ...(present && { present: present.listeners }),
+    }),
     targets,
   };
   const spec = present ? nextStage(wanted, present, roomOf(wanted.type, present.type, context)) : wanted;
@@ -74,8 +80,19 @@ export function renderLoadBalancer(service: V1Service, context: BalancerContext)
     ...adviseOnBalancer(settings, wanted, context),
     ...limitNotes(beyondLimit, wanted.type),
     ...foreignNotes(context),
+    ...certificateNotes(certificates),
   ];
-  return { ok: true, spec, settings, mistakes, notes: said, leftOut };
+  return { ok: true, spec, settings, mistakes, notes: said, leftOut, certificates };
+}
+
+function certificatesOf(service: V1Service, { ports }: ServiceSettings, context: BalancerContext): CertificatePlan {
+  const { certificates, present } = context;
+  const wishes = [...ports].map(([port, own]) => [port, { options: own.options, isBroken: isBroken(own) }] as const);
+  return planCertificates(serviceRef(service), new Map(wishes), { ...certificates, ...(present && { present }) });
+}
+
+function certificateNotes({ problems }: CertificatePlan): readonly Note[] {
+  return problems.length === 0 ? [] : [{ reason: "CertificateNotReady", message: problems.join("; ") }];
 }
 
 /** `a` and the uid without dashes, cut to 32 characters: the framework's name, by which an existing balancer is found. */

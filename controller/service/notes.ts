@@ -6,6 +6,8 @@ export interface Note {
 }
 
 export type NoteReason =
+  /** An https port whose certificate is not there, not issued or not renewed. */
+  | "CertificateNotReady"
   /** An annotation of ours that means nothing. */
   | "UnknownAnnotation"
   /** A port that is not TCP (HCCM V1). */

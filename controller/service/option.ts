@@ -7,6 +7,7 @@ export const GROUPS = {
   network: "Network and addresses",
   targets: "Targets",
   listener: "Listeners",
+  certificates: "Certificates",
   health: "Health checks",
   status: "Status of the Service",
 } as const;

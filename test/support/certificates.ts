@@ -1,5 +1,7 @@
 /** Certificates for tests: what is wanted, what the cloud lists, and real key pairs. */
 import type { V1Secret } from "@kubernetes/client-node";
+import type { CertificatePlan } from "../../controller/certificate/plan.ts";
+import type { Certificate } from "../../controller/hcloud/api.ts";
 import { issueCertificate } from "../../dev-env/cloud/resources/self-signed.ts";
 import type { CertificateContent, CertificateSpec, CertificateState } from "../../stacks/spec.ts";
 import { UID } from "./builders.ts";
@@ -25,6 +27,50 @@ export function aTlsSecret(
     data: { "tls.crt": encode(pair.certificate), "tls.key": encode(pair.privateKey) },
   };
 }
+
+/** The plan of a Service that has nothing to do with certificates. */
+export const NO_CERTIFICATES: CertificatePlan = {
+  ids: new Map(),
+  wanted: [],
+  owned: [],
+  stale: [],
+  problems: [],
+  isUncertain: false,
+};
+
+/** An uploaded certificate as the API lists it, without an owner. */
+export function aListedCertificate(given: Partial<Certificate> = {}): Certificate {
+  return {
+    id: 77,
+    name: "certificate",
+    labels: {},
+    type: "uploaded",
+    certificate: null,
+    created: "2026-11-16T10:00:00+00:00",
+    domain_names: ["example.com"],
+    status: null,
+    ...given,
+  };
+}
+
+/** A managed certificate of `aService()` as the API lists it; named as the first one is. */
+export function anIssuedCertificate(
+  issuance: "pending" | "completed" | "failed" = "completed",
+  given: Partial<Certificate> = {},
+): Certificate {
+  const error = issuance === "failed" ? { code: "dns_zone_not_found", message: "no zone" } : null;
+  const renewal = issuance === "completed" ? "scheduled" : "unavailable";
+  return aListedCertificate({
+    name: `ccm-managed-certificate-${UID}`,
+    labels: { "hcloud-ccm/service-uid": UID },
+    type: "managed",
+    status: { issuance, renewal, error },
+    ...given,
+  });
+}
+
+/** What the certificates of a Service are planned with where there are none. */
+export const NO_LISTS = { certificates: [], loadBalancers: [], now: 0 } as const;
 
 export function managed(...domains: readonly string[]): CertificateContent {
   return { type: "managed", domains, isStaging: false };

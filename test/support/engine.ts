@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { certificateState } from "../../controller/certificate/listed.ts";
 import { balancerState } from "../../controller/hcloud/balancer.ts";
-import { certificateState } from "../../controller/hcloud/certificate.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 import { Engine, type EngineOptions } from "../../stacks/engine.ts";

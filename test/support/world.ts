@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { CoreV1Api, KubeConfig, KubernetesObjectApi, loadAllYaml, type V1Service } from "@kubernetes/client-node";
 import { KubeClient } from "../../controller/kube/client.ts";
 import { loadAccess } from "../../controller/kube/kubeconfig.ts";
+import { renderChart } from "../../dev-env/chart/render.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { type Cluster, connect, type NodeOptions, type SimNode, startCluster } from "../../dev-env/cluster/cluster.ts";
 import { Pods } from "../../dev-env/pods.ts";
@@ -14,6 +15,8 @@ export interface WorldOptions {
   readonly cloud?: CloudOptions;
   /** Keep an audit log of what the controller asks the API server for: see `requests`. */
   readonly isAudited?: boolean;
+  /** Whether the controller may read TLS Secrets. */
+  readonly tlsSecrets?: boolean;
 }
 
 const MANIFEST = new URL("../../controller/deploy/manifests/lotse.yaml", import.meta.url);
@@ -141,14 +144,15 @@ export class World implements AsyncDisposable {
 
 /** Starts everything but the controller. */
 export async function startWorld(given: WorldOptions = {}): Promise<World> {
-  const { nodes = 3, cloud: options = {}, isAudited = false } = given;
+  const { nodes = 3, cloud: options = {}, isAudited = false, tlsSecrets = false } = given;
   await ensureToolchain(["pulumi", "pulumi-resource-hcloud"]);
   await using started = new AsyncDisposableStack();
   const cloud = started.adopt(await startCloud(options), (it) => it.stop());
   const audit = isAudited ? { auditedUser: IDENTITY.name } : {};
   const cluster = started.adopt(await startCluster(audit), (it) => it.stop());
   const network = cloud.addNetwork({ name: "cluster" });
-  await grantRights(cluster);
+  const manifest = tlsSecrets ? renderChart({ tlsSecrets: { enabled: true } }) : readFile(MANIFEST, "utf8");
+  await grantRights(cluster, await manifest);
   const observer = new KubeClient(await loadAccess(cluster.kubeconfig));
   started.defer(() => observer.close());
   const kubeconfig = await cluster.kubeconfigFor(IDENTITY);
@@ -158,10 +162,9 @@ export async function startWorld(given: WorldOptions = {}): Promise<World> {
   return world;
 }
 
-async function grantRights(cluster: Cluster): Promise<void> {
+async function grantRights(cluster: Cluster, manifest: string): Promise<void> {
   const config = new KubeConfig();
   config.loadFromFile(cluster.kubeconfig);
   const objects = KubernetesObjectApi.makeApiClient(config);
-  const rights = loadAllYaml(await readFile(MANIFEST, "utf8")).filter(({ kind }) => RIGHTS.has(kind));
-  for (const object of rights) await objects.create(object);
+  for (const object of loadAllYaml(manifest).filter(({ kind }) => RIGHTS.has(kind))) await objects.create(object);
 }

@@ -104,7 +104,6 @@ export class DataPlane {
 }
 
 /** What cannot change on an open socket. */
-function shapeOf({ loadBalancer, kind, keyPairs, service }: ListenerPlan): string {
-  const certificates = keyPairs.map(({ certificate }) => certificate);
-  return JSON.stringify([loadBalancer, kind, certificates, service.http?.timeout_idle]);
+function shapeOf({ loadBalancer, kind, service }: ListenerPlan): string {
+  return JSON.stringify([loadBalancer, kind, service.http?.timeout_idle]);
 }

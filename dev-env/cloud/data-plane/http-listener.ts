@@ -38,21 +38,29 @@ export async function openHttpListener(pool: Pool): Promise<Listener> {
   };
 }
 
+/** Certificates may change while the socket is open: each connection is presented what is right when it begins. */
 function secureServer(pool: Pool, handle: RequestListener) {
-  const contexts = new Map<KeyPair, SecureContext>();
-  const contextOf = (pair: KeyPair): SecureContext => {
-    const known = contexts.get(pair) ?? createSecureContext({ cert: pair.certificate, key: pair.privateKey });
-    contexts.set(pair, known);
+  const contexts = new Map<string, SecureContext>();
+  const contextOf = ({ certificate: cert, privateKey: key }: KeyPair): SecureContext => {
+    const known = contexts.get(cert) ?? createSecureContext({ cert, key });
+    contexts.set(cert, known);
     return known;
   };
-  const first = pool.plan.keyPairs[0];
-  const defaults = first ? { cert: first.certificate, key: first.privateKey } : {};
   const SNICallback = (name: string, done: (error: Error | null, context?: SecureContext) => void) => {
     const pair = pool.plan.keyPairs.find(({ domainNames }) => domainNames.some((domain) => covers(domain, name)));
     const chosen = pair ?? pool.plan.keyPairs[0];
     done(null, chosen && contextOf(chosen));
   };
-  return createTlsServer({ ...defaults, SNICallback }, handle);
+  const server = createTlsServer({ SNICallback }, handle);
+  let shown: string | undefined;
+  // Clients that name no host get the first one.
+  server.prependListener("connection", () => {
+    const [first] = pool.plan.keyPairs;
+    if (!first || first.certificate === shown) return;
+    shown = first.certificate;
+    server.setSecureContext({ cert: first.certificate, key: first.privateKey });
+  });
+  return server;
 }
 
 function covers(domain: string, name: string): boolean {

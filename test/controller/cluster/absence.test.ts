@@ -4,6 +4,7 @@ import type { Desired } from "../../../controller/cluster/desired.ts";
 import { loadBalancerUnit } from "../../../stacks/names.ts";
 import type { UnitOutcome } from "../../../stacks/run.ts";
 import { aBalancerState, aService, UID } from "../../support/builders.ts";
+import { NO_CERTIFICATES } from "../../support/certificates.ts";
 
 const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
 const failed = (code: string): UnitOutcome => ({
@@ -14,7 +15,7 @@ const failed = (code: string): UnitOutcome => ({
 
 /** One Service that goes, with or without a balancer in the list. */
 const going = (isListed: boolean): Desired => ({
-  services: [{ kind: "release", service: aService(), unit: UNIT }],
+  services: [{ kind: "release", service: aService(), unit: UNIT, certificates: NO_CERTIFICATES }],
   present: isListed ? { [UNIT]: aBalancerState() } : {},
   nodes: {},
 });

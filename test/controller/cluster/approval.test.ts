@@ -12,6 +12,7 @@ import type { Desired } from "../../../controller/cluster/desired.ts";
 import type { Plan, PlannedUnit } from "../../../controller/cluster/plan.ts";
 import { loadBalancerUnit } from "../../../stacks/names.ts";
 import { aBalancerSpec, aRoute, aService, UID } from "../../support/builders.ts";
+import { NO_CERTIFICATES } from "../../support/certificates.ts";
 import { aLog } from "../../support/log.ts";
 
 const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
@@ -131,7 +132,7 @@ function aGate(mode: ApprovalMode = "manual") {
     },
     log,
   });
-  const services = [{ service: aService(), unit: UNIT, kind: "release" as const }];
+  const services = [{ service: aService(), unit: UNIT, kind: "release" as const, certificates: NO_CERTIFICATES }];
   const desired: Desired = { services, present: {}, nodes: {} };
   const pass = (plan: Plan) => gate.pass(plan, desired, ({ unit }) => unit);
   const approve = () => {

@@ -18,7 +18,7 @@ function render(
   options = OPTIONS,
 ) {
   const cloud = { servers: [], loadBalancers: [], certificates: [], ...snapshot.cloud };
-  return renderCluster({ services: [], nodes: [], ...snapshot, cloud }, options);
+  return renderCluster({ services: [], nodes: [], now: 0, ...snapshot, cloud }, options);
 }
 
 describe("Services", () => {
@@ -130,7 +130,7 @@ describe("Services", () => {
         services: [leaving],
         cloud: { loadBalancers: [aBalancer({ labels: OWN })] },
       });
-      expect(services).toEqual([{ service: leaving, unit: UNIT, kind: "release" }]);
+      expect(services).toMatchObject([{ service: leaving, unit: UNIT, kind: "release" }]);
       expect(present[UNIT]).toMatchObject({ id: 42 });
     });
 

@@ -5,6 +5,7 @@ import type { ServiceWish } from "../../../controller/cluster/wishes.ts";
 import { routeUnit, unitOf } from "../../../stacks/names.ts";
 import type { LoadBalancerSpec } from "../../../stacks/spec.ts";
 import { aBalancerSpec, aBalancerState, aRoute, aService, someSettings } from "../../support/builders.ts";
+import { NO_CERTIFICATES } from "../../support/certificates.ts";
 
 const SPEC = aBalancerSpec();
 const UNIT = unitOf(SPEC);
@@ -20,8 +21,9 @@ const balance = (spec: LoadBalancerSpec): ServiceWish => ({
   mistakes: [],
   notes: [],
   leftOut: [],
+  certificates: NO_CERTIFICATES,
 });
-const release: ServiceWish = { kind: "release", service: aService(), unit: UNIT };
+const release: ServiceWish = { kind: "release", service: aService(), unit: UNIT, certificates: NO_CERTIFICATES };
 const refused: ServiceWish = { kind: "refused", service: aService(), unit: UNIT, mistakes: ["x"] };
 const plan = (desired: Partial<Desired>) => planRun({ services: [], present: {}, nodes: {}, ...desired });
 

@@ -35,6 +35,7 @@ function reasons(service = aService()): Readonly<Record<string, string>> {
   const servers = [1, 2, 3].map((id) => aServer({ id, privateIp: `10.0.0.${id}` }));
   const network = aNetwork({ routes: [{ destination: "10.244.9.0/24", gateway: "10.0.0.9" }] });
   const snapshot = {
+    now: 0,
     services: [service],
     nodes,
     cloud: { servers, loadBalancers: [BALANCER], certificates: [], network },
@@ -75,6 +76,7 @@ describe("the reason for a change", () => {
   it("is that an annotation is not set, when its default is restored", () => {
     const balancer = { ...BALANCER, algorithm: { type: "least_connections" as const } };
     const snapshot = {
+      now: 0,
       services: [aService()],
       nodes: [],
       cloud: { servers: [], loadBalancers: [balancer], certificates: [] },

@@ -6,6 +6,7 @@ import { FINALIZER } from "../../../controller/service/ours.ts";
 import { routeUnit, unitOf } from "../../../stacks/names.ts";
 import type { UnitOutcome } from "../../../stacks/run.ts";
 import { aBalancerSpec, aBalancerState, aNode, aRoute, aService, someSettings } from "../../support/builders.ts";
+import { NO_CERTIFICATES } from "../../support/certificates.ts";
 
 const HOSTS = { targets: [{ kind: "server", serverId: 1, usePrivateIp: false }] } as const;
 const SPEC = aBalancerSpec(HOSTS);
@@ -20,12 +21,23 @@ const FAILED: UnitOutcome = {
   failure: { code: "invalid_input", message: "it is too long", retry: "never" },
 };
 
-const NOTHING_TO_SAY = { settings: someSettings(), mistakes: [], notes: [], leftOut: [] };
+const NOTHING_TO_SAY = {
+  settings: someSettings(),
+  mistakes: [],
+  notes: [],
+  leftOut: [],
+  certificates: NO_CERTIFICATES,
+};
 
 function balance(service = aService(), more: Partial<Extract<ServiceWish, { kind: "balance" }>> = {}): ServiceWish {
   return { kind: "balance", service, unit: UNIT, spec: SPEC, ...NOTHING_TO_SAY, ...more };
 }
-const release: ServiceWish = { kind: "release", service: aService({ isDeleted: true }), unit: UNIT };
+const release: ServiceWish = {
+  kind: "release",
+  service: aService({ isDeleted: true }),
+  unit: UNIT,
+  certificates: NO_CERTIFICATES,
+};
 const refused: ServiceWish = { kind: "refused", service: aService(), unit: UNIT, mistakes: ["this", "and that"] };
 const desired = (more: Partial<Desired>): Desired => ({ services: [], present: {}, nodes: {}, ...more });
 

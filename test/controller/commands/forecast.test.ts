@@ -36,6 +36,7 @@ function forecast(
   given: Partial<Forecast> & { failure?: string } = {},
 ): Forecast {
   const snapshot = {
+    now: 0,
     services,
     nodes: [aNode({ id: 1 })],
     cloud: { servers: [aServer({ id: 1 })], loadBalancers, certificates: [] },

@@ -16,7 +16,12 @@ const OPTIONS: RenderOptions = {
   clusterCidrs: ["10.244.0.0/16"],
   networkId: NETWORK_ID,
 };
-const EMPTY: Snapshot = { services: [], nodes: [], cloud: { servers: [], loadBalancers: [], certificates: [] } };
+const EMPTY: Snapshot = {
+  services: [],
+  nodes: [],
+  now: 0,
+  cloud: { servers: [], loadBalancers: [], certificates: [] },
+};
 
 describe("manifests", () => {
   const dir = mkdtempSync(join(tmpdir(), "lotse-manifests-"));
@@ -128,6 +133,7 @@ describe("manifests over a cluster", () => {
 
 describe("a cluster with more nodes", () => {
   const snapshot: Snapshot = {
+    now: 0,
     services: [],
     nodes: [aNode({ id: 1, podCIDRs: ["10.244.0.0/24"] }), aNode({ id: 2, podCIDRs: ["10.244.2.0/24"] })],
     cloud: {

@@ -40,6 +40,7 @@ function aStatus(): ClusterStatus {
     aService({ name: "bad", uid: "3", annotations: { protocol: "tpc" } }),
   ];
   const snapshot = {
+    now: 0,
     nodes,
     services,
     cloud: { servers: [aServer({ id: 1 }), aServer({ id: 2 })], loadBalancers: [balancer], certificates: [] },

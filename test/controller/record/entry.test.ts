@@ -33,7 +33,7 @@ function changes(service = aService({ annotations: { "algorithm-type": "least_co
     clusterCidrs: [],
     defaults: {},
   } as const;
-  const desired = renderCluster({ services: [service], nodes: [], cloud }, options);
+  const desired = renderCluster({ now: 0, services: [service], nodes: [], cloud }, options);
   return changeEntries("r1", planRun(desired), { desired, nodes: [], servers: [], defaults: {} }, AT);
 }
 

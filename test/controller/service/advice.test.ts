@@ -3,8 +3,15 @@ import { describe, expect, it } from "vitest";
 import { renderLoadBalancer } from "../../../controller/service/load-balancer.ts";
 import { aBalancerState, aNode, aServer, aService } from "../../support/builders.ts";
 import { aCatalogue } from "../../support/catalogue.ts";
+import { NO_LISTS } from "../../support/certificates.ts";
 
-const CONTEXT = { nodes: [], servers: [], defaults: { location: "fsn1" }, catalogue: aCatalogue() };
+const CONTEXT = {
+  nodes: [],
+  servers: [],
+  certificates: NO_LISTS,
+  defaults: { location: "fsn1" },
+  catalogue: aCatalogue(),
+};
 const notes = (spec: Partial<V1ServiceSpec>, annotations: Record<string, string> = {}, more = {}) => {
   const service = aService({ annotations });
   const rendered = renderLoadBalancer({ ...service, spec: { ...service.spec, ...spec } }, { ...CONTEXT, ...more });

@@ -5,6 +5,7 @@ import { renderLoadBalancer } from "../../../controller/service/load-balancer.ts
 import type { LoadBalancerSpec, LoadBalancerState } from "../../../stacks/spec.ts";
 import { aBalancerState, aListener, aNetwork, aNode, aServer, aService, NETWORK_ID } from "../../support/builders.ts";
 import { aCatalogue } from "../../support/catalogue.ts";
+import { NO_LISTS } from "../../support/certificates.ts";
 import { hostileText } from "../../support/hostile.ts";
 
 const subnets = [{ ip_range: "10.0.1.0/24", network_zone: "eu-central" }];
@@ -13,6 +14,7 @@ const CONTEXT = {
   nodes: ids.map((id) => aNode({ id })),
   servers: ids.map((id) => aServer({ id, privateIp: `10.0.1.${id}` })),
   defaults: {},
+  certificates: NO_LISTS,
   networkId: NETWORK_ID,
   network: aNetwork({ ip_range: "10.0.0.0/16", subnets }),
   catalogue: aCatalogue(),

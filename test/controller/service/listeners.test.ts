@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { ServiceOptions } from "../../../controller/service/annotations.ts";
 import { renderListeners, tcpPorts } from "../../../controller/service/listeners.ts";
+import type { ListenerSpec } from "../../../stacks/spec.ts";
 import { aListener, aService, someSettings } from "../../support/builders.ts";
 
-const one = (options: ServiceOptions) => renderListeners(aService(), someSettings(options))[0];
+const one = (options: ServiceOptions) =>
+  renderListeners(aService(), someSettings(options), { certificates: new Map([[80, [5]]]) })[0];
 
 describe("renderListeners", () => {
   it("HCCM V2: listens on the Service's port and sends to its node port, with every default spelt out", () => {
@@ -66,7 +68,7 @@ describe("renderListeners", () => {
       cookieLifetimeSeconds: 60,
       timeoutIdleSeconds: 30,
       redirectHttp: true,
-      certificateIds: [],
+      certificateIds: [5],
     });
   });
 
@@ -90,29 +92,51 @@ describe("a port with a mistake", () => {
       ...someSettings({ proxyProtocol: true }),
       ports: new Map([[80, someSettings({}, ["healthCheckPort"])]]),
     };
-    expect(renderListeners(aService({ ports: [80, 443] }), settings, present)).toEqual([
+    expect(renderListeners(aService({ ports: [80, 443] }), settings, { present })).toEqual([
       kept,
       aListener(443, { proxyProtocol: true }),
     ]);
   });
 
   it("has no listener yet if it is new", () => {
-    expect(renderListeners(aService({ ports: [81] }), someSettings({}, ["protocol"]), present)).toEqual([]);
+    expect(renderListeners(aService({ ports: [81] }), someSettings({}, ["protocol"]), { present })).toEqual([]);
   });
 
   it("still sends to its node port, where its health checks follow if they were there", () => {
     const moved = aService({ ports: [{ port: 80, nodePort: 31_000 }] });
     const settings = someSettings({}, ["protocol"]);
     const { healthCheck } = kept;
-    expect(renderListeners(moved, settings, present)).toEqual([
+    expect(renderListeners(moved, settings, { present })).toEqual([
       { ...kept, destinationPort: 31_000, healthCheck: { ...healthCheck, port: 31_000 } },
     ]);
     const elsewhere = { ...kept, healthCheck: { ...healthCheck, port: 8080 } };
-    expect(renderListeners(moved, settings, [elsewhere])).toEqual([{ ...elsewhere, destinationPort: 31_000 }]);
+    expect(renderListeners(moved, settings, { present: [elsewhere] })).toEqual([
+      { ...elsewhere, destinationPort: 31_000 },
+    ]);
   });
 
   it("is not touched by a mistake that is not about listeners", () => {
-    expect(renderListeners(aService(), someSettings({}, ["algorithm", "hostname"]), [kept])).toEqual([aListener(80)]);
+    expect(renderListeners(aService(), someSettings({}, ["algorithm", "hostname"]), { present: [kept] })).toEqual([
+      aListener(80),
+    ]);
+  });
+});
+
+describe("an https port that waits for a certificate", () => {
+  const https = someSettings({ protocol: "https" });
+  const render = (listener: ListenerSpec) => renderListeners(aService(), https, { present: [listener] });
+
+  it("has no listener yet if it is new, and the other ports have theirs", () => {
+    const settings = { ...someSettings(), ports: new Map([[443, https]]) };
+    expect(renderListeners(aService({ ports: [80, 443] }), settings)).toEqual([aListener(80)]);
+  });
+
+  it("goes on with what it was before it was to become https", () => {
+    expect(render(aListener(80, { protocol: "http" }))).toEqual([aListener(80, { protocol: "http" })]);
+  });
+
+  it("is not https with nothing to present", () => {
+    expect(render(aListener(80, { protocol: "https" }))).toEqual([]);
   });
 });
 

@@ -14,10 +14,16 @@ import {
   UID,
 } from "../../support/builders.ts";
 import { aCatalogue } from "../../support/catalogue.ts";
+import { NO_CERTIFICATES, NO_LISTS } from "../../support/certificates.ts";
 import { hostileText } from "../../support/hostile.ts";
 
 const DEFAULT_NAME = "a0c7e1a529d3b4f608a715b2e6f4d9c1";
-const CONTEXT: BalancerContext = { nodes: [], servers: [], defaults: { location: "fsn1" } };
+const CONTEXT: BalancerContext = {
+  nodes: [],
+  servers: [],
+  defaults: { location: "fsn1" },
+  certificates: NO_LISTS,
+};
 const IN_NETWORK: BalancerContext = { ...CONTEXT, networkId: NETWORK_ID };
 
 function specOf(annotations: Record<string, string>, context = CONTEXT): LoadBalancerSpec {
@@ -53,6 +59,7 @@ describe("renderLoadBalancer", () => {
       mistakes: [],
       notes: [],
       leftOut: [],
+      certificates: NO_CERTIFICATES,
     });
   });
 

@@ -58,6 +58,9 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- $_ := set $env "ROBOT_PASSWORD" (include "lotse.fromSecret" "robot-password" | fromYaml) -}}
 {{- end -}}
 {{- with .Values.loadBalancerClass }}{{ $_ := set $env "LOTSE_LOAD_BALANCER_CLASS" (dict "value" .) }}{{ end -}}
+{{- with .Values.tlsSecrets }}{{ if .enabled -}}
+{{- $_ := set $env "LOTSE_TLS_SECRETS" (dict "value" (.namespaces | join "," | default "true")) -}}
+{{- end }}{{ end -}}
 {{- if not .Values.monitoring.enabled }}{{ $_ := set $env "HCLOUD_METRICS_ENABLED" (dict "value" "false") }}{{ end -}}
 {{- range $name, $value := .Values.env }}{{ $_ := set $env $name $value }}{{ end -}}
 {{- range $name, $value := $env }}

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import type { CertificateContent, CertificateState, ServiceRef } from "../../stacks/spec.ts";
-import type { Certificate } from "./api.ts";
+import type { Certificate } from "../hcloud/api.ts";
 
 /** Label that makes Hetzner ask the authority that is for tests; shared with the official controller (HCCM A27). */
 export const STAGING_LABEL = "HC-Use-Staging-CA";
@@ -37,8 +37,15 @@ export type Issuance = { readonly kind: "issued" | "pending" } | { readonly kind
 export function issuanceOf({ status }: Certificate): Issuance {
   if (!status || status.issuance === "completed") return { kind: "issued" };
   if (status.issuance === "pending") return { kind: "pending" };
-  return {
-    kind: "failed",
-    reason: status.error ? `${status.error.message} (${status.error.code})` : "no reason given",
-  };
+  return { kind: "failed", reason: reasonOf(status) };
+}
+
+/** What is wrong with the renewal of a certificate that is still good. */
+export function renewalProblem({ name, status }: Certificate): string | undefined {
+  if (status?.issuance !== "completed" || status.renewal !== "failed") return undefined;
+  return `certificate "${name}" could not be renewed: ${reasonOf(status)}`;
+}
+
+function reasonOf({ error }: NonNullable<Certificate["status"]>): string {
+  return error ? `${error.message} (${error.code})` : "no reason given";
 }
