@@ -7,6 +7,7 @@ const ENVIRONMENT = `Reads the same environment as the controller: HCLOUD_TOKEN,
 The cluster is the one that kubectl would talk to: --kubeconfig, $KUBECONFIG or ~/.kube/config.`;
 
 const JSON_FLAG: Flag = { name: "json", doc: "print JSON, for programs" };
+const YES_FLAG: Flag = { name: "yes", doc: "do it, instead of showing what would be done" };
 
 export const OTHER_COMMANDS: readonly CommandDefinition[] = [
   {
@@ -74,6 +75,21 @@ Exit codes: 0 approved, or nothing waits; 2 something waits; 1 an error, which i
 
 The record is bounded: the newest 256 KiB are kept in the cluster. For more, give the controller an --audit-file.`,
     action: async (given) => (await import("./audit.ts")).audit(given),
+  },
+  {
+    name: "undo",
+    summary: "let a Service ask again for what it asked for before its last change; without --yes, show it",
+    operands: "<namespace/service>",
+    flags: [...ACCESS_FLAGS, YES_FLAG, JSON_FLAG],
+    epilogue: `It changes the Service's load-balancer annotations and ports back, as the record has them; the controller makes the cloud
+follow. A second undo undoes the first. A balancer that was deleted, and its address, cannot be brought back.
+
+Examples:
+  lotse undo default/web          # what would be changed back
+  lotse undo default/web --yes    # do it
+
+Exit codes: 0 done, or nothing to undo; 2 there is something to undo; 1 an error, which is explained.`,
+    action: async (given) => (await import("./undo.ts")).undo(given),
   },
   {
     name: "status",
