@@ -1,0 +1,83 @@
+/** Looks at cluster and cloud, as often and as freshly as it takes to believe what is seen. */
+import type { V1Node, V1Service } from "@kubernetes/client-node";
+import type { SecretList } from "../certificate/tls-secret.ts";
+import type { Ages, CloudState, CloudView } from "../hcloud/view.ts";
+import type { Absence } from "./absence.ts";
+import { agesAfter, firstLook, freshLook } from "./ages.ts";
+import { isUncertain } from "./certificates.ts";
+import { type Desired, type RenderOptions, renderCluster } from "./desired.ts";
+import { type Plan, planRun } from "./plan.ts";
+import { contradiction, ImplausibleCloud, requirePlausible } from "./plausible.ts";
+import type { Write } from "./writes.ts";
+
+/** What the API server shows. */
+export interface Observed {
+  readonly services: readonly V1Service[];
+  readonly nodes: readonly V1Node[];
+  /** TLS Secrets, where they are ours to read. */
+  readonly secrets?: readonly SecretList[];
+}
+
+export interface LookoutParts {
+  /** Synced caches of the API server's objects. */
+  readonly observed: () => Observed;
+  readonly view: CloudView;
+  /** Carries out writes and returns those that failed. */
+  readonly publish: (writes: readonly Write[]) => Promise<readonly Write[]>;
+  readonly options: RenderOptions;
+  /** A turn comes round by itself after half of this or later. */
+  readonly resyncMs: number;
+}
+
+export class Lookout {
+  readonly #parts: LookoutParts;
+  readonly #absence: Absence;
+  readonly #firstLook: Ages;
+
+  constructor(parts: LookoutParts, absence: Absence) {
+    this.#parts = parts;
+    this.#absence = absence;
+    this.#firstLook = firstLook(parts.resyncMs);
+  }
+
+  /** What is wanted, from a first look, and from a fresh one at whatever that look would change. */
+  async before(): Promise<Desired> {
+    const first = await this.#observe(this.#firstLook);
+    const missesServer = first.services.some((wish) => wish.kind === "balance" && wish.leftOut.length > 0);
+    const changesRoutes = planRun(first).some(({ unit }) => unit.startsWith("route/"));
+    const asks = {
+      servers: missesServer || changesRoutes || (first.routes?.refused.some(({ isFinal }) => !isFinal) ?? false),
+      certificates: isUncertain(first),
+      network: changesRoutes,
+    };
+    return asks.servers || asks.certificates ? this.#observe(freshLook(this.#firstLook, asks)) : first;
+  }
+
+  /** What is wanted, from a look at what a run has touched. */
+  after(due: Plan): Promise<Desired> {
+    return this.#observe(agesAfter(due, this.#firstLook));
+  }
+
+  async #observe(ages: Ages): Promise<Desired> {
+    const cloud = await this.#observeCloud(ages);
+    const desired = renderCluster({ ...this.#parts.observed(), cloud, now: Date.now() }, this.#parts.options);
+    this.#absence.observe(desired);
+    return desired;
+  }
+
+  /** A list that contradicts the nodes may only be old: it is asked for again before it is not believed. */
+  async #observeCloud(ages: Ages): Promise<CloudState> {
+    const { view, observed, publish } = this.#parts;
+    const look = async (wanted: Ages) => {
+      const cloud = await view.state(wanted);
+      requirePlausible(cloud, observed().nodes);
+      return cloud;
+    };
+    try {
+      return await look(ages).catch(() => look({ ...ages, servers: 0 }));
+    } catch (error) {
+      if (error instanceof ImplausibleCloud) await publish(error.nodes.map(contradiction));
+      throw error;
+    }
+  }
+}
