@@ -2,7 +2,8 @@ import type { V1Service } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LoadBalancer } from "../../dev-env/cloud/resources/load-balancer-view.ts";
 import { officialStarter } from "../bench/controllers.ts";
-import { Clients } from "../support/clients.ts";
+import { aPair } from "../support/certificates.ts";
+import { Clients, type Place } from "../support/clients.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
 import { ensureBalancer, prepareNodes } from "../support/official.ts";
@@ -36,7 +37,14 @@ const SERVICES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "use-private-ip": "true",
     "uses-proxyprotocol": "true",
   },
+  uploaded: { protocol: "https", "http-certificates": "shop" },
+  managed: {
+    protocol: "https",
+    "certificate-type": "managed",
+    "http-managed-certificate-domains": "shop.example.com",
+  },
 };
+const SHOP = aPair({ domains: ["shop.example.com"] });
 
 /** The official controller: it starts, does all that it finds to do, and is stopped. */
 type Official = (world: World) => Promise<void>;
@@ -75,6 +83,7 @@ describe.each(OFFICIALS)("a swap from the official controller and back, $how", (
   let world: World;
   let ours: ControllerProcess;
   const clients: Clients[] = [];
+  const certificates = () => world.cloud.state.certificates.values();
   const shapes = () =>
     new Map(world.cloud.state.loadBalancers.values().map((balancer) => [balancer.id, shapeOf(balancer)]));
   const writesSince = (count: number) =>
@@ -90,13 +99,14 @@ describe.each(OFFICIALS)("a swap from the official controller and back, $how", (
   beforeAll(async () => {
     world = await startWorld({ nodes: 3, cloud: CLOUD });
     world.startPods();
+    const upload = { name: "shop", type: "uploaded", certificate: SHOP.certificate, private_key: SHOP.privateKey };
+    await world.changeCloud("POST", "/certificates", upload);
     for (const [name, annotations] of Object.entries(SERVICES)) {
       await world.createService(name, annotations, name === "bare" ? [PORT, PORT + 1] : [PORT]);
     }
     await official(world);
     for (const service of await servicesOf(world)) {
-      const host = service.status?.loadBalancer?.ingress?.[0]?.ip ?? "";
-      const asking = new Clients({ host, port: PORT }, service.metadata?.name === "bare" ? 20 : 2);
+      const asking = new Clients(placeOf(world, service), service.metadata?.name === "bare" ? 20 : 2);
       clients.push(asking);
       await eventually(() => expect(asking.answers.size).toBeGreaterThanOrEqual(3));
     }
@@ -108,7 +118,7 @@ describe.each(OFFICIALS)("a swap from the official controller and back, $how", (
   });
 
   it("ours takes over as it is: no write but one note on a balancer, no request that fails", async () => {
-    const [balancers, services] = [shapes(), await servicesOf(world)];
+    const [balancers, services, issued] = [shapes(), await servicesOf(world), certificates()];
     const writesBefore = world.cloud.journal.writes.length;
     const failedBefore = failures().length;
     await takeOver();
@@ -116,6 +126,7 @@ describe.each(OFFICIALS)("a swap from the official controller and back, $how", (
     const noted = `PUT /load_balancers/${world.cloud.state.loadBalancers.find("kept")?.id}`;
     await eventually(() => expect(writesSince(writesBefore)).toEqual([noted]));
     expect(shapes()).toEqual(balancers);
+    expect(certificates()).toEqual(issued);
     expect((await servicesOf(world)).map(publishedOf)).toEqual(services.map(publishedOf));
     expect(failures().slice(failedBefore)).toEqual([]);
   });
@@ -135,12 +146,13 @@ describe.each(OFFICIALS)("a swap from the official controller and back, $how", (
     expect([...shapes().keys()].slice(0, -1)).toEqual(ids);
   });
 
-  it("HCCM S10, S13, V4, T2: the official one finds every balancer as it would have left it", async () => {
+  it("HCCM S10, S13, V4, C2, T2: the official one finds every balancer as it would have left it", async () => {
     await ours.stop();
-    const [balancers, services] = [shapes(), await servicesOf(world)];
+    const [balancers, services, issued] = [shapes(), await servicesOf(world), certificates()];
     const failedBefore = failures().length;
     await official(world);
     expect(shapes()).toEqual(balancers);
+    expect(certificates()).toEqual(issued);
     expect((await servicesOf(world)).map(publishedOf)).toEqual(services.map(publishedOf));
     expect(failures().slice(failedBefore)).toEqual([]);
   });
@@ -161,6 +173,16 @@ describe.each(OFFICIALS)("a swap from the official controller and back, $how", (
 async function servicesOf(world: World): Promise<readonly V1Service[]> {
   const { items } = await world.core.listNamespacedService({ namespace: "default" });
   return items.filter(({ spec }) => spec?.type === "LoadBalancer");
+}
+
+/** Where its clients ask, over https if its balancer has a certificate. */
+function placeOf({ cloud }: World, { status }: V1Service): Place {
+  const host = status?.loadBalancer?.ingress?.[0]?.ip ?? "";
+  const balancer = cloud.state.loadBalancers.values().find(({ public_net }) => public_net.ipv4.ip === host);
+  const id = balancer?.services[0]?.http?.certificates?.[0];
+  const certificate = id === undefined ? undefined : cloud.state.certificates.get(id);
+  const tls = certificate && { servername: "shop.example.com", ca: certificate.certificate ?? "" };
+  return { host, port: PORT, ...(tls && { tls }) };
 }
 
 /** What a controller publishes about a balancer. */

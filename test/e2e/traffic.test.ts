@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Pods } from "../../dev-env/pods.ts";
+import { aPair } from "../support/certificates.ts";
 import { ask, Clients, type Failure } from "../support/clients.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -92,6 +93,29 @@ describe("traffic through the balancers of Services", () => {
     await eventually(async () => expect(await healthOf("local")).toEqual({ "node-3": "healthy" }));
     expect(await nodesOf("local")).toEqual(["node-3"]);
     expect(asking.failures).toEqual([]);
+  });
+
+  it("https: an uploaded certificate, by its name", async () => {
+    const { certificate, privateKey } = aPair({ domains: ["shop.example.com"] });
+    const upload = { name: "shop", type: "uploaded", certificate, private_key: privateKey };
+    await world.changeCloud("POST", "/certificates", upload);
+    await world.createService("uploaded", { protocol: "https", "http-certificates": "shop" }, [PORT]);
+    const place = { host: await ingressOf("uploaded"), port: PORT };
+    const tls = { servername: "shop.example.com", ca: certificate };
+    await eventually(async () => expect(await ask({ ...place, tls })).toMatch(/^default\/uploaded on node-\d$/));
+    await expect(ask({ ...place, tls: { ...tls, servername: "other.example.com" } })).rejects.toThrow("altnames");
+  });
+
+  it("https: a managed certificate, which is issued for the Service", async () => {
+    const domain = "managed.example.com";
+    const managed = { "certificate-type": "managed", "http-managed-certificate-domains": domain };
+    await world.createService("managed", { protocol: "https", ...managed }, [PORT]);
+    const host = await ingressOf("managed");
+    await eventually(async () => {
+      const [issued] = world.cloud.state.certificates.values().filter(({ type }) => type === "managed");
+      const tls = { servername: domain, ca: issued?.certificate ?? "" };
+      expect(await ask({ host, port: PORT, tls })).toMatch(/^default\/managed on node-\d$/);
+    });
   });
 
   it("a port that is added serves, and one that is removed does not; the others never notice", async () => {
