@@ -12,9 +12,6 @@ import { startWorld, type World } from "../support/world.ts";
 const FOLDER = fileURLToPath(new URL("../../dev-env/examples/", import.meta.url));
 const EXAMPLES = readdirSync(FOLDER).filter((name) => name.endsWith(".yaml"));
 
-/** Taken by the API server, but of no effect before the controller knows certificates (issue 7). */
-const NOT_YET = new Set(["https.yaml"]);
-
 let world: World;
 let kubectl: (...args: readonly string[]) => Promise<string>;
 
@@ -48,7 +45,7 @@ describe("the examples", () => {
     "%s is taken by the API server without a warning, and its Services get balancers",
     async (file) => {
       await kubectl("apply", "--warnings-as-errors", "--validate=strict", "-f", FOLDER + file);
-      for (const { metadata } of NOT_YET.has(file) ? [] : balanced(file)) {
+      for (const { metadata } of balanced(file)) {
         const name = metadata?.name ?? "";
         const service = await eventually(async () => {
           const found = await world.core.readNamespacedService({ namespace: "default", name });
@@ -64,7 +61,7 @@ describe("the examples", () => {
     },
   );
 
-  test("internal.yaml has no public interface, http.yaml asks for a page", async () => {
+  test("internal.yaml has no public interface, http.yaml asks for a page, https.yaml has its certificate", async () => {
     const of = async (name: string) => {
       return balancerOf(await world.core.readNamespacedService({ namespace: "default", name }));
     };
@@ -73,6 +70,11 @@ describe("the examples", () => {
       protocol: "http",
       http: { sticky_sessions: true },
       health_check: { protocol: "http", interval: 5, timeout: 3, retries: 2, http: { path: "/health" } },
+    });
+    const certificate = world.cloud.state.certificates.find("web-https");
+    expect((await of("web-https"))?.services[0]).toMatchObject({
+      protocol: "https",
+      http: { redirect_http: true, certificates: [certificate?.id] },
     });
   });
 
