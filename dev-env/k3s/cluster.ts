@@ -20,7 +20,7 @@ export interface ClusterSpec {
   readonly demo: string;
 }
 
-/** Charts of others, in the versions that were tried. */
+/** Charts of others, pinned; what has been tried of them is in the README. */
 export const CHARTS = {
   cilium: { chart: "cilium", version: "1.18.3", repo: "https://helm.cilium.io" },
   traefik: { chart: "traefik", version: "37.3.0", repo: "https://traefik.github.io/charts" },
