@@ -3,22 +3,8 @@
  * the console takes some that it does; both would fail the next run. What carries our label and is unknown becomes known,
  * so that it is removed like everything else, by the stack; what is gone is forgotten.
  */
+import type { ResourceRecord } from "../../stacks/unit-records.ts";
 import type { Listed, Listing } from "./listing.ts";
-
-/** One resource of a state, as far as we look at it. */
-export interface StateRecord {
-  readonly urn: string;
-  readonly type: string;
-  readonly custom: boolean;
-  readonly id?: string;
-  readonly parent?: string;
-  readonly provider?: string;
-  readonly dependencies?: readonly string[];
-  readonly propertyDependencies?: Readonly<Record<string, readonly string[]>>;
-  readonly deletedWith?: string;
-  readonly inputs?: object;
-  readonly outputs?: object;
-}
 
 /** Which stack the state belongs to. */
 export interface StackName {
@@ -44,12 +30,12 @@ const STACK = "pulumi:pulumi:Stack";
 
 /** The state as the cloud has it, and the URNs of what was unknown. */
 export interface Adoption {
-  readonly resources: readonly StateRecord[];
+  readonly resources: readonly ResourceRecord[];
   readonly strangers: readonly string[];
 }
 
 /** Compares a state with the cloud. `listing` has everything of this environment, whoever made it. */
-export function adopt(state: readonly StateRecord[], listing: Listing, name: StackName): Adoption {
+export function adopt(state: readonly ResourceRecord[], listing: Listing, name: StackName): Adoption {
   const present = new Set(collections().flatMap((kind) => listing[kind].map(({ id }) => keyOf(TYPES[kind], id))));
   for (const { id, subnets = [] } of listing.networks) {
     for (const { ip_range } of subnets) present.add(keyOf(SUBNET, `${id}-${ip_range}`));
@@ -63,18 +49,18 @@ export function adopt(state: readonly StateRecord[], listing: Listing, name: Sta
 }
 
 /** True when the cloud and the state agree on what exists. */
-export function isSettled(state: readonly StateRecord[], { resources, strangers }: Adoption): boolean {
+export function isSettled(state: readonly ResourceRecord[], { resources, strangers }: Adoption): boolean {
   return strangers.length === 0 && resources.length === state.length;
 }
 
 interface Surroundings extends StackName {
-  readonly base: readonly StateRecord[];
+  readonly base: readonly ResourceRecord[];
 }
 
-function strangersIn(listing: Listing, known: ReadonlySet<string>, around: Surroundings): readonly StateRecord[] {
+function strangersIn(listing: Listing, known: ReadonlySet<string>, around: Surroundings): readonly ResourceRecord[] {
   const provider = around.base.find(({ type }) => type === PROVIDER);
   const root = around.base.find(({ type }) => type === STACK);
-  const found: StateRecord[] = [];
+  const found: ResourceRecord[] = [];
   for (const kind of collections()) {
     // Whatever comes later may use what came before: it is removed first.
     const dependencies = found.map(({ urn }) => urn);
@@ -98,7 +84,7 @@ function strangersIn(listing: Listing, known: ReadonlySet<string>, around: Surro
 }
 
 /** A state without a stack or a provider in it, as after a loss, gets both. */
-function withBase(state: readonly StateRecord[], name: StackName): readonly StateRecord[] {
+function withBase(state: readonly ResourceRecord[], name: StackName): readonly ResourceRecord[] {
   const root = { urn: urnOf(name, STACK, `${name.project}-${name.stack}`), type: STACK, custom: false };
   const inputs = { version: name.providerVersion };
   const provider = {
@@ -115,7 +101,7 @@ function withBase(state: readonly StateRecord[], name: StackName): readonly Stat
 }
 
 /** The engine refuses a state with references to what is not in it. */
-function withoutDangling(state: readonly StateRecord[]): readonly StateRecord[] {
+function withoutDangling(state: readonly ResourceRecord[]): readonly ResourceRecord[] {
   const urns = new Set(state.map(({ urn }) => urn));
   const there = (urn: string) => urns.has(urn);
   return state.map((record) => {

@@ -11,6 +11,7 @@ import {
 import { messageOf } from "../../controller/errors.ts";
 import { endLeftovers } from "../../stacks/leftovers.ts";
 import { PROJECT } from "../../stacks/names.ts";
+import type { ResourceRecord } from "../../stacks/unit-records.ts";
 import {
   backendFile,
   cliEnvironment,
@@ -21,7 +22,6 @@ import {
   removeLocks,
   writeState,
 } from "../../stacks/workspace.ts";
-import type { StateRecord } from "./adopt.ts";
 import { StageCommand } from "./command.ts";
 import { DevEnvError } from "./errors.ts";
 import { StageSteps } from "./steps.ts";
@@ -94,12 +94,12 @@ export class Stage {
   }
 
   /** The resources in the state; secrets in them stay encrypted. */
-  async state(): Promise<readonly StateRecord[]> {
+  async state(): Promise<readonly ResourceRecord[]> {
     return (await this.#read()).checkpoint?.latest?.resources ?? [];
   }
 
   /** Replaces the resources in the state, and forgets what was under way: whoever writes has looked at what came of it. */
-  async setState(resources: readonly StateRecord[]): Promise<void> {
+  async setState(resources: readonly ResourceRecord[]): Promise<void> {
     const file = await this.#read();
     const { pending_operations: _, ...latest } = file.checkpoint?.latest ?? { manifest: NO_MANIFEST };
     const checkpoint = { ...file.checkpoint, latest: { ...latest, resources } };
@@ -134,7 +134,7 @@ export class Stage {
 /** The state file, as far as we look at it. */
 interface StateFile {
   readonly checkpoint?: {
-    readonly latest?: { readonly resources?: readonly StateRecord[]; readonly pending_operations?: unknown };
+    readonly latest?: { readonly resources?: readonly ResourceRecord[]; readonly pending_operations?: unknown };
   };
 }
 

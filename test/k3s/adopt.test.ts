@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { adopt, isSettled, type StateRecord } from "../../dev-env/k3s/adopt.ts";
+import { adopt, isSettled } from "../../dev-env/k3s/adopt.ts";
 import type { Listing } from "../../dev-env/k3s/listing.ts";
+import type { ResourceRecord } from "../../stacks/unit-records.ts";
 
 const NAME = { project: "lotse-dev-env", stack: "dev-cloud", providerVersion: "1.2.3" };
 const URN = "urn:pulumi:dev-cloud::lotse-dev-env";
@@ -15,14 +16,14 @@ const EMPTY: Listing = {
   servers: [],
 };
 
-const stack: StateRecord = { urn: ROOT, type: "pulumi:pulumi:Stack", custom: false };
-const provider: StateRecord = {
+const stack: ResourceRecord = { urn: ROOT, type: "pulumi:pulumi:Stack", custom: false };
+const provider: ResourceRecord = {
   urn: `${URN}::pulumi:providers:hcloud::hcloud`,
   type: "pulumi:providers:hcloud",
   custom: true,
   id: "p-1",
 };
-const record = (type: string, name: string, id: string, extra: Partial<StateRecord> = {}): StateRecord => ({
+const record = (type: string, name: string, id: string, extra: Partial<ResourceRecord> = {}): ResourceRecord => ({
   urn: `${URN}::hcloud:index/${type}::${name}`,
   type: `hcloud:index/${type}`,
   custom: true,
