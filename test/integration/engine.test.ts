@@ -148,7 +148,7 @@ describe("a run", () => {
       expect(failuresOf(report)).toEqual([]);
       expect(attachment()?.ip).toMatch(other.slice(0, -4));
       const targets = world.cloud.state.loadBalancers.values()[0]?.targets;
-      expect(targets?.map((target) => target.type === "server" && target.server.id)).toEqual(servers);
+      expect(targets?.map((target) => target.type === "server" && target.server.id).toSorted()).toEqual(servers);
       world.cloud.journal.clear();
       await world.run({ units: [inSubnet(other)] }, world.stateOf(unitOf(balancer()), "balancer"));
       await world.run({ units: [balancer()] }, world.stateOf(unitOf(balancer()), "balancer"));
