@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import type { V1Node, V1Secret, V1Service } from "@kubernetes/client-node";
 import { renderOptions } from "../assemble.ts";
-import { openCloud } from "../assemble-cloud.ts";
+import { type CloudPorts, openCloud } from "../assemble-cloud.ts";
 import type { SecretList } from "../certificate/tls-secret.ts";
 import type { RenderOptions, Snapshot } from "../cluster/desired.ts";
 import { requirePlausible } from "../cluster/plausible.ts";
@@ -45,8 +45,13 @@ export interface Outlook extends Omit<Sight, "snapshot"> {
   look(ages: Ages): Promise<Snapshot>;
 }
 
-export async function openOutlook(config: Config, log: Logger, ends: AsyncDisposableStack): Promise<Outlook> {
-  const { gateway, view, networkId } = await openCloud(config, log, ends);
+export async function openOutlook(
+  config: Config,
+  log: Logger,
+  ends: AsyncDisposableStack,
+  ports: CloudPorts = {},
+): Promise<Outlook> {
+  const { gateway, view, networkId } = await openCloud(config, log, ends, ports);
   const client = new KubeClient(await loadAccess(config.kubeconfig, config.master));
   ends.defer(() => client.close());
   const look = async (ages: Ages): Promise<Snapshot> => {

@@ -74,7 +74,8 @@ export async function lookAt(config: Config, { client, gateway, options, look }:
   });
 }
 
-async function readLease(client: KubeClient, { lease }: Config): Promise<LeaseObject | undefined> {
+/** The Lease of the controller that leads; nothing where there is none. */
+export async function readLease(client: KubeClient, { lease }: Config): Promise<LeaseObject | undefined> {
   if (!lease) return undefined;
   try {
     return await client.get<LeaseObject>(paths.lease(lease.namespace, lease.name));

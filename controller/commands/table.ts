@@ -9,6 +9,16 @@ The cluster is the one that kubectl would talk to: --kubeconfig, $KUBECONFIG or 
 const JSON_FLAG: Flag = { name: "json", doc: "print JSON, for programs" };
 const YES_FLAG: Flag = { name: "yes", doc: "do it, instead of showing what would be done" };
 
+const DEPARTURE_FLAGS: readonly Flag[] = [
+  ...CLUSTER_FLAGS,
+  { name: "namespace", value: "<name>", doc: "where the controller runs (default: kube-system)" },
+  YES_FLAG,
+  { name: "force", doc: "do not ask for the controller's Lease: only when none can be running" },
+  JSON_FLAG,
+];
+const DEPARTURE_CODES =
+  "Exit codes: 0 done, or nothing to do; 2 there is something to do; 1 an error, which is explained.";
+
 export const OTHER_COMMANDS: readonly CommandDefinition[] = [
   {
     name: "preview",
@@ -119,6 +129,44 @@ ${ENVIRONMENT}`,
     ],
     epilogue: `Exit codes: 0 everything can be rendered, 1 something is refused, which is said under "refused".\n\n${ENVIRONMENT}`,
     action: async (given) => (await import("./render.ts")).render(given),
+  },
+  {
+    name: "destroy",
+    summary: "delete everything this cluster has in the cloud: balancers, certificates, routes; without --yes, show it",
+    flags: DEPARTURE_FLAGS,
+    epilogue: `As if every Service were deleted: a balancer that is protected against deletion, has foreign parts, or whose annotation says
+on-delete: keep, stays. Services stay too, without address. What is not this cluster's is not touched. Deleted addresses do
+not come back.
+
+Stop the controller first: one that leads is not worked against, and one that starts later makes everything anew.
+
+Examples:
+  lotse destroy --cluster-cidr 10.244.0.0/16          # what would be deleted
+  lotse destroy --cluster-cidr 10.244.0.0/16 --yes    # do it
+
+${DEPARTURE_CODES}
+
+${ENVIRONMENT}`,
+    action: async (given) => (await import("./depart.ts")).destroy(given),
+  },
+  {
+    name: "release",
+    summary: "leave Lotse and keep every balancer as it is, without owner; without --yes, show it",
+    flags: DEPARTURE_FLAGS,
+    epilogue: `Balancers lose the labels that say whose they are, and Services the finalizer: then deleting a Service, or the cluster,
+leaves its balancer alone. Routes and certificates stay. Going back to the official controller needs none of this:
+it takes over what it finds.
+
+Stop the controller first: one that starts later takes the balancers over again, by their names.
+
+Examples:
+  lotse release          # what would be left behind
+  lotse release --yes    # do it
+
+${DEPARTURE_CODES}
+
+${ENVIRONMENT}`,
+    action: async (given) => (await import("./depart.ts")).release(given),
   },
   {
     name: "version",

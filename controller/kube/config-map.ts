@@ -1,6 +1,7 @@
 /** A ConfigMap of our own in the controller's namespace: read, and changed without losing what others changed meanwhile. */
 import { KubeError } from "../errors.ts";
 import { type KubeClient, paths } from "./client.ts";
+import { deleteIfThere } from "./delete.ts";
 
 interface ConfigMap {
   readonly metadata?: { readonly name?: string; readonly resourceVersion?: string };
@@ -51,6 +52,11 @@ export class OwnConfigMap {
         if (!(error instanceof KubeError && error.status === 409) || attempt === TRIES) throw error;
       }
     }
+  }
+
+  /** Deletes it, whether it exists or not. */
+  async delete(): Promise<void> {
+    await deleteIfThere(this.#client, paths.configMap(this.#namespace, this.#name));
   }
 
   async #get(): Promise<ConfigMap | undefined> {

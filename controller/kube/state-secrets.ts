@@ -8,6 +8,7 @@ import { gunzip, gzip } from "node:zlib";
 import type { StateStore } from "../../stacks/state-store.ts";
 import { KubeError } from "../errors.ts";
 import { type KubeClient, paths } from "./client.ts";
+import { deleteIfThere } from "./delete.ts";
 
 /** Parts a state may have; the names are fixed, so that rights can name them. */
 const MAX_PARTS = 10;
@@ -59,6 +60,12 @@ export class SecretState implements StateStore {
     });
     for (let index = 1; index < count; index++) await this.#write(index, part(index), undefined);
     this.#version = (await this.#write(0, part(0), this.#version)).metadata?.resourceVersion;
+  }
+
+  /** Deletes every part, the first one first: what is left of a deletion that broke off is not read any more. */
+  async delete(): Promise<void> {
+    for (let index = 0; index < MAX_PARTS; index++)
+      await deleteIfThere(this.#client, paths.secret(this.#namespace, this.#nameOf(index)));
   }
 
   async #read(index: number): Promise<Secret | undefined> {

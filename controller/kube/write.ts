@@ -26,6 +26,11 @@ export class Patcher {
     if (service.status?.loadBalancer?.ingress?.length) {
       await this.#patchService(service, { status: { loadBalancer: { ingress: null } } });
     }
+    await this.disownService(service);
+  }
+
+  /** Removes our finalizer alone: the status stays true when the balancer stays. */
+  async disownService(service: V1Service): Promise<void> {
     await this.#patchService(service, { metadata: { "$deleteFromPrimitiveList/finalizers": [FINALIZER] } });
   }
 

@@ -27,11 +27,12 @@ export function keepAtRelease(service: V1Service, balancer: LoadBalancerState): 
   const isShared = Object.keys(balancer.labels).some((key) => key.startsWith(foreignMark("")));
   if (isShared) return keeping(service, balancer, "it has listeners or targets that are not this Service's");
   // The only thing to say there besides the default is that it should stay, and a deleted address does not come back.
-  if (parsed && "allowed" in parsed) return untouched(service, balancer, "its on-delete annotation cannot be read");
-  return parsed?.value === "keep" ? untouched(service, balancer, "its on-delete annotation says so") : undefined;
+  if (parsed && "allowed" in parsed) return leaveBehind(service, balancer, "its on-delete annotation cannot be read");
+  return parsed?.value === "keep" ? leaveBehind(service, balancer, "its on-delete annotation says so") : undefined;
 }
 
-function untouched(service: V1Service, balancer: LoadBalancerState, reason: string): Keeping {
+/** Leaves a balancer as it is, but for the labels that say whose it is. */
+export function leaveBehind(service: V1Service, balancer: LoadBalancerState, reason: string): Keeping {
   const { network: _, rdns: __, ...rest } = balancer;
   return keeping(service, { ...rest, listeners: [], targets: [] }, reason);
 }

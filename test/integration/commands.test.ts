@@ -2,6 +2,8 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { DepartureReport } from "../../controller/commands/departure-text.ts";
+import { paths } from "../../controller/kube/client.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -9,7 +11,9 @@ import { startWorld, type World } from "../support/world.ts";
 const run = promisify(execFile);
 const MAIN = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
 const PREFIX = "load-balancer.hetzner.cloud/";
+const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
 const OWNER = "hcloud-ccm/service-uid";
+const CIDR = "--cluster-cidr=10.244.0.0/16";
 const PATIENT = { timeoutMs: 100_000 };
 
 /** One cluster from its first balancer to its last: each test goes on where the one before ended. */
@@ -43,6 +47,11 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
   const hasAddress = async (name: string) =>
     expect((await service(name)).status?.loadBalancer?.ingress).not.toBeUndefined();
 
+  const stateSecrets = async () =>
+    (await world.core.listNamespacedSecret({ namespace: "kube-system" })).items.filter(
+      ({ type }) => type === "lotse/state",
+    );
+
   beforeAll(async () => {
     world = await startWorld({ nodes: 1 });
     controller = world.startController();
@@ -72,6 +81,93 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
       stderr: expect.stringContaining("Service default/gone does not exist: a balancer that was deleted cannot"),
     });
     expect(await lotse("undo", "web")).toMatchObject({ code: 1, stderr: expect.stringContaining("default/web") });
-    expect(controller.records("turn failed")).toEqual([]);
+  });
+
+  it("release and destroy refuse to work against a controller that leads, and change nothing without --yes", async () => {
+    await controller.stop();
+    const writes = world.cloud.journal.writes.length;
+    expect(await lotse("release")).toMatchObject({
+      code: 2,
+      stdout: expect.stringMatching(/< Service default\/web: left/),
+    });
+    expect(await lotse("destroy", CIDR)).toMatchObject({
+      code: 2,
+      stdout: expect.stringMatching(
+        /- Service default\/web: deleted, balancer[\s\S]*- route 10\.244\.1\.0\/24: deleted/,
+      ),
+    });
+    const name = "cloud-controller-manager";
+    await world.observer.create(paths.leases("kube-system"), {
+      metadata: { name },
+      spec: {
+        holderIdentity: "pod-7",
+        leaseDurationSeconds: 600,
+        renewTime: new Date().toISOString().replace("Z", "000Z"),
+      },
+    });
+    for (const command of ["release", "destroy"]) {
+      const stderr = `lotse: a controller is at work: pod-7 holds Lease ${name}. Stop it first\n`;
+      expect(await lotse(command, CIDR, "--yes")).toMatchObject({ code: 1, stderr });
+    }
+    await world.observer.delete(paths.lease("kube-system", name));
+    expect(world.cloud.journal.writes.length).toBe(writes);
+    expect((await service("web")).metadata?.finalizers).toContain(FINALIZER);
+  });
+
+  it("release leaves balancers as they are, and they outlive their Services", async () => {
+    const before = await balancerOf("web");
+    const addresses = (await service("web")).status?.loadBalancer?.ingress;
+    expect(await lotse("release", "--yes")).toMatchObject({ code: 0 });
+    const after = world.cloud.state.loadBalancers.get(before?.id ?? 0);
+    expect(after?.labels).not.toHaveProperty(OWNER);
+    expect(after).toMatchObject({ name: before?.name, services: before?.services, targets: before?.targets });
+    expect(world.cloud.state.networks.get(world.networkId)?.routes).toHaveLength(1);
+    const { metadata, status } = await service("web");
+    expect(metadata?.finalizers ?? []).not.toContain(FINALIZER);
+    expect(status?.loadBalancer?.ingress).toEqual(addresses);
+    expect(await stateSecrets()).toEqual([]);
+    expect(await lotse("release")).toMatchObject({ code: 0, stdout: "Cluster kubernetes: nothing to release\n" });
+    await world.core.deleteNamespacedService({ namespace: "default", name: "web" });
+    expect(world.cloud.state.loadBalancers.get(before?.id ?? 0)).toBeDefined();
+  });
+
+  it("destroy deletes what is the cluster's and may go, and nothing else", async () => {
+    await world.changeCloud("POST", "/load_balancers", {
+      name: "theirs",
+      load_balancer_type: "lb11",
+      location: "fsn1",
+    });
+    await world.createService("shop");
+    await world.createService("held", { name: "held", "delete-protection": "true" });
+    await world.createService("kept", { name: "kept", "on-delete": "keep" });
+    controller = world.startController();
+    for (const name of ["shop", "held", "kept"]) await eventually(() => hasAddress(name), PATIENT);
+    await controller.stop();
+    const shop = await balancerOf("shop");
+    const { code, stdout } = await lotse("destroy", CIDR, "--yes", "--json");
+    const { fates, isDone } = JSON.parse(stdout) as DepartureReport;
+    expect({ code, isDone, fates: fates.map(({ object, fate }) => `${object} ${fate}`).toSorted() }).toEqual({
+      code: 0,
+      isDone: true,
+      fates: [
+        "Service default/held stays",
+        "Service default/kept left behind",
+        "Service default/shop deleted",
+        "route 10.244.1.0/24 deleted",
+      ],
+    });
+    const names = world.cloud.state.loadBalancers.values().map((balancer) => balancer.name);
+    expect(names).toEqual(expect.arrayContaining(["held", "kept", "theirs"]));
+    expect(names).not.toContain(shop?.name);
+    expect(names).toHaveLength(4); // the released one too
+    expect(world.cloud.state.networks.get(world.networkId)?.routes).toEqual([]);
+    for (const name of ["shop", "held", "kept"]) {
+      const { metadata, status } = await service(name);
+      expect([metadata?.finalizers ?? [], status?.loadBalancer?.ingress]).toEqual([[], undefined]);
+    }
+    expect(await stateSecrets()).toEqual([]);
+    const { stdout: record } = await lotse("audit", "default/shop");
+    expect(record).toMatch(/existence: present → nothing[\s\S]*DELETE \/load_balancers\/\d+ {2}20\d/);
+    expect(await lotse("destroy", CIDR, "--yes")).toMatchObject({ code: 0 });
   });
 });

@@ -1,0 +1,166 @@
+/** `lotse destroy` and `lotse release`: leaving, with nothing left in the cloud or with everything left there. */
+import { startEngine } from "../assemble.ts";
+import { attributionOf } from "../cluster/attribution.ts";
+import { runRequest } from "../cluster/run-request.ts";
+import type { Given } from "../command-line.ts";
+import type { Config } from "../config.ts";
+import { messageOf, NotLeader } from "../errors.ts";
+import type { FlagValues } from "../flags.ts";
+import { OwnConfigMap } from "../kube/config-map.ts";
+import type { Leadership } from "../kube/lease.ts";
+import { SecretState } from "../kube/state-secrets.ts";
+import { Patcher } from "../kube/write.ts";
+import { createLogger, type Logger } from "../log.ts";
+import { changeEntries, outcomeEntries } from "../record/entry.ts";
+import { AuditRecord } from "../record/record.ts";
+import { textOf } from "./cluster-access.ts";
+import { type Departure, fatesOf, planDeparture, type Way } from "./departure.ts";
+import { type DepartureReport, departureText } from "./departure-text.ts";
+import { commandConfig, type Outlook, openOutlook } from "./observe.ts";
+import { printable } from "./paint.ts";
+import { becomeSoleWriter, holderOf } from "./sole-writer.ts";
+import { readLease } from "./status.ts";
+
+/** Exit code when there is something to do, and it was only shown. */
+const TO_DO = 2;
+/** Certificates go after the balancers that use them, and what was busy may be free the next time. */
+const ROUNDS = 4;
+const FRESH = { servers: 0, loadBalancers: 0, certificates: 0, network: 0 };
+
+export const destroy = ({ flags }: Given): Promise<number> => depart("destroy", flags);
+export const release = ({ flags }: Given): Promise<number> => depart("release", flags);
+
+/** Everything that a departure works with. */
+interface Stage extends Outlook {
+  readonly way: Way;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly record: AuditRecord;
+  readonly ends: AsyncDisposableStack;
+  leadership: Leadership | undefined;
+}
+
+async function depart(way: Way, flags: FlagValues): Promise<number> {
+  await using ends = new AsyncDisposableStack();
+  const given = commandConfig({ ...flags, "leader-elect": true }, process.env);
+  const stage = await openStage(way, { ...given, namespace: textOf(flags.namespace) ?? given.namespace }, ends);
+  const before = await look(stage);
+  const isAsked = flags.yes === true;
+  const failures = isAsked ? await carryOut(stage, flags.force === true) : [];
+  const notes = isAsked ? [] : await warnings(stage);
+  const report = reportOf(stage, before, { isDone: isAsked && failures.length === 0, failures, notes });
+  process.stdout.write(flags.json ? `${JSON.stringify(report, undefined, 2)}\n` : printable(departureText(report)));
+  if (failures.length > 0) return 1;
+  return !isAsked && (before.plan.length > 0 || report.services.length > 0) ? TO_DO : 0;
+}
+
+async function openStage(way: Way, config: Config, ends: AsyncDisposableStack): Promise<Stage> {
+  const log = await createLogger({ format: "text", level: "warn" });
+  let stage: Stage | undefined;
+  const outlook = await openOutlook(config, log, ends, {
+    mayWrite: () => stage?.leadership?.isHeld ?? false,
+    onExchange: (exchange) => stage?.record.note(exchange),
+  });
+  const record = new AuditRecord({ map: new OwnConfigMap(outlook.client, config, "audit"), log });
+  ends.defer(() => record.stop());
+  stage = { ...outlook, way, config, log, record, ends, leadership: undefined };
+  return stage;
+}
+
+async function look({ way, look: observe, options }: Stage): Promise<Departure> {
+  return planDeparture(way, await observe(FRESH), options);
+}
+
+async function warnings({ client, config }: Stage): Promise<readonly string[]> {
+  const holder = holderOf(await readLease(client, config), new Date());
+  return [
+    ...(holder === undefined ? [] : [`a controller is at work, stop it first: ${holder}`]),
+    ...(config.network !== undefined && config.clusterCidrs.length > 0
+      ? []
+      : ["routes are left alone: give --cluster-cidr and HCLOUD_NETWORK as the controller has them"]),
+  ];
+}
+
+/** Leaves. Returns what could not be done; doing it again goes on there. */
+async function carryOut(stage: Stage, isForced: boolean): Promise<readonly string[]> {
+  stage.leadership = await becomeSoleWriter(stage.config, stage.client, { ...stage, isForced });
+  const { left, failures } = await clearCloud(stage);
+  const unreleased = await letGo(stage, left);
+  const refused = left.refused.map(({ object, mistakes }) => `${object}: ${mistakes.join("; ")}`);
+  const all = [...failures, ...refused, ...unreleased];
+  if (all.length === 0) await forget(stage);
+  return all;
+}
+
+/** Runs until nothing is left to do, and looks again after each run: only what the cloud lists is proof. */
+async function clearCloud(stage: Stage): Promise<{ readonly left: Departure; readonly failures: readonly string[] }> {
+  let left = await look(stage);
+  if (left.plan.length === 0) return { left, failures: [] };
+  const { workDir: _, ...rest } = stage.config;
+  const engine = await startEngine({ ...rest, state: "none" }, stage.client, stage.ends);
+  let failures: readonly string[] = [];
+  for (let round = 1; round <= ROUNDS && left.plan.length > 0; round++) {
+    failures = await runOnce(stage, engine, left);
+    left = await look(stage);
+  }
+  const still = left.plan.map(({ unit }) => `${unit} is still there`);
+  return { left, failures: left.plan.length === 0 ? [] : failures.length > 0 ? failures : still };
+}
+
+async function runOnce(
+  { way, gateway, record, options, look: observe }: Stage,
+  engine: Awaited<ReturnType<typeof startEngine>>,
+  { plan, desired }: Departure,
+): Promise<readonly string[]> {
+  const run = `${way}-${Date.now().toString(36)}`;
+  const { nodes, cloud } = await observe({ ...FRESH, servers: 60_000, certificates: 60_000, loadBalancers: 60_000 });
+  const context = { desired, nodes, servers: cloud.servers, defaults: options.defaults };
+  record.add(changeEntries(run, plan, context, new Date()));
+  const access = gateway.open({ run, mode: "apply", attribute: attributionOf(plan, desired.present) });
+  try {
+    const { outcomes } = await engine.run(runRequest("apply", plan, desired, access));
+    record.add(outcomeEntries(run, outcomes, new Date()));
+    return Object.entries(outcomes).flatMap(([unit, outcome]) =>
+      outcome.status === "failed" ? [`${unit}: ${outcome.failure.message}`] : [],
+    );
+  } finally {
+    await access.close();
+  }
+}
+
+/** Takes the finalizer from Services that have nothing in the cloud any more, and with what was deleted its address. */
+async function letGo({ way, client, leadership }: Stage, { services }: Departure): Promise<readonly string[]> {
+  const patcher = new Patcher(client);
+  const failures: string[] = [];
+  for (const service of services) {
+    try {
+      if (!leadership?.isHeld) throw new NotLeader();
+      await (way === "destroy" ? patcher.releaseService(service) : patcher.disownService(service));
+    } catch (error) {
+      failures.push(`Service ${service.metadata?.namespace}/${service.metadata?.name}: ${messageOf(error)}`);
+    }
+  }
+  return failures;
+}
+
+/** Deletes what the controller kept for itself. The record of what was done stays. */
+async function forget({ client, config }: Stage): Promise<void> {
+  if (config.state === "cluster") await new SecretState(client, config.namespace, config.clusterName).delete();
+  for (const kind of ["plan", "status"]) await new OwnConfigMap(client, config, kind).delete();
+}
+
+function reportOf(
+  { way, config }: Stage,
+  departure: Departure,
+  ended: Pick<DepartureReport, "isDone" | "failures" | "notes">,
+): DepartureReport {
+  const services = departure.claimed.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`);
+  return {
+    cluster: config.clusterName,
+    way,
+    fates: fatesOf(departure),
+    services,
+    refused: departure.refused,
+    ...ended,
+  };
+}

@@ -1,0 +1,36 @@
+/** Makes sure that no controller works while a command changes what is the controller's. */
+import { openLeadership } from "../assemble.ts";
+import type { Config } from "../config.ts";
+import { ConfigError } from "../errors.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { ALONE, type Leadership, type LeaseObject } from "../kube/lease.ts";
+import type { Logger } from "../log.ts";
+import { readLease } from "./status.ts";
+
+/** Who has renewed a Lease so lately that it still counts. */
+export function holderOf(lease: LeaseObject | undefined, now: Date): string | undefined {
+  const { holderIdentity, renewTime, leaseDurationSeconds = 15 } = lease?.spec ?? {};
+  const ageMs = now.getTime() - Date.parse(renewTime ?? "");
+  return holderIdentity && ageMs < leaseDurationSeconds * 1000 ? holderIdentity : undefined;
+}
+
+/**
+ * Takes the controllers' Lease, and keeps it to the end: none can begin meanwhile. Throws when one leads. A holder that
+ * does not renew any more is waited for, by our own clock, as another controller would.
+ */
+export async function becomeSoleWriter(
+  config: Config,
+  client: KubeClient,
+  { log, ends, isForced }: { readonly log: Logger; readonly ends: AsyncDisposableStack; readonly isForced: boolean },
+): Promise<Leadership> {
+  if (isForced || !config.lease) return ALONE;
+  const refuse = (holder: string): never => {
+    throw new ConfigError([`a controller is at work: ${holder} holds Lease ${config.lease?.name}. Stop it first`]);
+  };
+  const holder = holderOf(await readLease(client, config), new Date());
+  if (holder !== undefined) refuse(holder);
+  const leadership = await openLeadership(config, log, ends);
+  const patienceMs = config.lease.durationMs + 3 * config.lease.retryMs;
+  if (await leadership.acquire(AbortSignal.timeout(patienceMs))) return leadership;
+  return refuse((await readLease(client, config))?.spec?.holderIdentity || "somebody");
+}

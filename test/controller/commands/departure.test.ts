@@ -1,0 +1,173 @@
+import type { V1Service } from "@kubernetes/client-node";
+import { describe, expect, it } from "vitest";
+import type { RenderOptions, Snapshot } from "../../../controller/cluster/desired.ts";
+import { type Departure, fatesOf, planDeparture, type Way } from "../../../controller/commands/departure.ts";
+import { type DepartureReport, departureText } from "../../../controller/commands/departure-text.ts";
+import { holderOf } from "../../../controller/commands/sole-writer.ts";
+import type { LoadBalancer, Network } from "../../../controller/hcloud/api.ts";
+import { FINALIZER } from "../../../controller/service/ours.ts";
+import {
+  aBalancer,
+  aBalancerService,
+  aNetwork,
+  aNode,
+  aServer,
+  aServerTarget,
+  aService,
+  NETWORK_ID,
+  UID,
+} from "../../support/builders.ts";
+
+const OPTIONS: RenderOptions = {
+  addressFamily: "ipv4",
+  zoneLabel: true,
+  defaults: { location: "fsn1" },
+  clusterCidrs: ["10.244.0.0/16"],
+  networkId: NETWORK_ID,
+};
+const OWNER = "hcloud-ccm/service-uid";
+
+const ours = (annotations = {}) => aService({ finalizers: [FINALIZER], annotations });
+const own = (given: Partial<LoadBalancer> = {}) =>
+  aBalancer({ labels: { [OWNER]: UID }, services: [aBalancerService(80)], targets: [aServerTarget(1)], ...given });
+
+function leave(
+  way: Way,
+  services: readonly V1Service[],
+  loadBalancers: readonly LoadBalancer[],
+  routes: Network["routes"] = [],
+) {
+  const snapshot: Snapshot = {
+    services,
+    nodes: [aNode({ id: 1, podCIDRs: ["10.244.1.0/24"] })],
+    cloud: {
+      servers: [aServer({ id: 1, privateIp: "10.0.0.1" })],
+      loadBalancers,
+      certificates: [],
+      network: aNetwork({ routes }),
+    },
+    now: 0,
+  };
+  return planDeparture(way, snapshot, OPTIONS);
+}
+
+/** What becomes of each, and how many Services are let go right now. */
+const summary = (departure: Departure) => [
+  fatesOf(departure).map(({ fate }) => fate),
+  departure.plan.map(({ kind }) => kind),
+  departure.services.length,
+];
+
+describe("leaving", () => {
+  const shared = own({ labels: { [OWNER]: UID, "lotse/foreign-listener-443": "true" } });
+  const guarded = own({ protection: { delete: true } });
+  it.each<[string, Way, readonly V1Service[], readonly LoadBalancer[], readonly unknown[]]>([
+    ["destroy deletes a Service's balancer", "destroy", [ours()], [own()], [["deleted"], ["remove"], 0]],
+    ["destroy lets a Service go when its balancer is gone", "destroy", [ours()], [], [[], [], 1]],
+    ["destroy keeps what is protected", "destroy", [ours()], [guarded], [["stays"], [], 1]],
+    [
+      "destroy keeps what an annotation keeps",
+      "destroy",
+      [ours({ "on-delete": "keep" })],
+      [own()],
+      [["left behind"], ["make"], 0],
+    ],
+    ["destroy keeps what has foreign parts", "destroy", [ours()], [shared], [["left behind"], ["make"], 0]],
+    [
+      "destroy leaves other Services' balancers alone",
+      "destroy",
+      [ours()],
+      [own({ labels: { [OWNER]: "x" } })],
+      [[], [], 1],
+    ],
+    [
+      "destroy leaves balancers without owner alone, whatever their name",
+      "destroy",
+      [ours({ name: "balancer" })],
+      [aBalancer()],
+      [[], [], 1],
+    ],
+    ["destroy does not choose between two", "destroy", [ours()], [own(), own({ id: 43 })], [[], [], 0]],
+    [
+      "nobody speaks of another class",
+      "destroy",
+      [aService({ loadBalancerClass: "x/y", finalizers: [FINALIZER] })],
+      [own()],
+      [[], [], 0],
+    ],
+    ["release leaves a balancer behind", "release", [ours()], [own()], [["left behind"], ["make"], 0]],
+    ["release leaves a protected one behind", "release", [ours()], [guarded], [["left behind"], ["make"], 0]],
+    ["release lets a Service go that has none", "release", [ours()], [], [[], [], 1]],
+  ])("%s", (_, way, services, balancers, expected) => {
+    expect(summary(leave(way, services, balancers))).toEqual(expected);
+  });
+
+  it("release changes nothing but labels, also of a balancer with foreign parts", () => {
+    for (const balancer of [own(), shared, guarded]) {
+      const { plan } = leave("release", [ours()], [balancer]);
+      const fields = plan.flatMap(({ differences }) => differences.map(({ field }) => field));
+      expect(fields).toContain(`label ${OWNER}`);
+      expect(fields.filter((field) => !field.startsWith("label "))).toEqual([]);
+    }
+  });
+
+  it("destroy removes routes to nodes and those left over, and no others; release none", () => {
+    const routes = [
+      { destination: "10.244.1.0/24", gateway: "10.0.0.1" },
+      { destination: "10.244.9.0/24", gateway: "10.0.0.9" },
+      { destination: "192.168.0.0/16", gateway: "10.0.0.1" },
+    ];
+    const units = (way: Way) => leave(way, [], [], routes).plan.map(({ kind, unit }) => `${kind} ${unit}`);
+    expect(units("destroy")).toEqual(["remove route/10.244.1.0/24", "remove route/10.244.9.0/24"]);
+    expect(units("release")).toEqual([]);
+  });
+});
+
+describe("a departure for people", () => {
+  const report = (given: Partial<DepartureReport>): DepartureReport => ({
+    cluster: "test",
+    way: "destroy",
+    isDone: false,
+    fates: fatesOf(leave("destroy", [ours()], [own()])),
+    services: ["default/web"],
+    refused: [],
+    failures: [],
+    notes: [],
+    ...given,
+  });
+
+  it("names what is lost, with its addresses, and how to do it", () => {
+    expect(departureText(report({}))).toBe(`Cluster test: would delete everything it has in the cloud
+- Service default/web: deleted, balancer balancer (id 42), 198.51.100.1, 2001:db8:ffff::1
+finalizer taken from Services: default/web
+to do it: lotse destroy --yes
+`);
+  });
+
+  it("says when it is done, when it is not, and when there is nothing", () => {
+    expect(departureText(report({ isDone: true }))).toMatch(
+      /^Cluster test: everything is deleted\n[\s\S]*lotse audit\n$/,
+    );
+    expect(departureText(report({ failures: ["x: busy"] }))).toMatch(
+      /! failed: x: busy\nto go on: lotse destroy --yes/,
+    );
+    expect(departureText(report({ fates: [], services: [] }))).toBe("Cluster test: nothing to destroy\n");
+  });
+});
+
+describe("the holder of a Lease", () => {
+  const now = new Date("2026-11-16T12:00:20Z");
+  const held = (renewTime: string, holderIdentity: string | null = "pod") => ({
+    metadata: { name: "", namespace: "" },
+    spec: { holderIdentity, renewTime, leaseDurationSeconds: 15 },
+  });
+  it.each([
+    ["renewed lately", held("2026-11-16T12:00:06.000000Z"), "pod"],
+    ["by a clock that is ahead", held("2026-11-16T12:01:00.000000Z"), "pod"],
+    ["run out", held("2026-11-16T12:00:05.000000Z"), undefined],
+    ["given back", held("2026-11-16T12:00:19.000000Z", ""), undefined],
+    ["never taken", undefined, undefined],
+  ])("%s", (_, lease, holder) => {
+    expect(holderOf(lease, now)).toBe(holder);
+  });
+});
