@@ -19,7 +19,7 @@ export function freshLook(first: Ages, asks: Readonly<Record<"servers" | "certif
     loadBalancers: 1_000,
     ...(asks.servers && { servers: 3_000 }),
     ...(asks.certificates && { certificates: 0 }),
-    ...(asks.network && { network: 1_000 }),
+    ...(asks.network && { network: 0 }),
   };
 }
 
