@@ -38,13 +38,18 @@ function formatted(forecast: Forecast, flags: FlagValues): string {
 }
 
 /** Names in the cloud are written by others: nothing in them may talk to a terminal. */
-function forPeople(forecast: Forecast): Forecast {
+export function forPeople(forecast: Forecast): Forecast {
   const shown = (_: string, value: unknown) => (typeof value === "string" ? printable(value) : value);
   return JSON.parse(JSON.stringify(forecast), shown) as Forecast;
 }
 
 /** Looks, plans and lets the engine say what it would do, in a folder of its own: the controller may run meanwhile. */
 export async function foresee(config: Config, flags: FlagValues): Promise<Forecast> {
+  return (await foreseeFully(config, flags)).forecast;
+}
+
+/** The same, with what it was foreseen from. */
+export async function foreseeFully(config: Config, flags: FlagValues): Promise<Foresight> {
   await using ends = new AsyncDisposableStack();
   const notes: string[] = [];
   const { sight, snapshot, desired, plan, stopped } = await survey(config, ends, (seen) => {
@@ -55,7 +60,7 @@ export async function foresee(config: Config, flags: FlagValues): Promise<Foreca
   const priced = await fetchPrices(sight);
   const outcomes = plan.length === 0 ? {} : await rehearse(plan, desired, { config, sight, ends });
   const { nodes, cloud } = snapshot;
-  return renderForecast({
+  const forecast = renderForecast({
     cluster: config.clusterName,
     context: { desired, nodes, servers: cloud.servers, defaults: sight.options.defaults },
     plan,
@@ -64,6 +69,12 @@ export async function foresee(config: Config, flags: FlagValues): Promise<Foreca
     notes: [...notes, ...priced.notes],
     ...(priced.prices && { prices: priced.prices }),
   });
+  return { forecast, desired };
+}
+
+export interface Foresight {
+  readonly forecast: Forecast;
+  readonly desired: Desired;
 }
 
 /** What is observed, with the changes that the flags ask to imagine. */

@@ -131,6 +131,21 @@ ${ENVIRONMENT}`,
     action: async (given) => (await import("./render.ts")).render(given),
   },
   {
+    name: "adopt",
+    summary: "show, before a takeover, which balancer each Service finds and what the first run would change",
+    flags: [...CLUSTER_FLAGS, JSON_FLAG],
+    epilogue: `Reads, and changes nothing: it works while the official controller runs. Give it the flags and environment that Lotse will have.
+
+Examples:
+  lotse adopt --cluster-cidr 10.244.0.0/16
+  lotse adopt --json | jq '.services[] | select(.finds != "own")'
+
+Exit codes: 0 taking over changes nothing, 2 it changes or refuses something, 1 an error, which is explained.
+
+${ENVIRONMENT}`,
+    action: async (given) => (await import("./adopt.ts")).adopt(given),
+  },
+  {
     name: "destroy",
     summary: "delete everything this cluster has in the cloud: balancers, certificates, routes; without --yes, show it",
     flags: DEPARTURE_FLAGS,

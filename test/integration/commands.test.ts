@@ -96,6 +96,11 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
         /- Service default\/web: deleted, balancer[\s\S]*- route 10\.244\.1\.0\/24: deleted/,
       ),
     });
+    const settled = await lotse("adopt", CIDR);
+    expect(settled).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Service default\/web has balancer .*: nothing changes$/m),
+    });
     const name = "cloud-controller-manager";
     await world.observer.create(paths.leases("kube-system"), {
       metadata: { name },
@@ -127,6 +132,8 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     expect(status?.loadBalancer?.ingress).toEqual(addresses);
     expect(await stateSecrets()).toEqual([]);
     expect(await lotse("release")).toMatchObject({ code: 0, stdout: "Cluster kubernetes: nothing to release\n" });
+    const again = /^Service default\/web would take over balancer .*: 1 resource to touch$/m;
+    expect(await lotse("adopt", CIDR)).toMatchObject({ code: 2, stdout: expect.stringMatching(again) });
     await world.core.deleteNamespacedService({ namespace: "default", name: "web" });
     expect(world.cloud.state.loadBalancers.get(before?.id ?? 0)).toBeDefined();
   });
