@@ -84,6 +84,7 @@ function runMetrics({ counter, gauge, histogram }: ReturnType<typeof makers>) {
     ]),
     drift: counter("lotse_drift_total", "Units found changed outside of the cluster.", ["kind"]),
     held: gauge("lotse_guard_held_units", "Removals that the guard holds back."),
+    waiting: gauge("lotse_plan_waiting_units", "Units whose change waits for approval."),
     planned: gauge("lotse_units_pending", "Units that are not as wanted, at the last look."),
     workers: counter(
       "lotse_engine_worker_starts_total",

@@ -97,15 +97,17 @@ export class Metrics implements LoopObserver {
     if (!isFine) this.#metrics.retries.inc({ name });
   }
 
-  /** One look at the cluster: what is not as wanted, what was changed outside, what is held back. */
+  /** One look at the cluster: what is not as wanted, what was changed outside, what is held back or waits. */
   turn(facts: {
     readonly planned: number;
     readonly drifted: readonly string[];
     readonly held: number;
+    readonly waiting: number;
     readonly hasRoutes: boolean;
   }): void {
     this.#metrics.planned.set(facts.planned);
     this.#metrics.held.set(facts.held);
+    this.#metrics.waiting.set(facts.waiting);
     for (const unit of facts.drifted) this.#metrics.drift.inc({ kind: kindOf(unit) });
     if (facts.hasRoutes) this.#metrics.routeSyncs.inc();
   }

@@ -8,7 +8,7 @@ import { Absence } from "./absence.ts";
 import type { ApprovalGate, Passed } from "./approval-gate.ts";
 import { certificateUnits, looksAgain } from "./certificates.ts";
 import type { Desired } from "./desired.ts";
-import { type Drift, DriftWatch } from "./drift.ts";
+import { DriftWatch } from "./drift.ts";
 import { type Guarded, type GuardLimits, guard, heldBack } from "./guard.ts";
 import { Lookout, type LookoutParts } from "./lookout.ts";
 import { type Plan, type PlannedUnit, planRun, wantedSpecs } from "./plan.ts";
@@ -37,6 +37,8 @@ export interface TurnFacts {
   readonly drifted: readonly UnitId[];
   /** Removals held back by the guard. */
   readonly held: number;
+  /** Units whose change waits for approval. */
+  readonly waiting: number;
   readonly hasRoutes: boolean;
 }
 
@@ -75,8 +77,14 @@ export class ClusterTurn {
     const before = await this.#lookout.before();
     const { plan, stopped } = this.#guard(before);
     const drifted = this.#drift.observe(wantedSpecs(before), plan);
-    this.#measure(plan, drifted, before);
     const { plan: allowed, notices, pending } = await this.#approve(plan, before);
+    this.#parts.report?.({
+      planned: plan.length,
+      drifted: drifted.map(({ unit }) => unit),
+      held: this.#held,
+      waiting: plan.length - allowed.length,
+      hasRoutes: before.routes !== undefined,
+    });
     const ripe = allowed.filter((step) => this.#backoff.isDue(step.unit, fingerprint(step)));
     const told = [...writesBefore(before, ripe, drifted), ...notices, ...heldBack(stopped, observed())];
     const unclaimed = unitsOfClaims(before, await publish(told));
@@ -111,11 +119,6 @@ export class ClusterTurn {
     this.#stopped = stopped;
     this.#held = held;
     return guarded;
-  }
-
-  #measure(plan: Plan, drifted: readonly Drift[], { routes }: Desired): void {
-    const units = drifted.map(({ unit }) => unit);
-    this.#parts.report?.({ planned: plan.length, drifted: units, held: this.#held, hasRoutes: routes !== undefined });
   }
 
   async #approve(plan: Plan, desired: Desired): Promise<Passed> {

@@ -73,13 +73,20 @@ describe("runs", () => {
   });
 
   it("follow looks, which say what differs, what drifted and what is held back", async () => {
-    metrics.turn({ planned: 3, drifted: ["load-balancer/a/b@0", "route/10.0.0.0/24"], held: 9, hasRoutes: true });
-    metrics.turn({ planned: 0, drifted: [], held: 0, hasRoutes: true });
+    metrics.turn({
+      planned: 3,
+      drifted: ["load-balancer/a/b@0", "route/10.0.0.0/24"],
+      held: 9,
+      waiting: 4,
+      hasRoutes: true,
+    });
+    metrics.turn({ planned: 0, drifted: [], held: 0, waiting: 2, hasRoutes: true });
     expect(await lines("lotse_drift_total")).toEqual([
       'lotse_drift_total{kind="load-balancer"} 1',
       'lotse_drift_total{kind="route"} 1',
     ]);
     expect(await lines("lotse_guard_held_units")).toEqual(["lotse_guard_held_units 0"]);
+    expect(await lines("lotse_plan_waiting_units")).toEqual(["lotse_plan_waiting_units 2"]);
     expect(await lines("route_controller_route_sync_total")).toEqual(["route_controller_route_sync_total 2"]);
   });
 });

@@ -401,7 +401,7 @@ describe("routes in a turn", () => {
     const { turn, requests, lines, told, facts } = aRouteTurn(cloud, () => []);
     await turn.run();
     expect(told).toEqual(["RemovalsHeldBack"]);
-    expect(facts).toEqual([{ planned: 0, drifted: [], held: 9, hasRoutes: true }]);
+    expect(facts).toEqual([{ planned: 0, drifted: [], held: 9, waiting: 0, hasRoutes: true }]);
     expect(requests.flatMap(({ removals }) => removals)).toEqual([]);
     expect(lines).toContainEqual(expect.objectContaining({ level: "error", msg: "removals held back by the guard" }));
   });
