@@ -61,9 +61,10 @@ export async function openLeadership(config: Config, log: Logger, ends: AsyncDis
   return leadership;
 }
 
-/** The engine, warm, with the state of last time. */
-export async function startEngine(config: Config, client: KubeClient, ends: AsyncDisposableStack): Promise<Engine> {
-  const engine = await openEngine(config, client, ends);
+/** An engine for one command, in a folder of its own and without a state: the controller may run meanwhile. */
+export async function startOwnEngine(config: Config, client: KubeClient, ends: AsyncDisposableStack): Promise<Engine> {
+  const { workDir: _, ...rest } = config;
+  const engine = await openEngine({ ...rest, state: "none" }, client, ends);
   await engine.start();
   return engine;
 }

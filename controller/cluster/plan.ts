@@ -46,7 +46,8 @@ function planRemovals(desired: Desired): Plan {
   return [...releases, ...certificates.map((unit) => removal(unit, true)), ...stale];
 }
 
-function removal(unit: UnitId, asked: boolean): Plan[number] {
+/** Takes a unit away. */
+export function removal(unit: UnitId, asked: boolean): Plan[number] {
   return { kind: "remove", unit, asked, differences: [{ field: "existence", have: "present" }] };
 }
 

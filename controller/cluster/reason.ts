@@ -6,6 +6,7 @@ import type { UnitId } from "../../stacks/spec.ts";
 import type { Server } from "../hcloud/api.ts";
 import { findServer } from "../node/metadata.ts";
 import { ENV_PREFIX, OPTIONS, type OptionName, PREFIX, type ServiceOptions } from "../service/annotations.ts";
+import { serviceName } from "../service/ours.ts";
 import { parseSettings } from "../service/settings.ts";
 import type { Desired } from "./desired.ts";
 import type { PlannedUnit } from "./plan.ts";
@@ -124,6 +125,6 @@ function optionSource(field: string, service: V1Service, { defaults }: ReasonCon
   return { isSet: false, text: `${nameOf(service)}, annotation ${PREFIX}${OPTIONS[name].annotation} is not set` };
 }
 
-function nameOf({ metadata }: V1Service): string {
-  return `Service ${metadata?.namespace}/${metadata?.name}`;
+function nameOf(service: V1Service): string {
+  return `Service ${serviceName(service)}`;
 }

@@ -1,4 +1,5 @@
 /** What is wrong with objects, for whoever looks at the cluster as a whole. */
+import { serviceName } from "../service/ours.ts";
 import type { Desired } from "./desired.ts";
 
 /** An object that keeps what it has, and everything that is wrong with it. */
@@ -10,9 +11,8 @@ export interface Refusal {
 
 export function refusalsOf({ services, routes }: Desired): readonly Refusal[] {
   const refusedServices = services.flatMap((wish) => {
-    const { namespace, name } = wish.service.metadata ?? {};
     const mistakes = wish.kind === "release" ? [] : wish.mistakes;
-    return mistakes.length > 0 ? [{ object: `Service ${namespace}/${name}`, mistakes }] : [];
+    return mistakes.length > 0 ? [{ object: `Service ${serviceName(wish.service)}`, mistakes }] : [];
   });
   const refusedRoutes = (routes?.refused ?? []).map(({ node, reason }) => ({
     object: `Node ${node}`,

@@ -2,6 +2,7 @@
 import type { LoadBalancerState } from "../../stacks/spec.ts";
 import type { Desired } from "../cluster/desired.ts";
 import type { ServiceWish } from "../cluster/wishes.ts";
+import { serviceName } from "../service/ours.ts";
 import type { Forecast } from "./forecast.ts";
 
 /**
@@ -26,11 +27,10 @@ export interface Adoption {
 export function adoptionsOf({ services, present }: Desired, { units }: Forecast): readonly Adoption[] {
   const changes = new Map(units.map(({ unit, parts }) => [unit, parts.length]));
   return services.map((wish) => {
-    const { namespace, name } = wish.service.metadata ?? {};
     const state = present[wish.unit];
     const balancer = state?.kind === "load-balancer" ? state : undefined;
     return {
-      service: `${namespace}/${name}`,
+      service: serviceName(wish.service),
       finds: findsOf(wish, balancer !== undefined),
       ...(balancer && { balancer: { id: balancer.id, name: balancer.name, addresses: addressesOf(balancer) } }),
       changes: changes.get(wish.unit) ?? 0,

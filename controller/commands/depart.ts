@@ -1,7 +1,8 @@
 /** `lotse destroy` and `lotse release`: leaving, with nothing left in the cloud or with everything left there. */
-import { startEngine } from "../assemble.ts";
-import { attributionOf } from "../cluster/attribution.ts";
-import { runRequest } from "../cluster/run-request.ts";
+import type { RunReport } from "../../stacks/run.ts";
+import { startOwnEngine } from "../assemble.ts";
+import type { Desired, Snapshot } from "../cluster/desired.ts";
+import { Runner } from "../cluster/runner.ts";
 import type { Given } from "../command-line.ts";
 import type { Config } from "../config.ts";
 import { messageOf, NotLeader } from "../errors.ts";
@@ -11,12 +12,12 @@ import type { Leadership } from "../kube/lease.ts";
 import { SecretState } from "../kube/state-secrets.ts";
 import { Patcher } from "../kube/write.ts";
 import { createLogger, type Logger } from "../log.ts";
-import { changeEntries, outcomeEntries } from "../record/entry.ts";
 import { AuditRecord } from "../record/record.ts";
+import { serviceName } from "../service/ours.ts";
 import { textOf } from "./cluster-access.ts";
 import { type Departure, fatesOf, planDeparture, type Way } from "./departure.ts";
 import { type DepartureReport, departureText } from "./departure-text.ts";
-import { commandConfig, type Outlook, openOutlook } from "./observe.ts";
+import { commandConfig, FRESH, type Outlook, openOutlook } from "./observe.ts";
 import { printable } from "./paint.ts";
 import { becomeSoleWriter, holderOf } from "./sole-writer.ts";
 import { readLease } from "./status.ts";
@@ -25,7 +26,6 @@ import { readLease } from "./status.ts";
 const TO_DO = 2;
 /** Certificates go after the balancers that use them, and what was busy may be free the next time. */
 const ROUNDS = 4;
-const FRESH = { servers: 0, loadBalancers: 0, certificates: 0, network: 0 };
 
 export const destroy = ({ flags }: Given): Promise<number> => depart("destroy", flags);
 export const release = ({ flags }: Given): Promise<number> => depart("release", flags);
@@ -67,8 +67,14 @@ async function openStage(way: Way, config: Config, ends: AsyncDisposableStack): 
   return stage;
 }
 
-async function look({ way, look: observe, options }: Stage): Promise<Departure> {
-  return planDeparture(way, await observe(FRESH), options);
+/** A departure, and what it was planned from. */
+interface Planned extends Departure {
+  readonly snapshot: Snapshot;
+}
+
+async function look({ way, look: observe, options }: Stage): Promise<Planned> {
+  const snapshot = await observe(FRESH);
+  return { ...planDeparture(way, snapshot, options), snapshot };
 }
 
 async function warnings({ client, config }: Stage): Promise<readonly string[]> {
@@ -96,36 +102,25 @@ async function carryOut(stage: Stage, isForced: boolean): Promise<readonly strin
 async function clearCloud(stage: Stage): Promise<{ readonly left: Departure; readonly failures: readonly string[] }> {
   let left = await look(stage);
   if (left.plan.length === 0) return { left, failures: [] };
-  const { workDir: _, ...rest } = stage.config;
-  const engine = await startEngine({ ...rest, state: "none" }, stage.client, stage.ends);
+  const engine = await startOwnEngine(stage.config, stage.client, stage.ends);
+  const context = async (desired: Desired) => {
+    const { nodes, cloud } = left.snapshot;
+    return { desired, nodes, servers: cloud.servers, defaults: stage.options.defaults };
+  };
+  const runner = new Runner({ ...stage, engine, context });
   let failures: readonly string[] = [];
   for (let round = 1; round <= ROUNDS && left.plan.length > 0; round++) {
-    failures = await runOnce(stage, engine, left);
+    failures = failuresOf(await runner.apply(left.plan, left.desired, []));
     left = await look(stage);
   }
   const still = left.plan.map(({ unit }) => `${unit} is still there`);
   return { left, failures: left.plan.length === 0 ? [] : failures.length > 0 ? failures : still };
 }
 
-async function runOnce(
-  { way, gateway, record, options, look: observe }: Stage,
-  engine: Awaited<ReturnType<typeof startEngine>>,
-  { plan, desired }: Departure,
-): Promise<readonly string[]> {
-  const run = `${way}-${Date.now().toString(36)}`;
-  const { nodes, cloud } = await observe({ ...FRESH, servers: 60_000, certificates: 60_000, loadBalancers: 60_000 });
-  const context = { desired, nodes, servers: cloud.servers, defaults: options.defaults };
-  record.add(changeEntries(run, plan, context, new Date()));
-  const access = gateway.open({ run, mode: "apply", attribute: attributionOf(plan, desired.present) });
-  try {
-    const { outcomes } = await engine.run(runRequest("apply", plan, desired, access));
-    record.add(outcomeEntries(run, outcomes, new Date()));
-    return Object.entries(outcomes).flatMap(([unit, outcome]) =>
-      outcome.status === "failed" ? [`${unit}: ${outcome.failure.message}`] : [],
-    );
-  } finally {
-    await access.close();
-  }
+function failuresOf(outcomes: RunReport["outcomes"]): readonly string[] {
+  return Object.entries(outcomes).flatMap(([unit, outcome]) =>
+    outcome.status === "failed" ? [`${unit}: ${outcome.failure.message}`] : [],
+  );
 }
 
 /** Takes the finalizer from Services that have nothing in the cloud any more, and with what was deleted its address. */
@@ -137,7 +132,7 @@ async function letGo({ way, client, leadership }: Stage, { services }: Departure
       if (!leadership?.isHeld) throw new NotLeader();
       await (way === "destroy" ? patcher.releaseService(service) : patcher.disownService(service));
     } catch (error) {
-      failures.push(`Service ${service.metadata?.namespace}/${service.metadata?.name}: ${messageOf(error)}`);
+      failures.push(`Service ${serviceName(service)}: ${messageOf(error)}`);
     }
   }
   return failures;
@@ -154,7 +149,7 @@ function reportOf(
   departure: Departure,
   ended: Pick<DepartureReport, "isDone" | "failures" | "notes">,
 ): DepartureReport {
-  const services = departure.claimed.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`);
+  const services = departure.claimed.map(serviceName);
   return {
     cluster: config.clusterName,
     way,

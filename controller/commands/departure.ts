@@ -2,10 +2,10 @@
 import type { V1Service } from "@kubernetes/client-node";
 import type { LoadBalancerState, UnitId } from "../../stacks/spec.ts";
 import { type Desired, type RenderOptions, renderCluster, type Snapshot } from "../cluster/desired.ts";
-import { type Plan, planRun } from "../cluster/plan.ts";
+import { type Plan, planRun, removal } from "../cluster/plan.ts";
 import { type Refusal, refusalsOf } from "../cluster/refusals.ts";
 import type { ServiceWish } from "../cluster/wishes.ts";
-import { FINALIZER, wishOf } from "../service/ours.ts";
+import { FINALIZER, serviceName, wishOf } from "../service/ours.ts";
 import { leaveBehind } from "../service/release.ts";
 
 /** `destroy` deletes what the cluster has, `release` leaves its balancers behind as they are. */
@@ -41,7 +41,7 @@ export function planDeparture(way: Way, snapshot: Snapshot, options: RenderOptio
   const routes = way === "destroy" ? routesOf(desired) : [];
   const refused = refusalsOf(balancers);
   const claimed = ours.filter(({ metadata }) => metadata?.finalizers?.includes(FINALIZER));
-  const plan = [...planRun(balancers), ...routes.map(removal)];
+  const plan = [...planRun(balancers), ...routes.map((unit) => removal(unit, true))];
   return { desired, plan, services: settled(claimed, desired), claimed, refused };
 }
 
@@ -67,10 +67,6 @@ function leavingAll(desired: Desired): Desired {
 
 function routesOf({ present }: Desired): readonly UnitId[] {
   return (Object.keys(present) as UnitId[]).filter((unit) => present[unit]?.kind === "route");
-}
-
-function removal(unit: UnitId): Plan[number] {
-  return { kind: "remove", unit, asked: true, differences: [{ field: "existence", have: "present" }] };
 }
 
 /** On proof: the cloud lists nothing of theirs, or only what is protected. */
@@ -105,7 +101,7 @@ export function fatesOf({ desired, plan }: Departure): readonly Fate[] {
     const step = steps.get(wish.unit);
     const fate = !step ? "stays" : step.kind === "remove" ? "deleted" : "left behind";
     const why = wish.keeps ? `: ${wish.keeps.reason}` : step ? "" : ": it is protected against deletion";
-    return [{ object: nameOf(wish.service), fate, what: `${balancerText(state)}${why}` }];
+    return [{ object: `Service ${serviceName(wish.service)}`, fate, what: `${balancerText(state)}${why}` }];
   });
   const others = plan
     .filter(({ unit }) => !unit.startsWith("load-balancer/"))
@@ -117,10 +113,6 @@ export function fatesOf({ desired, plan }: Departure): readonly Fate[] {
       }),
     );
   return [...balancers, ...others];
-}
-
-function nameOf({ metadata }: V1Service): string {
-  return `Service ${metadata?.namespace}/${metadata?.name}`;
 }
 
 function balancerText({ name, id, ipv4, ipv6 }: LoadBalancerState): string {

@@ -67,10 +67,13 @@ export async function openOutlook(
   return { client, gateway, options: renderOptions(config, networkId), look };
 }
 
+/** Everything as it is now. */
+export const FRESH: Ages = { servers: 0, loadBalancers: 0, certificates: 0, network: 0 };
+
 /** Everything that rendering needs, fresh. */
 export async function observe(config: Config, log: Logger, ends: AsyncDisposableStack): Promise<Sight> {
   const { look, ...outlook } = await openOutlook(config, log, ends);
-  return { ...outlook, snapshot: await look({ servers: 0, loadBalancers: 0, certificates: 0, network: 0 }) };
+  return { ...outlook, snapshot: await look(FRESH) };
 }
 
 async function listSecrets(client: KubeClient, { tlsSecrets }: Config): Promise<readonly SecretList[]> {

@@ -1,5 +1,5 @@
 /** `lotse preview`: what the controller would change right now. Reads, and changes nothing. */
-import { startEngine } from "../assemble.ts";
+import { startOwnEngine } from "../assemble.ts";
 import type { Desired } from "../cluster/desired.ts";
 import type { Plan } from "../cluster/plan.ts";
 import { runRequest } from "../cluster/run-request.ts";
@@ -107,8 +107,7 @@ interface Stage {
 
 /** The engine's own word on a plan. The gateway lets only reads pass, whatever the engine may try. */
 async function rehearse(plan: Plan, desired: Desired, { config, sight, ends }: Stage) {
-  const { workDir: _, ...rest } = config;
-  const engine = await startEngine({ ...rest, state: "none" }, sight.client, ends);
+  const engine = await startOwnEngine(config, sight.client, ends);
   const access = sight.gateway.open({ run: "preview", mode: "preview" });
   try {
     return (await engine.run(runRequest("preview", plan, desired, access))).outcomes;

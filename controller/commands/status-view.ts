@@ -11,6 +11,7 @@ import { isReady } from "../node/lifecycle.ts";
 import { findServer } from "../node/metadata.ts";
 import { parseProviderId } from "../node/provider-id.ts";
 import type { ControllerStatus } from "../record/status-board.ts";
+import { serviceName } from "../service/ours.ts";
 
 export interface NodeStatus {
   readonly name: string;
@@ -96,11 +97,10 @@ function nodeStatus(node: V1Node, { cloud }: Snapshot): NodeStatus {
 }
 
 function balancerStatus(wish: ServiceWish, { cloud }: Snapshot, { desired, plan }: StatusInput): BalancerStatus {
-  const { metadata } = wish.service;
   const state = desired.present[wish.unit];
   const balancer = state?.kind === "load-balancer" ? cloud.loadBalancers.find(({ id }) => id === state.id) : undefined;
   return {
-    service: `${metadata?.namespace}/${metadata?.name}`,
+    service: serviceName(wish.service),
     state: stateOf(wish, plan, balancer !== undefined),
     ...(balancer && { id: balancer.id, type: balancer.load_balancer_type.name }),
     addresses: balancer ? addressesOf(balancer) : [],

@@ -3,7 +3,7 @@ import type { V1Service } from "@kubernetes/client-node";
 import { loadBalancerUnit } from "../../stacks/names.ts";
 import { type AuditEntry, type RecordedWish, recordWish } from "../record/entry.ts";
 import { OPTIONS, PREFIX } from "../service/annotations.ts";
-import { serviceRef } from "../service/ours.ts";
+import { serviceName, serviceRef } from "../service/ours.ts";
 
 /** An annotation, or the ports, before and after; an absent side means that there is none. */
 export interface Restored {
@@ -41,10 +41,9 @@ export function planUndo(service: V1Service, entries: readonly AuditEntry[]): Un
     entry.kind === "change" && entry.unit === unit && entry.wish !== undefined && applied.has(keyOf(entry));
   const earlier = entries.filter(isEarlier).findLast(({ wish }) => restored(now, wish).length > 0);
   if (!earlier) return undefined;
-  const { metadata } = service;
   const fields = restored(now, earlier.wish);
   return {
-    service: `${metadata?.namespace}/${metadata?.name}`,
+    service: serviceName(service),
     at: earlier.at,
     run: earlier.run,
     fields,

@@ -48,6 +48,11 @@ export function wishOf(service: V1Service, served: ServedClasses = CLASSLESS): W
   return metadata?.finalizers?.includes(FINALIZER) ? "release" : "none";
 }
 
+/** `default/web`. */
+export function serviceName({ metadata }: V1Service): string {
+  return `${metadata?.namespace}/${metadata?.name}`;
+}
+
 export function serviceRef({ metadata }: V1Service): ServiceRef {
   return { namespace: metadata?.namespace ?? "", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
 }
