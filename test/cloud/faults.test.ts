@@ -29,6 +29,17 @@ describe("faults", () => {
     expect([reply.status, reply.code]).toEqual([status, code]);
   });
 
+  test("a short list lacks some, and its count does not tell; each is still there by itself", async () => {
+    const cloud = await aCloud();
+    const [first, second] = [await aBalancer(cloud, { name: "a" }), await aBalancer(cloud, { name: "b" })];
+    cloud.faults.add({ path: "/load_balancers", times: 1, effect: { kind: "short-list", ids: [first.id] } });
+    const { body } = await call(cloud, "GET /load_balancers");
+    expect(body.load_balancers.map(({ id }: { id: number }) => id)).toEqual([second.id]);
+    expect(body.meta.pagination.total_entries).toBe(1);
+    expect((await call(cloud, `GET /load_balancers/${first.id}`)).status).toBe(200);
+    expect((await call(cloud, "GET /load_balancers")).body.load_balancers).toHaveLength(2);
+  });
+
   test("a dropped connection before the change leaves nothing, after it everything", async () => {
     const cloud = await aCloud();
     cloud.faults.add({ method: "POST", times: 1, effect: { kind: "drop" } });

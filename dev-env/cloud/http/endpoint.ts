@@ -6,7 +6,7 @@ import { settle } from "../resources/effects.ts";
 import type { Project } from "../state/project.ts";
 import { type Access, accessOf, type Tokens } from "./access.ts";
 import { readJson } from "./body.ts";
-import { type FaultEffect, type Faults, fateOf, statusOf } from "./faults.ts";
+import { type FaultEffect, type Faults, fateOf, shortened, statusOf } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 import { Races } from "./races.ts";
 import { RateLimit, type RateLimitState } from "./rate-limit.ts";
@@ -150,7 +150,10 @@ export class Endpoint {
     const { project } = this.#options;
     settle(project);
     const call = { project, url, query: url.searchParams, ids: match?.ids ?? [], body };
-    if (method === "GET") return route.handle(call);
+    if (method === "GET") {
+      const answer = route.handle(call);
+      return { ...answer, body: shortened(answer.body, effects) };
+    }
     const fate = fateOf(effects);
     const answer = project.transaction(() => {
       const result = project.actions.withFate(fate, () => route.handle(call));

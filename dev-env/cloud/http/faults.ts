@@ -1,5 +1,5 @@
 import { STATUS_OF } from "../api/errors.ts";
-import { boolean, type Check, integer, object, oneOf, optional, reject, string } from "../api/schema.ts";
+import { array, boolean, type Check, integer, object, oneOf, optional, reject, string } from "../api/schema.ts";
 import type { Fate } from "../state/actions.ts";
 import { globMatcher } from "./glob.ts";
 
@@ -15,6 +15,7 @@ export type FaultEffect =
     }
   | { readonly kind: "drop"; readonly after?: boolean | undefined }
   | { readonly kind: "read-only" }
+  | { readonly kind: "short-list"; readonly ids: readonly number[] }
   | { readonly kind: "slow-action"; readonly ms: number }
   | { readonly kind: "failed-action"; readonly code: string; readonly message?: string | undefined }
   | { readonly kind: "stuck-action" };
@@ -122,6 +123,7 @@ const effectShapes = {
   }),
   drop: object({ kind: oneOf("drop"), after: optional(boolean) }),
   "read-only": object({ kind: oneOf("read-only") }),
+  "short-list": object({ kind: oneOf("short-list"), ids: array(integer({ min: 1 })) }),
   "slow-action": object({ kind: oneOf("slow-action"), ms }),
   "failed-action": object({ kind: oneOf("failed-action"), code: string({ min: 1 }), message: optional(string()) }),
   "stuck-action": object({ kind: oneOf("stuck-action") }),
@@ -142,6 +144,23 @@ export const faultBody: Check<Fault> = object({
   skip: optional(integer({ min: 0 })),
   times: optional(integer({ min: 1 })),
 });
+
+/** A list without the entries that these effects leave out; its count lacks them too, so that nobody can tell. */
+export function shortened(body: unknown, effects: readonly FaultEffect[]): unknown {
+  const ids = new Set(effects.flatMap((effect) => (effect.kind === "short-list" ? effect.ids : [])));
+  if (ids.size === 0 || typeof body !== "object" || body === null) return body;
+  let missing = 0;
+  const fields = Object.entries(body).map(([key, value]) => {
+    if (!Array.isArray(value)) return [key, value];
+    const shown = value.filter((entry: { readonly id?: number }) => !ids.has(entry.id ?? 0));
+    missing += value.length - shown.length;
+    return [key, shown];
+  });
+  const { meta, ...rest } = Object.fromEntries(fields);
+  if (!meta?.pagination) return { ...rest, ...(meta && { meta }) };
+  const total_entries = meta.pagination.total_entries - missing;
+  return { ...rest, meta: { ...meta, pagination: { ...meta.pagination, total_entries } } };
+}
 
 /** HTTP status an injected error is sent with. */
 export function statusOf(effect: Extract<FaultEffect, { kind: "error" }>): number {
