@@ -1,7 +1,8 @@
 /** The certificates that were made for a Service, among all that the cloud lists. */
 import { certificateUnit, SERVICE_UID_LABEL } from "../../stacks/names.ts";
-import type { CertificateState, ServiceRef, UnitId } from "../../stacks/spec.ts";
+import type { CertificateSpec, CertificateState, ServiceRef, UnitId } from "../../stacks/spec.ts";
 import type { Certificate, LoadBalancer } from "../hcloud/api.ts";
+import { RELEASED_MARK } from "../service/marks.ts";
 import { certificateState, issuanceOf } from "./listed.ts";
 
 /** What the cloud lists, at the time `now`, in milliseconds. */
@@ -33,10 +34,31 @@ const RETRY_MS = 30 * 60_000;
  * use rather than not, then an issued one, then the oldest. The others, and spent ones, are copies.
  */
 export function ownedCertificates(service: ServiceRef, lists: CertificateLists): readonly OwnedCertificate[] {
+  return gather(service, lists, ({ labels }) => labels[SERVICE_UID_LABEL] === service.uid);
+}
+
+/** Those that a Service has left behind and that nobody took since: it may have them back. */
+export function leftCertificates(service: ServiceRef, lists: CertificateLists): readonly OwnedCertificate[] {
+  const isLeft = ({ labels }: Certificate) =>
+    labels[RELEASED_MARK] === service.uid && labels[SERVICE_UID_LABEL] === undefined;
+  return gather(service, lists, isLeft).filter(({ isSpent }) => !isSpent);
+}
+
+/** What a certificate becomes that outlives the wish for it: the same, without owner. */
+export function leaveCertificate({ kind, service, name, labels, content }: CertificateState): CertificateSpec {
+  const { [SERVICE_UID_LABEL]: _, ...others } = labels;
+  return { kind, service, name, labels: { ...others, [RELEASED_MARK]: service.uid }, content };
+}
+
+function gather(
+  service: ServiceRef,
+  lists: CertificateLists,
+  isMeant: (certificate: Certificate) => boolean,
+): readonly OwnedCertificate[] {
   const used = new Set(lists.loadBalancers.flatMap(certificatesOn));
   const taken = new Set<UnitId>();
   return lists.certificates
-    .filter(({ labels }) => labels[SERVICE_UID_LABEL] === service.uid)
+    .filter(isMeant)
     .map((listed) => {
       const isUsed = used.has(listed.id);
       const isSpent = !isUsed && hasFailedBefore(listed, lists.now - RETRY_MS);

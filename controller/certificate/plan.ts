@@ -5,7 +5,7 @@ import type { CertificateSpec, LoadBalancerState, ServiceRef, UnitId } from "../
 import type { Certificate } from "../hcloud/api.ts";
 import type { ServiceOptions } from "../service/annotations.ts";
 import { issuanceOf, renewalProblem } from "./listed.ts";
-import { type CertificateLists, type OwnedCertificate, ownedCertificates } from "./owned.ts";
+import { type CertificateLists, leftCertificates, type OwnedCertificate, ownedCertificates } from "./owned.ts";
 import { type Resolution, Resolver } from "./resolve.ts";
 import { sourcesOf } from "./sources.ts";
 
@@ -55,7 +55,9 @@ export function planCertificates(
   around: CertificateSurroundings,
 ): CertificatePlan {
   const owned = ownedCertificates(service, around);
-  const resolver = new Resolver(service, owned, around);
+  const taken = new Set(owned.map(({ unit }) => unit));
+  const left = leftCertificates(service, around).filter(({ unit }) => !taken.has(unit));
+  const resolver = new Resolver(service, [...owned, ...left], around);
   const resolved = [...ports].map(([port, { options, isBroken }]) => {
     const isHttps = options.protocol === "https";
     // A managed certificate is made for any protocol (HCCM C1): the listener may become https later.
@@ -69,7 +71,7 @@ export function planCertificates(
   return {
     ids: new Map(serving.map(({ port, resolutions }) => [port, idsOf(port, resolutions, around)])),
     wanted,
-    owned,
+    owned: [...owned, ...wantedOf(left, wanted)],
     stale: isKnown ? staleUnits(owned, wanted) : [],
     problems: [
       ...serving.flatMap(({ port, resolutions }) => problemsOf(port, resolutions, around)),
@@ -84,6 +86,12 @@ export function planCertificates(
 export function planRelease(service: ServiceRef, lists: CertificateLists): Pick<CertificatePlan, "owned" | "stale"> {
   const owned = ownedCertificates(service, lists);
   return { owned, stale: staleUnits(owned, []) };
+}
+
+/** Left behind before, and wanted again. */
+function wantedOf(left: readonly OwnedCertificate[], wanted: readonly WantedCertificate[]): typeof left {
+  const units = new Set(wanted.map(({ spec }) => certificateUnit(spec)));
+  return left.filter(({ unit }) => units.has(unit));
 }
 
 function staleUnits(owned: readonly OwnedCertificate[], wanted: readonly WantedCertificate[]): readonly UnitId[] {

@@ -2,6 +2,7 @@
 import { certificateUnit, contentKey, SERVICE_UID_LABEL } from "../../stacks/names.ts";
 import type { CertificateContent, ServiceRef } from "../../stacks/spec.ts";
 import type { Certificate } from "../hcloud/api.ts";
+import { RELEASED_MARK } from "../service/marks.ts";
 import { issuanceOf, STAGING_LABEL } from "./listed.ts";
 import type { OwnedCertificate } from "./owned.ts";
 import type { CertificateSurroundings, WantedCertificate } from "./plan.ts";
@@ -57,7 +58,7 @@ export class Resolver {
     this.#claims.set(base, claim);
     const own = this.#own(content);
     const holder = this.#around.certificates.find(({ name }) => name === base);
-    const isForeign = holder !== undefined && holder.labels[SERVICE_UID_LABEL] !== this.#service.uid;
+    const isForeign = holder !== undefined && !this.#isOrWasOwn(holder);
     if (isForeign && !own && claim === key) {
       const problem = `certificate "${base}" (id ${holder.id}) is not this Service's: choose another name with http-managed-certificate-name, or use it with http-certificates`;
       return { problem, isInCloud: true };
@@ -86,11 +87,12 @@ export class Resolver {
       ({ isSpent, state }) => isSpent && contentKey(state.content) === contentKey(content),
     );
     if (spent && !own) return usable(spent.listed);
+    const { [RELEASED_MARK]: _, ...labels } = own?.state.labels ?? {};
     const spec = {
       kind: "certificate",
       service: this.#service,
       name,
-      labels: { ...own?.state.labels, ...this.#labels(content) },
+      labels: { ...labels, ...this.#labels(content) },
       content,
     } as const;
     this.#wanted.set(contentKey(content), { spec, ...(privateKey !== undefined && { privateKey }) });
@@ -100,6 +102,10 @@ export class Resolver {
   #labels(content: CertificateContent): Readonly<Record<string, string>> {
     const isStaging = content.type === "managed" && content.isStaging;
     return { [SERVICE_UID_LABEL]: this.#service.uid, ...(isStaging && { [STAGING_LABEL]: "true" }) };
+  }
+
+  #isOrWasOwn({ labels }: Certificate): boolean {
+    return (labels[SERVICE_UID_LABEL] ?? labels[RELEASED_MARK]) === this.#service.uid;
   }
 
   #own(content: CertificateContent): OwnedCertificate | undefined {

@@ -3,6 +3,7 @@ import { type Difference, differences } from "../../stacks/difference.ts";
 import { routeUnit, unitOf } from "../../stacks/names.ts";
 import type { UnitId, UnitSpec } from "../../stacks/spec.ts";
 import type { Desired } from "./desired.ts";
+import type { ServiceWish } from "./wishes.ts";
 
 /** One unit that is not as wanted, and in what. */
 export type PlannedUnit = { readonly unit: UnitId; readonly differences: readonly Difference[] } & (
@@ -35,15 +36,21 @@ function planMake(unit: UnitId, spec: UnitSpec, { present }: Desired): Plan {
 }
 
 function planRemovals(desired: Desired): Plan {
-  const { services, routes, present } = desired;
+  const { services, routes } = desired;
   const releases = services.flatMap((wish): Plan => {
     if (wish.kind !== "release") return [];
-    if (wish.keeps) return present[wish.unit] ? planMake(wish.unit, wish.keeps.spec, desired) : [];
-    return isRemovable(present[wish.unit]) ? [removal(wish.unit, true)] : [];
+    const left = wish.certificates.left ?? [];
+    return [...planRelease(wish, desired), ...left.flatMap((spec) => planMake(unitOf(spec), spec, desired))];
   });
   const certificates = services.flatMap((wish) => (wish.kind === "refused" ? [] : wish.certificates.stale));
   const stale = (routes?.stale ?? []).map((route) => removal(routeUnit(route), false));
   return [...releases, ...certificates.map((unit) => removal(unit, true)), ...stale];
+}
+
+function planRelease({ unit, keeps }: ServiceWish & { readonly kind: "release" }, desired: Desired): Plan {
+  const state = desired.present[unit];
+  if (keeps) return state ? planMake(unit, keeps.spec, desired) : [];
+  return isRemovable(state) ? [removal(unit, true)] : [];
 }
 
 /** Takes a unit away. */

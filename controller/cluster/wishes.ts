@@ -1,7 +1,7 @@
 /** What each Service wants, and what became of the wish. */
 import type { V1Secret, V1Service } from "@kubernetes/client-node";
 import { loadBalancerUnit } from "../../stacks/names.ts";
-import type { LoadBalancerSpec, UnitId, UnitState } from "../../stacks/spec.ts";
+import type { CertificateSpec, LoadBalancerSpec, UnitId, UnitState } from "../../stacks/spec.ts";
 import { type CertificatePlan, planRelease } from "../certificate/plan.ts";
 import type { SecretList } from "../certificate/tls-secret.ts";
 import type { LoadBalancer } from "../hcloud/api.ts";
@@ -38,7 +38,10 @@ export type ServiceWish = { readonly service: V1Service; readonly unit: UnitId }
       readonly kind: "release";
       /** Set when the balancer stays behind: what is left to do about it, and why it stays. */
       readonly keeps?: { readonly spec: LoadBalancerSpec; readonly reason: string };
-      readonly certificates: Pick<CertificatePlan, "owned" | "stale">;
+      readonly certificates: Pick<CertificatePlan, "owned" | "stale"> & {
+        /** Those that are left behind, without owner. */
+        readonly left?: readonly CertificateSpec[];
+      };
     }
 );
 

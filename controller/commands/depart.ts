@@ -1,4 +1,5 @@
 /** `lotse destroy` and `lotse release`: leaving, with nothing left in the cloud or with everything left there. */
+import { setTimeout } from "node:timers/promises";
 import type { RunReport } from "../../stacks/run.ts";
 import { startOwnEngine } from "../assemble.ts";
 import type { Desired, Snapshot } from "../cluster/desired.ts";
@@ -7,6 +8,7 @@ import type { Given } from "../command-line.ts";
 import type { Config } from "../config.ts";
 import { messageOf, NotLeader } from "../errors.ts";
 import type { FlagValues } from "../flags.ts";
+import { CloudReader } from "../hcloud/reader.ts";
 import { OwnConfigMap } from "../kube/config-map.ts";
 import type { Leadership } from "../kube/lease.ts";
 import { SecretState } from "../kube/state-secrets.ts";
@@ -16,6 +18,7 @@ import { AuditRecord } from "../record/record.ts";
 import { serviceName } from "../service/ours.ts";
 import { textOf } from "./cluster-access.ts";
 import { type Departure, fatesOf, planDeparture, type Way } from "./departure.ts";
+import { DepartureProof } from "./departure-proof.ts";
 import { type DepartureReport, departureText } from "./departure-text.ts";
 import { commandConfig, FRESH, type Outlook, openOutlook } from "./observe.ts";
 import { printable } from "./paint.ts";
@@ -36,6 +39,7 @@ interface Stage extends Outlook {
   readonly config: Config;
   readonly log: Logger;
   readonly record: AuditRecord;
+  readonly proof: DepartureProof;
   readonly ends: AsyncDisposableStack;
   leadership: Leadership | undefined;
 }
@@ -63,7 +67,8 @@ async function openStage(way: Way, config: Config, ends: AsyncDisposableStack): 
   });
   const record = new AuditRecord({ map: new OwnConfigMap(outlook.client, config, "audit"), log });
   ends.defer(() => record.stop());
-  stage = { ...outlook, way, config, log, record, ends, leadership: undefined };
+  const proof = new DepartureProof(new CloudReader(outlook.gateway));
+  stage = { ...outlook, way, config, log, record, proof, ends, leadership: undefined };
   return stage;
 }
 
@@ -72,9 +77,11 @@ interface Planned extends Departure {
   readonly snapshot: Snapshot;
 }
 
-async function look({ way, look: observe, options }: Stage): Promise<Planned> {
+async function look({ way, look: observe, options, proof }: Stage): Promise<Planned> {
   const snapshot = await observe(FRESH);
-  return { ...planDeparture(way, snapshot, options), snapshot };
+  const departure = planDeparture(way, snapshot, options);
+  proof.observe(departure);
+  return { ...departure, snapshot };
 }
 
 async function warnings({ client, config }: Stage): Promise<readonly string[]> {
@@ -90,12 +97,23 @@ async function warnings({ client, config }: Stage): Promise<readonly string[]> {
 /** Leaves. Returns what could not be done; doing it again goes on there. */
 async function carryOut(stage: Stage, isForced: boolean): Promise<readonly string[]> {
   stage.leadership = await becomeSoleWriter(stage.config, stage.client, { ...stage, isForced });
-  const { left, failures } = await clearCloud(stage);
+  const { left, failures } = await clearForGood(stage);
   const unreleased = await letGo(stage, left);
   const refused = left.refused.map(({ object, mistakes }) => `${object}: ${mistakes.join("; ")}`);
   const all = [...failures, ...refused, ...unreleased];
   if (all.length === 0) await forget(stage);
   return all;
+}
+
+/** Clears the cloud; and once more after a while when something of a Service may only have been late. */
+async function clearForGood(stage: Stage): ReturnType<typeof clearCloud> {
+  const cleared = await clearCloud(stage);
+  const waitMs = stage.proof.waitMs(cleared.left);
+  if (waitMs === 0) return cleared;
+  const seconds = Math.ceil(waitMs / 1000);
+  process.stderr.write(`lotse: looking again in ${seconds} s: some Services have no balancer, one may be on its way\n`);
+  await setTimeout(waitMs);
+  return clearCloud(stage);
 }
 
 /** Runs until nothing is left to do, and looks again after each run: only what the cloud lists is proof. */
@@ -124,11 +142,13 @@ function failuresOf(outcomes: RunReport["outcomes"]): readonly string[] {
 }
 
 /** Takes the finalizer from Services that have nothing in the cloud any more, and with what was deleted its address. */
-async function letGo({ way, client, leadership }: Stage, { services }: Departure): Promise<readonly string[]> {
+async function letGo({ way, client, leadership, proof }: Stage, { services }: Departure): Promise<readonly string[]> {
   const patcher = new Patcher(client);
   const failures: string[] = [];
   for (const service of services) {
     try {
+      const left = await proof.leftOf(service);
+      if (left.length > 0) throw new Error(left.join("; "));
       if (!leadership?.isHeld) throw new NotLeader();
       await (way === "destroy" ? patcher.releaseService(service) : patcher.disownService(service));
     } catch (error) {

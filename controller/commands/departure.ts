@@ -1,12 +1,16 @@
 /** What leaving means for the cloud: everything of the cluster deleted, or left behind without owner. Pure. */
 import type { V1Service } from "@kubernetes/client-node";
+import { certificateUnit } from "../../stacks/names.ts";
 import type { LoadBalancerState, UnitId } from "../../stacks/spec.ts";
+import { leaveCertificate, type OwnedCertificate } from "../certificate/owned.ts";
 import { type Desired, type RenderOptions, renderCluster, type Snapshot } from "../cluster/desired.ts";
 import { type Plan, planRun, removal } from "../cluster/plan.ts";
 import { type Refusal, refusalsOf } from "../cluster/refusals.ts";
 import type { ServiceWish } from "../cluster/wishes.ts";
 import { FINALIZER, serviceName, wishOf } from "../service/ours.ts";
 import { leaveBehind } from "../service/release.ts";
+
+type ReleaseWish = ServiceWish & { readonly kind: "release" };
 
 /** `destroy` deletes what the cluster has, `release` leaves its balancers behind as they are. */
 export type Way = "destroy" | "release";
@@ -28,7 +32,7 @@ export interface Departure {
  * | what | `destroy` | `release` |
  * | --- | --- | --- |
  * | balancer of a Service | as if the Service were deleted: gone, unless it is protected, shared, or its annotation says keep | stays as it is, without owner |
- * | certificate made for a Service | gone | stays |
+ * | certificate made for a Service | gone, unless a balancer that stays presents it | stays, without owner |
  * | route to a node, or left over in the cluster's ranges | gone | stays |
  * | Service | has no address and no finalizer any more | has no finalizer any more |
  * | what is not this cluster's | stays | stays |
@@ -36,7 +40,7 @@ export interface Departure {
 export function planDeparture(way: Way, snapshot: Snapshot, options: RenderOptions): Departure {
   const ours = snapshot.services.filter((service) => wishOf(service, options.classes) !== "none");
   const rendered = renderCluster({ ...snapshot, services: ours.map(asDeleted) }, options);
-  const desired = way === "release" ? leavingAll(rendered) : rendered;
+  const desired = leavingCertificates(way, way === "release" ? leavingAll(rendered) : rendered);
   const { routes: _, ...balancers } = desired;
   const routes = way === "destroy" ? routesOf(desired) : [];
   const refused = refusalsOf(balancers);
@@ -55,14 +59,32 @@ function leavingAll(desired: Desired): Desired {
   const present = { ...desired.present };
   const services = desired.services.map((wish): ServiceWish => {
     const state = present[wish.unit];
-    if (wish.kind !== "release") return wish;
-    const kept = { ...wish, certificates: { owned: [], stale: [] } };
-    if (state?.kind !== "load-balancer") return kept;
+    if (wish.kind !== "release" || state?.kind !== "load-balancer") return wish;
     const { spec, present: seen, reason } = leaveBehind(wish.service, state, "the cluster is released");
     present[wish.unit] = seen;
-    return { ...kept, keeps: { spec, reason } };
+    return { ...wish, keeps: { spec, reason } };
   });
   return { ...desired, services, present };
+}
+
+/** The same, with certificates that stay left alone, without owner. Of several with the same content, one at a time. */
+function leavingCertificates(way: Way, desired: Desired): Desired {
+  const present = { ...desired.present };
+  const services = desired.services.map((wish): ServiceWish => {
+    if (wish.kind !== "release") return wish;
+    const { owned, stale } = wish.certificates;
+    const staying = owned.filter((certificate) => staysBehind(way, certificate, wish, desired));
+    const left = new Map(staying.toReversed().map(({ state }) => [certificateUnit(state), state]));
+    for (const [unit, state] of left) present[unit] = state;
+    const specs = [...left.values()].map(leaveCertificate);
+    return { ...wish, certificates: { owned, stale: way === "release" ? [] : stale, left: specs } };
+  });
+  return { ...desired, services, present };
+}
+
+function staysBehind(way: Way, { isUsed }: OwnedCertificate, { unit, keeps }: ReleaseWish, { present }: Desired) {
+  const isFinal = keeps !== undefined || present[unit] === undefined;
+  return way === "release" || (isUsed && isFinal);
 }
 
 function routesOf({ present }: Desired): readonly UnitId[] {
@@ -72,7 +94,9 @@ function routesOf({ present }: Desired): readonly UnitId[] {
 /** On proof: the cloud lists nothing of theirs, or only what is protected. */
 function settled(services: readonly V1Service[], { services: wishes, present }: Desired): readonly V1Service[] {
   const isSettled = (wish: ServiceWish) => {
-    if (wish.kind !== "release" || wish.certificates.stale.length > 0) return false;
+    if (wish.kind !== "release") return false;
+    const { stale, left = [] } = wish.certificates;
+    if (stale.length > 0 || left.length > 0) return false;
     return !present[wish.unit] || (!wish.keeps && isProtected(present[wish.unit]));
   };
   const done = new Set(wishes.filter(isSettled).map(({ service }) => service.metadata?.uid));
@@ -85,7 +109,7 @@ function isProtected(state: Desired["present"][UnitId]): state is LoadBalancerSt
 
 /** One thing in the cloud, and what becomes of it. */
 export interface Fate {
-  /** `Service default/web`, `route 10.244.1.0/24`. */
+  /** `Service default/web`, `certificate web-tls`, `route 10.244.1.0/24`. */
   readonly object: string;
   readonly fate: "deleted" | "left behind" | "stays";
   /** What it is: its name, id and addresses; and why it stays. */
@@ -103,16 +127,23 @@ export function fatesOf({ desired, plan }: Departure): readonly Fate[] {
     const why = wish.keeps ? `: ${wish.keeps.reason}` : step ? "" : ": it is protected against deletion";
     return [{ object: `Service ${serviceName(wish.service)}`, fate, what: `${balancerText(state)}${why}` }];
   });
-  const others = plan
-    .filter(({ unit }) => !unit.startsWith("load-balancer/"))
-    .map(
-      ({ unit }): Fate => ({
-        object: unit.replace("/", " "),
-        fate: "deleted",
-        what: gatewayText(desired.present[unit]),
-      }),
-    );
-  return [...balancers, ...others];
+  const routes = plan
+    .filter(({ unit }) => unit.startsWith("route/"))
+    .map(({ unit }): Fate => {
+      const what = gatewayText(desired.present[unit]);
+      return { object: unit.replace("/", " "), fate: "deleted", what };
+    });
+  return [...balancers, ...desired.services.flatMap(certificateFates), ...routes];
+}
+
+function certificateFates(wish: ServiceWish): readonly Fate[] {
+  if (wish.kind !== "release") return [];
+  const left = new Set(wish.certificates.left?.map(({ name }) => name));
+  return wish.certificates.owned.map(({ listed: { id, name, domain_names } }) => ({
+    object: `certificate ${name}`,
+    fate: left.has(name) ? "left behind" : "deleted",
+    what: `id ${id}, for ${domain_names.join(", ")}, of Service ${serviceName(wish.service)}`,
+  }));
 }
 
 function balancerText({ name, id, ipv4, ipv6 }: LoadBalancerState): string {

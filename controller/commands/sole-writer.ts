@@ -23,14 +23,18 @@ export async function becomeSoleWriter(
   client: KubeClient,
   { log, ends, isForced }: { readonly log: Logger; readonly ends: AsyncDisposableStack; readonly isForced: boolean },
 ): Promise<Leadership> {
-  if (isForced || !config.lease) return ALONE;
+  const { lease } = config;
+  if (isForced || !lease) return ALONE;
   const refuse = (holder: string): never => {
-    throw new ConfigError([`a controller is at work: ${holder} holds Lease ${config.lease?.name}. Stop it first`]);
+    const { name, durationMs } = lease;
+    throw new ConfigError([
+      `a controller is at work: ${holder} holds Lease ${name}. Stop it first; if it was killed, wait ${durationMs / 1000} s`,
+    ]);
   };
   const holder = holderOf(await readLease(client, config), new Date());
   if (holder !== undefined) refuse(holder);
   const leadership = await openLeadership(config, log, ends);
-  const patienceMs = config.lease.durationMs + 3 * config.lease.retryMs;
+  const patienceMs = lease.durationMs + 3 * lease.retryMs;
   if (await leadership.acquire(AbortSignal.timeout(patienceMs))) return leadership;
   return refuse((await readLease(client, config))?.spec?.holderIdentity || "somebody");
 }

@@ -26,8 +26,17 @@ export class CloudReader {
 
   /** One server, asked for by itself; nothing when the API says that there is none. */
   async server(id: number): Promise<Server | undefined> {
+    return (await this.#one<{ server: Server }>(`/servers/${id}`))?.server;
+  }
+
+  /** The labels of one resource, asked for by itself; nothing when the API says that there is none. */
+  async labels(kind: "load_balancer" | "certificate", id: number): Promise<LoadBalancer["labels"] | undefined> {
+    return (await this.#one<Record<string, Pick<LoadBalancer, "labels">>>(`/${kind}s/${id}`))?.[kind]?.labels;
+  }
+
+  async #one<T>(path: string): Promise<T | undefined> {
     try {
-      return (await this.#gateway.read<{ server: Server }>(`/servers/${id}`, "urgent")).server;
+      return await this.#gateway.read<T>(path, "urgent");
     } catch (error) {
       if (error instanceof CloudError && error.status === 404 && error.apiCode === "not_found") return undefined;
       throw error;
@@ -77,12 +86,13 @@ export class CloudReader {
     await this.#gateway.read("/locations");
   }
 
-  /** A whole list. One that changed between two pages could lack something that is there: it is read again. */
+  /** A whole list. One that changed between two pages, or is shorter than it says, could lack something: it is read again. */
   async #all<T>(collection: string): Promise<readonly T[]> {
     for (let attempt = 1; ; attempt++) {
       const pages = await this.#pages<T>(collection);
-      const totals = new Set(pages.map(({ meta }) => meta?.pagination?.total_entries));
-      if (totals.size === 1 || attempt === LIST_TRIES) return pages.flatMap((page) => page[collection] ?? []);
+      const found = pages.flatMap((page) => page[collection] ?? []);
+      const isWhole = pages.every(({ meta }) => (meta?.pagination?.total_entries ?? found.length) === found.length);
+      if (isWhole || attempt === LIST_TRIES) return found;
     }
   }
 

@@ -8,7 +8,7 @@
  * | `lotse/label-<key>` | this label comes from the Service |
  * | `lotse/rdns-<version>` | this name was set for the Service |
  * | `lotse/protected` | the protection was set for the Service |
- * | `lotse/released` | the Service with this uid has left the balancer behind |
+ * | `lotse/released` | the Service with this uid has left the balancer or certificate behind |
  */
 import { createHash } from "node:crypto";
 import type { IpVersion } from "../../stacks/spec.ts";

@@ -1,15 +1,11 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DepartureReport } from "../../controller/commands/departure-text.ts";
 import { paths } from "../../controller/kube/client.ts";
+import { runCommand } from "../support/command.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-const run = promisify(execFile);
-const MAIN = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
 const PREFIX = "load-balancer.hetzner.cloud/";
 const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
 const OWNER = "hcloud-ccm/service-uid";
@@ -20,19 +16,7 @@ const PATIENT = { timeoutMs: 100_000 };
 describe("commands that change a cluster", { timeout: 150_000 }, () => {
   let world: World;
   let controller: ControllerProcess;
-  const lotse = (...args: readonly string[]) =>
-    run(process.execPath, [MAIN, ...args], {
-      env: {
-        ...process.env,
-        KUBECONFIG: world.cluster.kubeconfig,
-        HCLOUD_TOKEN: world.cloud.token,
-        HCLOUD_ENDPOINT: world.cloud.url,
-        HCLOUD_NETWORK: String(world.networkId),
-      },
-    }).then(
-      ({ stdout }) => ({ code: 0, stdout, stderr: "" }),
-      (error: { code: number; stdout: string; stderr: string }) => error,
-    );
+  const lotse = (...args: readonly string[]) => runCommand(world, args);
   const service = (name: string) => world.core.readNamespacedService({ namespace: "default", name });
   const balancerOf = async (name: string) => {
     const uid = (await service(name)).metadata?.uid;
@@ -111,7 +95,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
       },
     });
     for (const command of ["release", "destroy"]) {
-      const stderr = `lotse: a controller is at work: pod-7 holds Lease ${name}. Stop it first\n`;
+      const stderr = `lotse: a controller is at work: pod-7 holds Lease ${name}. Stop it first; if it was killed, wait 15 s\n`;
       expect(await lotse(command, CIDR, "--yes")).toMatchObject({ code: 1, stderr });
     }
     await world.observer.delete(paths.lease("kube-system", name));

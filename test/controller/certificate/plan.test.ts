@@ -42,6 +42,42 @@ function presenting(...certificates: readonly number[]) {
   };
 }
 
+describe("certificates that the Service left behind", () => {
+  const LEFT = { "lotse/released": UID, team: "a" };
+  const left = anIssuedCertificate("completed", { labels: LEFT });
+
+  it("are taken back with the same content, and presented at once", () => {
+    const found = plan(MANAGED, { certificates: [left] });
+    expect(found).toMatchObject({ ids443: [77], problems: [], stale: [], owned: [{ unit: UNIT, state: { id: 77 } }] });
+    expect(found.specs).toMatchObject([{ name: NAME, labels: { ...OWN, team: "a" } }]);
+    expect(found.specs[0]?.labels).not.toHaveProperty("lotse/released");
+  });
+
+  it("do not stand in the way of another with their name", () => {
+    const other = anIssuedCertificate("completed", { labels: LEFT, domain_names: ["b.example.com"] });
+    expect(plan(MANAGED, { certificates: [other] }).specs).toMatchObject([
+      { name: expect.stringMatching(new RegExp(`^${NAME}-[0-9a-f]{12}$`)) },
+    ]);
+  });
+
+  it.each([
+    [
+      "with other content",
+      MANAGED,
+      anIssuedCertificate("completed", { labels: LEFT, domain_names: ["b.example.com"] }),
+    ],
+    ["nobody asks for", { protocol: "tcp" } as const, left],
+    ["by another Service", MANAGED, anIssuedCertificate("completed", { name: "x", labels: { "lotse/released": "y" } })],
+    [
+      "and that is another's by now",
+      MANAGED,
+      anIssuedCertificate("completed", { name: "x", labels: { ...LEFT, "hcloud-ccm/service-uid": "y" } }),
+    ],
+  ])("stay as they are: %s", (_, options, certificate) => {
+    expect(plan(options, { certificates: [certificate] })).toMatchObject({ owned: [], stale: [] });
+  });
+});
+
 describe("certificates by id or name", () => {
   const certificates = [
     aListedCertificate({ id: 5, name: "web" }),

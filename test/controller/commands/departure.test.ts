@@ -1,10 +1,12 @@
 import type { V1Service } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
+import { Absence } from "../../../controller/cluster/absence.ts";
 import type { RenderOptions, Snapshot } from "../../../controller/cluster/desired.ts";
 import { type Departure, fatesOf, planDeparture, type Way } from "../../../controller/commands/departure.ts";
+import { DepartureProof } from "../../../controller/commands/departure-proof.ts";
 import { type DepartureReport, departureText } from "../../../controller/commands/departure-text.ts";
 import { holderOf } from "../../../controller/commands/sole-writer.ts";
-import type { LoadBalancer, Network } from "../../../controller/hcloud/api.ts";
+import type { Certificate, LoadBalancer, Network } from "../../../controller/hcloud/api.ts";
 import { FINALIZER } from "../../../controller/service/ours.ts";
 import {
   aBalancer,
@@ -17,6 +19,8 @@ import {
   NETWORK_ID,
   UID,
 } from "../../support/builders.ts";
+
+import { aListedCertificate, anIssuedCertificate } from "../../support/certificates.ts";
 
 const OPTIONS: RenderOptions = {
   addressFamily: "ipv4",
@@ -35,7 +39,7 @@ function leave(
   way: Way,
   services: readonly V1Service[],
   loadBalancers: readonly LoadBalancer[],
-  routes: Network["routes"] = [],
+  { routes = [], certificates = [] }: { routes?: Network["routes"]; certificates?: readonly Certificate[] } = {},
 ) {
   const snapshot: Snapshot = {
     services,
@@ -43,7 +47,7 @@ function leave(
     cloud: {
       servers: [aServer({ id: 1, privateIp: "10.0.0.1" })],
       loadBalancers,
-      certificates: [],
+      certificates,
       network: aNetwork({ routes }),
     },
     now: 0,
@@ -117,9 +121,104 @@ describe("leaving", () => {
       { destination: "10.244.9.0/24", gateway: "10.0.0.9" },
       { destination: "192.168.0.0/16", gateway: "10.0.0.1" },
     ];
-    const units = (way: Way) => leave(way, [], [], routes).plan.map(({ kind, unit }) => `${kind} ${unit}`);
+    const units = (way: Way) => leave(way, [], [], { routes }).plan.map(({ kind, unit }) => `${kind} ${unit}`);
     expect(units("destroy")).toEqual(["remove route/10.244.1.0/24", "remove route/10.244.9.0/24"]);
     expect(units("release")).toEqual([]);
+  });
+});
+
+describe("leaving with certificates", () => {
+  const http = { cookie_name: "x", cookie_lifetime: 300, sticky_sessions: false, certificates: [77] };
+  const presenting = (given: Partial<LoadBalancer> = {}) =>
+    own({ services: [aBalancerService(443, { protocol: "https", http })], ...given });
+  const theirs = presenting({ id: 9, name: "theirs", labels: {} });
+  const keep = ours({ "on-delete": "keep" });
+  const issued = anIssuedCertificate();
+  const copy = anIssuedCertificate("completed", { id: 78, name: "copy" });
+  /** What happens to certificates in this round, and how many Services are let go. */
+  const certificatesIn = ({ plan, services }: Departure) => {
+    const steps = plan.filter(({ unit }) => unit.startsWith("certificate/"));
+    return [...steps.map((step) => (step.kind === "make" ? step.spec.kind : step.kind)), services.length];
+  };
+
+  it.each<[string, Way, V1Service, readonly LoadBalancer[], readonly Certificate[], readonly unknown[]]>([
+    ["destroy waits for the balancer that presents it", "destroy", ours(), [presenting()], [issued], [0]],
+    ["destroy removes it behind the balancer", "destroy", ours(), [], [issued], ["remove", 0]],
+    ["destroy lets the Service go behind it", "destroy", ours(), [], [], [1]],
+    ["destroy leaves what a kept balancer presents", "destroy", keep, [presenting()], [issued], ["certificate", 0]],
+    ["destroy leaves what somebody else presents", "destroy", ours(), [theirs], [issued], ["certificate", 0]],
+    ["release leaves it", "release", ours(), [presenting()], [issued], ["certificate", 0]],
+    ["release leaves it when the balancer is gone", "release", ours(), [], [issued], ["certificate", 0]],
+    ["release leaves one of two alike at a time", "release", ours(), [], [issued, copy], ["certificate", 0]],
+    ["others' stay", "destroy", ours(), [], [aListedCertificate()], [1]],
+  ])("%s", (_, way, service, balancers, certificates, expected) => {
+    expect(certificatesIn(leave(way, [service], balancers, { certificates }))).toEqual(expected);
+  });
+
+  it("a certificate that is left behind keeps everything but its owner", () => {
+    const listed = anIssuedCertificate("completed", {
+      labels: { [OWNER]: UID, team: "a", "HC-Use-Staging-CA": "true" },
+    });
+    const { plan } = leave("release", [ours()], [], { certificates: [listed] });
+    expect(plan).toMatchObject([
+      {
+        spec: { name: listed.name, labels: { "lotse/released": UID, team: "a", "HC-Use-Staging-CA": "true" } },
+        differences: [{ field: `label ${OWNER}` }, { field: "label lotse/released" }],
+      },
+    ]);
+  });
+
+  it("tells what becomes of certificates before their balancer is gone", () => {
+    const fates = (way: Way) =>
+      fatesOf(leave(way, [ours()], [presenting()], { certificates: [issued] }))
+        .filter(({ object }) => object === `certificate ${issued.name}`)
+        .map(({ fate, what }) => `${fate}: ${what}`);
+    const what = "id 77, for example.com, of Service default/web";
+    expect([fates("destroy"), fates("release")]).toEqual([[`deleted: ${what}`], [`left behind: ${what}`]]);
+  });
+});
+
+describe("the proof that a Service may go", () => {
+  /** A cloud in which these are by themselves, whatever a list says. */
+  const proofIn = (existing: Readonly<Record<string, Readonly<Record<string, string>>>>, now: () => number) =>
+    new DepartureProof({ labels: async (kind, id) => existing[`${kind} ${id}`] }, new Absence(now));
+  const issued = anIssuedCertificate();
+
+  it.each<[string, Readonly<Record<string, Readonly<Record<string, string>>>>, readonly string[]]>([
+    ["gone", {}, []],
+    ["without owner", { "load_balancer 42": { "lotse/released": UID }, "certificate 77": {} }, []],
+    [
+      "still there",
+      { "load_balancer 42": { [OWNER]: UID }, "certificate 77": { [OWNER]: UID } },
+      [
+        "balancer balancer (id 42) is still there, but the API does not list it",
+        `certificate ccm-managed-certificate-${UID} (id 77) is still there, but the API does not list it`,
+      ],
+    ],
+  ])("what was listed and is not any more: %s", async (_, existing, left) => {
+    const proof = proofIn(existing, () => 0);
+    proof.observe(leave("destroy", [ours()], [own()], { certificates: [issued] }));
+    const after = leave("destroy", [ours()], []);
+    proof.observe(after);
+    expect(proof.waitMs(after)).toBe(0);
+    expect(await proof.leftOf(ours())).toEqual(left);
+  });
+
+  it("what is listed needs no second look: it stays because it is protected", async () => {
+    const proof = proofIn({ "load_balancer 42": { [OWNER]: UID } }, () => 0);
+    proof.observe(leave("destroy", [ours()], [own({ protection: { delete: true } })]));
+    expect(await proof.leftOf(ours())).toEqual([]);
+  });
+
+  it("what was never listed is waited for, where somebody waits", () => {
+    let now = 0;
+    const proof = proofIn({}, () => now);
+    const claimed = leave("release", [ours()], []);
+    proof.observe(claimed);
+    expect([proof.waitMs(claimed), proof.waitMs(leave("release", [aService()], []))]).toEqual([30_000, 0]);
+    now = 30_000;
+    proof.observe(claimed);
+    expect(proof.waitMs(claimed)).toBe(0);
   });
 });
 

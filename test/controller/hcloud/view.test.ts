@@ -69,6 +69,29 @@ describe("the reader", () => {
     expect((await reader.servers()).map(({ id }) => id)).toEqual([1, 2, 3]);
   });
 
+  it("HCCM Q3: reads a list again that is shorter than it says, and takes it as it is when it stays so", async () => {
+    const listOf = (...servers: readonly unknown[]) => ({
+      servers,
+      meta: { pagination: { last_page: 1, total_entries: 2 } },
+    });
+    const [first, second] = [aServer({ id: 1 }), aServer({ id: 2 })];
+    const reads = [listOf(first), listOf(first, second)];
+    const patient = new CloudReader({ read: async <T>() => reads.shift() as T });
+    expect(await patient.servers()).toEqual([first, second]);
+    const stubborn = new CloudReader({ read: async <T>() => listOf(first) as T });
+    expect(await stubborn.servers()).toEqual([first]);
+  });
+
+  it("reads the labels of one resource, nothing of one that is not there, and does not take a failure for that", async () => {
+    const reader = aReader({ "/certificates/7": { certificate: { labels: { a: "b" } } } });
+    expect([await reader.labels("certificate", 7), await reader.labels("load_balancer", 7)]).toEqual([
+      { a: "b" },
+      undefined,
+    ]);
+    const broken = new CloudReader({ read: () => Promise.reject(new CloudError("GET", 500, "x", "down")) });
+    await expect(broken.labels("certificate", 7)).rejects.toThrow("down");
+  });
+
   it("unlike HCCM Q3: fails as a whole when a page is missing: half a list would look like deletions", async () => {
     const reader = aReader({
       "/servers?page=1&per_page=50": { servers: [aServer()], meta: { pagination: { last_page: 2 } } },

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { aPair, aTlsSecret } from "../support/certificates.ts";
+import { runCommand, startCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+const OWNER = "hcloud-ccm/service-uid";
+const RELEASED = "lotse/released";
+const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
+const CIDR = "--cluster-cidr=10.244.0.0/16";
+const SERVICES = ["managed", "uploaded", "bare"];
+const PATIENT = { timeoutMs: 100_000 };
+/** After a refusal the budget is as good as full again within a second. */
+const CLOUD = { rateLimit: { perHour: 360_000 } };
+/** A Lease that nobody renews any more is free after this long. */
+const LEASE_MS = 15_000;
+
+/** One cluster that is left, returned to, and left again, in bad weather: each test goes on where the one before ended. */
+describe("leaving when things go wrong", { timeout: 180_000 }, () => {
+  let world: World;
+  const lotse = (...args: readonly string[]) => runCommand(world, args);
+  const service = (name: string) => world.core.readNamespacedService({ namespace: "default", name });
+  const uids = () => Promise.all(SERVICES.map(async (name) => (await service(name)).metadata?.uid ?? ""));
+  const claimed = async () => {
+    const { items } = await world.core.listNamespacedService({ namespace: "default" });
+    return items.flatMap(({ metadata }) => (metadata?.finalizers?.includes(FINALIZER) ? [metadata.name] : []));
+  };
+  const balancers = () => world.cloud.state.loadBalancers.values();
+  const certificates = () => world.cloud.state.certificates.values();
+  const labelsOf = (label: string) =>
+    [...balancers(), ...certificates()].flatMap(({ labels }) => labels[label] ?? []).toSorted();
+  const ids = () => [...balancers(), ...certificates()].map(({ id }) => id).toSorted();
+  const balancerOf = (uid: string) => balancers().find(({ labels }) => labels[OWNER] === uid)?.id ?? 0;
+
+  /** Runs a controller until every Service has its address and presents its certificate. */
+  async function startLeader() {
+    const controller = world.startController(["--leader-elect=true"], { LOTSE_TLS_SECRETS: "true" });
+    await eventually(async () => {
+      for (const name of SERVICES) expect((await service(name)).status?.loadBalancer?.ingress).toHaveLength(3);
+      expect(certificates().filter(({ used_by, labels }) => used_by.length > 0 && labels[OWNER])).toHaveLength(2);
+      expect(balancers().filter(({ labels }) => labels[OWNER])).toHaveLength(3);
+    }, PATIENT);
+    return controller;
+  }
+
+  beforeAll(async () => {
+    world = await startWorld({ nodes: 1, cloud: CLOUD, tlsSecrets: true });
+    const { type = "", data = {} } = aTlsSecret("tls", aPair());
+    await world.core.createNamespacedSecret({ namespace: "default", body: { metadata: { name: "tls" }, type, data } });
+    const managed = { "certificate-type": "managed", "http-managed-certificate-domains": "example.com" };
+    await world.createService("managed", { protocol: "https", ...managed }, [443]);
+    await world.createService("uploaded", { protocol: "https", "tls-secret": "tls" }, [443]);
+    await world.createService("bare");
+  });
+  beforeEach(() => world.cloud.faults.clear());
+  afterAll(() => world?.[Symbol.asyncDispose]());
+
+  it("neither release nor destroy works beside a controller that leads", async () => {
+    const controller = await startLeader();
+    const writes = world.cloud.journal.writes.length;
+    for (const command of ["release", "destroy"]) {
+      const { code, stderr } = await lotse(command, CIDR, "--yes");
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(/^lotse: a controller is at work: \S+ holds Lease .*Stop it first/),
+      });
+    }
+    await controller.stop();
+    expect(world.cloud.journal.writes.length).toBe(writes);
+    expect(await claimed()).toEqual(expect.arrayContaining(SERVICES));
+  });
+
+  it("release takes no finalizer on a list that lacks a balancer, and leaves certificates without owner", async () => {
+    const [before, owners] = [ids(), await uids()];
+    const missing = balancerOf(owners[2] ?? "");
+    world.cloud.faults.add({ path: "/load_balancers", times: 3, effect: { kind: "short-list", ids: [missing] } });
+    expect(await lotse("release", "--yes")).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("looking again"),
+    });
+    expect(labelsOf(OWNER)).toEqual([]);
+    expect(labelsOf(RELEASED)).toEqual([...owners, ...owners.slice(0, 2)].toSorted());
+    expect([ids(), await claimed()]).toEqual([before, []]);
+    expect(await lotse("release", "--yes")).toMatchObject({
+      code: 0,
+      stdout: "Cluster kubernetes: nothing to release\n",
+    });
+  });
+
+  it("a controller that comes back takes balancers and certificates over, and makes no others", async () => {
+    const before = ids();
+    const controller = await startLeader();
+    expect([ids(), labelsOf(RELEASED)]).toEqual([before, []]);
+    await controller.stop();
+  });
+
+  it("destroy that fails says so, and believes no list that lacks what it could not delete", async () => {
+    const [, , bare = ""] = await uids();
+    const missing = balancerOf(bare);
+    world.cloud.faults.add({
+      method: "DELETE",
+      path: `/load_balancers/${missing}`,
+      effect: { kind: "error", code: "server_error", status: 500 },
+    });
+    // The first two lists are what the command looks at before it does anything.
+    world.cloud.faults.add({ path: "/load_balancers", skip: 2, effect: { kind: "short-list", ids: [missing] } });
+    const { code, stdout } = await lotse("destroy", CIDR, "--yes");
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout: expect.stringMatching(
+        new RegExp(`! failed: Service default/bare: balancer \\S+ \\(id ${missing}\\) is still there, but the API`),
+      ),
+    });
+    expect(labelsOf(OWNER)).toEqual([bare]);
+    expect(await claimed()).toEqual(["bare"]);
+  });
+
+  it("destroy that is killed goes on when it is called again, through 429 and 500, and ends with nothing left", async () => {
+    const controller = await startLeader();
+    await controller.stop();
+    world.cloud.faults.add({
+      method: "DELETE",
+      path: "/load_balancers/*",
+      skip: 1,
+      effect: { kind: "latency", ms: 8_000 },
+    });
+    const before = balancers().length;
+    const killed = startCommand(world, ["destroy", CIDR, "--yes"]);
+    await eventually(() => expect(balancers().length).toBeLessThan(before), PATIENT);
+    killed.child.kill("SIGKILL");
+    await killed.ended;
+    world.cloud.faults.clear();
+    expect(balancers().length).toBeGreaterThan(0);
+    for (const code of ["rate_limit_exceeded", "server_error"]) {
+      world.cloud.faults.add({ method: "DELETE", times: 2, effect: { kind: "error", code } });
+      world.cloud.faults.add({ method: "GET", times: 2, skip: 3, effect: { kind: "error", code } });
+    }
+    const { stdout } = await eventually(
+      async () => {
+        const again = await lotse("destroy", CIDR, "--yes");
+        expect(again).toMatchObject({ code: 0 });
+        return again;
+      },
+      { timeoutMs: LEASE_MS + 100_000 },
+    );
+    expect(stdout).toMatch(/^Cluster kubernetes: everything is deleted$/m);
+    expect([ids(), await claimed()]).toEqual([[], []]);
+    expect(world.cloud.state.networks.get(world.networkId)?.routes).toEqual([]);
+    expect(await lotse("destroy", CIDR, "--yes")).toMatchObject({
+      code: 0,
+      stdout: "Cluster kubernetes: nothing to destroy\n",
+    });
+  });
+});

@@ -1,0 +1,47 @@
+/** The program as an operator calls it: one command, what it prints, and its exit code. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { World } from "./world.ts";
+
+const MAIN = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
+
+export interface Ended {
+  /** Null when a signal ended it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunningCommand {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+}
+
+/** Starts a command with the rights of an administrator of the world. */
+export function startCommand(world: World, args: readonly string[]): RunningCommand {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      ...process.env,
+      KUBECONFIG: world.cluster.kubeconfig,
+      HCLOUD_TOKEN: world.cloud.token,
+      HCLOUD_ENDPOINT: world.cloud.url,
+      HCLOUD_NETWORK: String(world.networkId),
+      // What a killed command leaves behind goes with the cluster's folder.
+      TMPDIR: world.cluster.dir,
+    },
+  });
+  const printed = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      printed[name] += text;
+    });
+  }
+  const ended = once(child, "close").then(([code]) => ({ code: code as number | null, ...printed }));
+  return { child, ended };
+}
+
+export function runCommand(world: World, args: readonly string[]): Promise<Ended> {
+  return startCommand(world, args).ended;
+}
