@@ -1,5 +1,4 @@
-/** Which unit a request of the plugin is about: for the audit log, and for whoever asks what a change was for. */
-
+/** Which unit a request of the plugin is about: for the audit log, for whoever asks what a change was for, and for the gateway. */
 import { routeUnit } from "../../stacks/names.ts";
 import type { LoadBalancerSpec, UnitId, UnitState } from "../../stacks/spec.ts";
 import { type ApiRequest, resourceOf } from "../hcloud/exchange.ts";
@@ -8,11 +7,12 @@ import type { Plan } from "./plan.ts";
 export type Attribution = (request: ApiRequest, answer?: string) => UnitId | undefined;
 
 /**
- * Attributes requests by the ids of balancers and certificates, by name for those not made yet, and by destination for
- * routes. The id of something new is learnt from the answer to its creation.
+ * Attributes requests to the units of a plan: by the ids of balancers and certificates, by name for those not made yet,
+ * and by destination for routes. The id of something new is learnt from the answer to its creation.
  */
 export function attributionOf(plan: Plan, present: Readonly<Partial<Record<UnitId, UnitState>>>): Attribution {
   const units = new Map<string, UnitId>();
+  const planned = new Set(plan.map(({ unit }) => unit));
   for (const step of plan) {
     const state = present[step.unit];
     if (state && state.kind !== "route") units.set(`${NAMES[state.kind].many}/${state.id}`, step.unit);
@@ -30,8 +30,9 @@ export function attributionOf(plan: Plan, present: Readonly<Partial<Record<UnitI
       if (unit && made?.id !== undefined) units.set(`${names.many}/${made.id}`, unit);
       return unit;
     }
-    const destination = fields.destination;
-    return /_route$/.test(path) && typeof destination === "string" ? routeUnit({ destination }) : undefined;
+    const isRoute = /_route$/.test(path) && typeof fields.destination === "string";
+    const route = isRoute ? routeUnit({ destination: fields.destination as string }) : undefined;
+    return route && planned.has(route) ? route : undefined;
   };
 }
 

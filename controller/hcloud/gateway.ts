@@ -144,6 +144,7 @@ export class Gateway {
     const request: ApiRequest = { method: incoming.method ?? "GET", path, ...(body !== "" && { body }) };
     if (isRead(request)) return this.#passRead(session, request);
     if (session.mode === "preview") return errorResponse(403, "forbidden", "a preview only reads");
+    if (session.attribute && session.attribute(request) === undefined) return UNASKED;
     return (await this.#create(session, request)) ?? (await this.#passRest(session, request));
   }
 
@@ -237,6 +238,7 @@ function endedAtOnce(response: ApiResponse): ApiResponse {
   };
 }
 
+const UNASKED = errorResponse(403, "forbidden", "the run was not asked to change this: nothing was sent");
 const ENDED = errorResponse(401, "unauthorized", "this run has ended, or the credential is not its own");
 
 function isBearer(header: string | undefined, token: string): boolean {

@@ -25,7 +25,7 @@ export interface RunInfo {
   readonly run: string;
   /** In a preview only reads pass. */
   readonly mode: "apply" | "preview";
-  /** Says which unit a request is for, from the request and, when there is one, the answer. */
+  /** Says which unit a request is for, from the request and, when there is one, the answer. No write passes that is for none. */
   readonly attribute?: (request: ApiRequest, answer?: string) => string | undefined;
   /** Puts into a request what the plugin must not know. Only the API sees the result. */
   readonly complete?: (request: ApiRequest) => ApiRequest;

@@ -31,6 +31,11 @@ describe("a request", () => {
       routeUnit(ROUTE),
     ],
     [
+      "for a route that is not planned",
+      { method: "POST", path: "/networks/7/actions/delete_route", body: '{"destination":"10.244.9.0/24"}' },
+      undefined,
+    ],
+    [
       "for something else on a network",
       { method: "POST", path: "/networks/7/actions/add_subnet", body: "{}" },
       undefined,

@@ -144,6 +144,24 @@ describe("credentials", () => {
   });
 });
 
+describe("a run that says what its requests are for", () => {
+  const attribute = ({ path }: ApiRequest) => (path.startsWith("/load_balancers/1") ? "load-balancer/x" : undefined);
+
+  it.each(["POST", "PUT", "DELETE"])("gets no %s through that is for none of its units", async (method) => {
+    const { status, body } = await call(gateway.open({ run: "run", mode: "apply", attribute }), method, "/networks/7");
+    expect(status).toBe(403);
+    expect(body.error.message).toMatch(/not asked to change this/);
+    expect(upstream.received).toEqual([]);
+  });
+
+  it("gets through what is for them, and whatever it reads", async () => {
+    const access = gateway.open({ run: "run", mode: "apply", attribute });
+    await call(access, "PUT", "/load_balancers/1", {});
+    await call(access, "GET", "/networks/7");
+    expect(requests()).toEqual(["PUT /v1/load_balancers/1", "GET /v1/networks/7"]);
+  });
+});
+
 describe("a preview", () => {
   it.each(["POST", "PUT", "DELETE", "PATCH"])("lets no %s pass", async (method) => {
     const access = open("preview");
