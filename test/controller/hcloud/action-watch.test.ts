@@ -103,6 +103,24 @@ describe("the watch over actions", () => {
     await expect(second).resolves.toMatchObject({ status: "success" });
     expect(looks).toHaveLength(before + 1);
   });
+
+  it("does not put an action off because a look at others came too early for it", async () => {
+    const { watch, ended, looks } = aWatch();
+    const first = watch.settle(running(1), 20_000);
+    ended.set(1, "success");
+    await vi.advanceTimersByTimeAsync(1_000);
+    await first; // an action takes about 300 ms, as far as is known now
+    const early = watch.settle(running(2), 20_000);
+    await vi.advanceTimersByTimeAsync(200);
+    const late = watch.settle(running(3), 20_000);
+    ended.set(2, "success");
+    await vi.advanceTimersByTimeAsync(150);
+    await early;
+    expect(looks.at(-1)).toEqual([2, 3]);
+    ended.set(3, "success");
+    await vi.advanceTimersByTimeAsync(200);
+    await expect(late).resolves.toMatchObject({ status: "success" });
+  });
 });
 
 describe("nextLook", () => {
