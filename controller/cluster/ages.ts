@@ -1,4 +1,5 @@
 /** How old a turn lets what it looks at be. */
+import type { V1Node } from "@kubernetes/client-node";
 import type { Ages } from "../hcloud/view.ts";
 import type { Plan } from "./plan.ts";
 
@@ -12,6 +13,18 @@ export function firstLook(resyncMs: number): Ages {
   return { servers: 45_000, loadBalancers: 0, certificates: 600_000, network: resyncMs / 2 };
 }
 
+/** The same where a node waits for its route: the network will be asked for anyway, so it is asked for along with the rest. */
+export function lookFor(nodes: readonly V1Node[], first: Ages): Ages {
+  return nodes.some(awaitsRoute) ? { ...first, network: 0 } : first;
+}
+
+function awaitsRoute({ spec, status }: V1Node): boolean {
+  const isAvailable = status?.conditions?.some(
+    ({ type, status: is }) => type === "NetworkUnavailable" && is === "False",
+  );
+  return !isAvailable && (spec?.podCIDRs?.length ?? 0) > 0;
+}
+
 /** For what a first look would change: as things are now, where it asks for that. */
 export function freshLook(first: Ages, asks: Readonly<Record<"servers" | "certificates" | "network", boolean>>): Ages {
   return {
@@ -19,7 +32,7 @@ export function freshLook(first: Ages, asks: Readonly<Record<"servers" | "certif
     loadBalancers: 1_000,
     ...(asks.servers && { servers: 3_000 }),
     ...(asks.certificates && { certificates: 0 }),
-    ...(asks.network && { network: 0 }),
+    ...(asks.network && { network: 1_000 }),
   };
 }
 

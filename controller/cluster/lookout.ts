@@ -3,7 +3,7 @@ import type { V1Node, V1Service } from "@kubernetes/client-node";
 import type { SecretList } from "../certificate/tls-secret.ts";
 import type { Ages, CloudState, CloudView } from "../hcloud/view.ts";
 import type { Absence } from "./absence.ts";
-import { agesAfter, firstLook, freshLook } from "./ages.ts";
+import { agesAfter, firstLook, freshLook, lookFor } from "./ages.ts";
 import { isUncertain } from "./certificates.ts";
 import { type Desired, type RenderOptions, renderCluster } from "./desired.ts";
 import { type Plan, planRun } from "./plan.ts";
@@ -42,7 +42,7 @@ export class Lookout {
 
   /** What is wanted, from a first look, and from a fresh one at whatever that look would change. */
   async before(): Promise<Desired> {
-    const first = await this.#observe(this.#firstLook);
+    const first = await this.#observe(lookFor(this.#parts.observed().nodes, this.#firstLook));
     const missesServer = first.services.some((wish) => wish.kind === "balance" && wish.leftOut.length > 0);
     const changesRoutes = planRun(first).some(({ unit }) => unit.startsWith("route/"));
     const asks = {
