@@ -1,5 +1,5 @@
 /** The `pulumi` command line under the automation API: our own environment, process handling and exit. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import type { PulumiCommand } from "@pulumi/pulumi/automation/index.js";
 
 /** The command line ended with an error. */
@@ -24,6 +24,8 @@ const ANSWERS: Readonly<Record<string, string>> = {
  * the stack exists because we wrote its state, and what came out of a run is known from the event stream.
  */
 export class Cli {
+  /** The whole environment of the next process. */
+  environment: Record<string, string> = {};
   readonly #base: PulumiCommand;
   #child: ChildProcess | undefined;
 
@@ -31,12 +33,19 @@ export class Cli {
     this.#base = base;
   }
 
-  /** The command as the automation API wants it; `environment` is the whole environment of the process. */
-  command(environment: () => Record<string, string>): PulumiCommand {
-    const run = async (args: string[], cwd: string, additional: Record<string, string>) => {
+  /** The command as the automation API wants it. */
+  get command(): PulumiCommand {
+    const run = async (
+      args: string[],
+      cwd: string,
+      additional: Record<string, string>,
+      _onOutput: unknown,
+      _onError: unknown,
+      signal: AbortSignal | undefined,
+    ) => {
       const answer = ANSWERS[args.slice(0, 2).join(" ")];
       if (answer !== undefined) return { stdout: answer, stderr: "", code: 0 };
-      return this.#start(args, cwd, { ...additional, ...environment() });
+      return this.#start(args, { cwd, env: { ...additional, ...this.environment }, ...(signal && { signal }) });
     };
     // The class has a private constructor; its prototype carries version and path, only `run` is ours.
     return Object.create(this.#base, { run: { value: run } }) as PulumiCommand;
@@ -47,10 +56,10 @@ export class Cli {
     this.#child?.kill("SIGINT");
   }
 
-  async #start(args: readonly string[], cwd: string, env: Record<string, string>) {
+  async #start(args: readonly string[], options: Pick<SpawnOptions, "cwd" | "env" | "signal">) {
     const child = spawn(this.#base.command, [...args, "--non-interactive"], {
-      cwd,
-      env,
+      ...options,
+      killSignal: "SIGKILL",
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;

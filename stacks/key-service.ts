@@ -3,9 +3,12 @@
  * encrypted outlives a run. With a passphrase the command line would derive a key at every start, with a million rounds,
  * a third of a second in which nothing else happens; a key service is asked once. It speaks as much of Vault's transit
  * protocol as is asked for: decrypting the stack's own key.
+ *
+ * The command line asks after its own start and before it reads the state. So whoever holds the key back has a command
+ * line that is ready and knows nothing yet.
  */
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** Settings of a stack that asks the service for its key. */
@@ -13,13 +16,36 @@ export const KEY_SETTINGS = { secretsProvider: "hashivault://lotse", encryptedKe
 
 const ANSWER = JSON.stringify({ data: { plaintext: Buffer.alloc(32).toString("base64") } });
 
-/** Starts the service on a loopback port. Returns the environment with which the command line finds it. */
-export async function startKeyService(): Promise<Record<string, string>> {
-  const server = createServer((request, response) => {
-    const isKnown = request.url === "/v1/transit/decrypt/lotse";
-    response.writeHead(isKnown ? 200 : 404, { "content-type": "application/json" }).end(isKnown ? ANSWER : "{}");
-  });
-  server.listen(0, "127.0.0.1").unref();
-  await once(server, "listening");
-  return { VAULT_ADDR: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+export class KeyService {
+  readonly #server: Server;
+  #release = Promise.withResolvers<void>();
+
+  constructor() {
+    this.#server = createServer(async (request, response) => {
+      await this.#release.promise;
+      const isKnown = request.url === "/v1/transit/decrypt/lotse";
+      response.writeHead(isKnown ? 200 : 404, { "content-type": "application/json" }).end(isKnown ? ANSWER : "{}");
+    });
+  }
+
+  /** Starts it on a loopback port. It holds the key back at first. */
+  async start(): Promise<void> {
+    this.#server.listen(0, "127.0.0.1").unref();
+    await once(this.#server, "listening");
+  }
+
+  /** The environment with which the command line finds it. */
+  get environment(): Record<string, string> {
+    return { VAULT_ADDR: `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}` };
+  }
+
+  /** Whoever asks from now on waits. */
+  hold(): void {
+    this.#release = Promise.withResolvers();
+  }
+
+  /** Answers whoever waits, and all others until the next `hold`. */
+  release(): void {
+    this.#release.resolve();
+  }
 }

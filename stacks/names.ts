@@ -118,7 +118,7 @@ export function componentUrn(stack: string, unit: UnitId): string {
   return `urn:pulumi:${stack}::${PROJECT}::${COMPONENT_TYPE[kindOf(unit)]}::${unit}`;
 }
 
-/** Pattern that matches the URNs of all resources inside a unit, and no others. */
-export function partsPattern(stack: string, unit: UnitId): string {
-  return `urn:pulumi:${stack}::${PROJECT}::**::${unit}#*`;
+/** Pattern that matches the URNs of all units and of what is in them: not the stack itself, and no provider. */
+export function unitsPattern(stack: string): string {
+  return `urn:pulumi:${stack}::${PROJECT}::lotse:**`;
 }

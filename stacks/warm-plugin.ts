@@ -5,13 +5,10 @@ import { createInterface } from "node:readline";
 
 /** A plugin for one run. It has that run's credential from its start, and ends with it. */
 export class WarmPlugin {
-  /** The credential that it was started with. */
-  readonly token: string;
   readonly #child: ChildProcess;
   readonly #port: Promise<string>;
 
-  constructor(path: string, token: string, environment: Record<string, string>) {
-    this.token = token;
+  constructor(path: string, environment: Record<string, string>) {
     const child = spawn(path, [], { env: environment, stdio: ["ignore", "pipe", "ignore"] });
     this.#child = child;
     // The first line it writes is the port it listens on.
@@ -20,11 +17,14 @@ export class WarmPlugin {
     this.#port = Promise.race([line, ended]);
   }
 
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   /** What tells the command line to use it; nothing when it has ended, so that the command line starts its own. */
   async environment(): Promise<Record<string, string>> {
     const port = await this.#port;
-    const isRunning = this.#child.exitCode === null && this.#child.signalCode === null;
-    return /^\d+$/.test(port) && isRunning ? { PULUMI_DEBUG_PROVIDERS: `hcloud:${port}` } : {};
+    return /^\d+$/.test(port) && this.isRunning ? { PULUMI_DEBUG_PROVIDERS: `hcloud:${port}` } : {};
   }
 
   stop(): void {

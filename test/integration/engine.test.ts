@@ -326,26 +326,75 @@ describe("an engine that was told of a run to come", () => {
     });
   };
 
-  it("uses the plugin that it has started for it, and ends it with the run", async () => {
+  const commandLines = () => descendantsOf(workerPid(world)).filter(({ command }) => command.includes("pulumi up"));
+  const waiting = () =>
+    eventually(() => {
+      const [cli, ...others] = commandLines();
+      expect(others).toEqual([]);
+      return cli?.pid ?? expect.unreachable("the command line is started before the run");
+    });
+
+  it("uses the plugin and the command line that it has started for it, and ends them with the run", async () => {
     const plugin = await warm();
+    const cli = await waiting();
     const used = new Set<number>();
     const spec = balancer();
     const report = await world.run({ units: [spec] }, {}, () => {
-      for (const { pid } of pluginsOf(world)) used.add(pid);
+      for (const { pid } of [...pluginsOf(world), ...commandLines()]) used.add(pid);
     });
     expect(statusOf(report)).toEqual({ [unitOf(spec)]: "applied" });
-    expect([...used]).toEqual([plugin]);
-    await eventually(() => expect(pluginsOf(world)).toEqual([]));
+    expect(used).toEqual(new Set([plugin, cli]));
+    await eventually(() => expect([...pluginsOf(world), ...commandLines()]).toEqual([]));
   });
 
-  it("does without when that one has died", async () => {
+  it("works on the state as it is when the run comes, not as it was when the command line started", async () => {
+    await warm();
+    await waiting();
+    const first = balancer();
+    await world.run({ units: [first] });
+    const unit = unitOf(first);
+    const there = world.stateOf(unit, first.name);
+    await warm();
+    await waiting();
+    const before = world.cloud.journal.writes.length;
+    expect(statusOf(await world.run({ units: [first] }, there))).toEqual({ [unit]: "applied" });
+    expect(world.cloud.journal.writes.slice(before)).toEqual([]);
+  });
+
+  it("replaces what waits when it is told of another one", async () => {
+    await warm();
+    const cli = await waiting();
+    await warm();
+    await eventually(() => expect(commandLines().map(({ pid }) => pid)).not.toContain(cli));
+    const spec = balancer();
+    expect(statusOf(await world.run({ units: [spec] }))).toEqual({ [unitOf(spec)]: "applied" });
+  });
+
+  it("does without when the command line has died", async () => {
+    await warm();
+    process.kill(await waiting(), "SIGKILL");
+    await eventually(() => expect(commandLines()).toEqual([]));
+    const spec = balancer();
+    expect(statusOf(await world.run({ units: [spec] }))).toEqual({ [unitOf(spec)]: "applied" });
+  });
+
+  it("previews all the same", async () => {
+    await warm();
+    await waiting();
+    const spec = balancer();
+    const { outcomes } = await world.run({ mode: "preview", units: [spec] });
+    expect(outcomes[unitOf(spec)]?.changes.map(({ operation }) => operation)).toContain("create");
+    expect(world.cloud.journal.writes).toEqual([]);
+  });
+
+  it("does without when the plugin has died", async () => {
     process.kill(await warm(), "SIGKILL");
     await eventually(() => expect(pluginsOf(world)).toEqual([]));
     const spec = balancer();
     expect(statusOf(await world.run({ units: [spec] }))).toEqual({ [unitOf(spec)]: "applied" });
   });
 
-  it("does not use it for a run with another credential", async () => {
+  it("does not use them for a run with another credential", async () => {
     await warm();
     const access = { endpoint: world.cloud.url, token: "b".repeat(64) };
     const spec = balancer();

@@ -7,12 +7,12 @@ import {
   loadBalancerUnit,
   PROJECT,
   partName,
-  partsPattern,
   routeUnit,
   SERVICE_UID_LABEL,
   targetPart,
   unitOf,
   unitOfUrn,
+  unitsPattern,
 } from "../../stacks/names.ts";
 import { aBalancerSpec, aRoute, UID } from "../support/builders.ts";
 import { aCertificateSpec, managed, uploaded } from "../support/certificates.ts";
@@ -56,7 +56,7 @@ describe("names that must not change", () => {
       componentUrn("prod", "route/10.244.0.0/24"),
       "urn:pulumi:prod::lotse::lotse:index:Route::route/10.244.0.0/24",
     ],
-    ["the URNs of a unit's parts", partsPattern("prod", UNIT), `urn:pulumi:prod::lotse::**::${UNIT}#*`],
+    ["the URNs of all units and their parts", unitsPattern("prod"), "urn:pulumi:prod::lotse::lotse:**"],
   ])("%s", (_, name, expected) => {
     expect(name).toBe(expected);
   });
