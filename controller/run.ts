@@ -54,6 +54,7 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
     onService: (change) => {
       if (concernsService(change)) loops.wake("cluster");
     },
+    onBack: () => loops.wake("nodes", "lifecycle", "cluster"),
   });
   const secrets =
     config.tlsSecrets &&

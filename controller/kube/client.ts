@@ -1,10 +1,12 @@
 /** Requests to the Kubernetes API server: JSON in, JSON out, errors with their status. */
+import { addAbortListener } from "node:events";
 import http, { type IncomingMessage, type RequestOptions } from "node:http";
 import https from "node:https";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { KubeError, messageOf, NotLeader } from "../errors.ts";
 import { sendAtLastMoment } from "../last-moment.ts";
+import { knock } from "./knock.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 
 export type PatchType = "merge" | "strategic-merge" | "json";
@@ -22,6 +24,8 @@ interface RequestInput {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly signal?: AbortSignal;
+  /** A connection of its own, for whoever does not trust those that there are. */
+  readonly isFresh?: boolean;
 }
 
 /** One event of a watch, as the API server sends it. */
@@ -53,6 +57,8 @@ export class KubeClient {
   readonly #agent: http.Agent;
   readonly #options: ClientOptions;
   readonly #timeoutMs: number;
+  readonly #closed = new AbortController();
+  #reaching: Promise<void> | undefined;
 
   constructor(access: KubeAccess, options: ClientOptions = {}) {
     this.#access = access;
@@ -83,21 +89,49 @@ export class KubeClient {
   }
 
   /**
-   * Follows a watch until the server ends it, silence lasts longer than `silenceMs`, or the signal fires. Bookmarks count
-   * as a sign of life, so a connection that is only half open is noticed.
+   * Follows a watch until the server ends it, the signal fires, or it has lasted for `longestMs`: the server was told to end it
+   * before that, so the connection is only half open.
    */
   async watch<T>(path: string, query: Query, options: WatchOptions<T>): Promise<void> {
     const response = await this.#openWatch(path, { ...query, watch: true, allowWatchBookmarks: true }, options.signal);
     if (response.statusCode !== 200) throw await failure(`GET ${path}`, response);
     options.onOpen?.();
-    response.setTimeout(options.silenceMs, () => response.destroy(new Error("the watch fell silent")));
+    const late = setTimeout(() => response.destroy(new Error("the watch fell silent")), options.longestMs);
     try {
       for await (const line of createInterface({ input: response })) {
         if (line !== "") options.onEvent(JSON.parse(line) as WatchEvent<T>);
       }
     } finally {
+      clearTimeout(late);
       response.destroy();
     }
+  }
+
+  /**
+   * Resolves within half a second of the moment at which the API server answers again, whatever it says. All who wait share the
+   * asking. Rejects when there was no answer for as long as any may take; resolves when the signal fires.
+   */
+  async reach(signal: AbortSignal): Promise<void> {
+    this.#dropIdle();
+    this.#reaching ??= this.#knock().finally(() => {
+      this.#reaching = undefined;
+    });
+    const stopped = Promise.withResolvers<void>();
+    using _ = addAbortListener(signal, () => stopped.resolve());
+    await Promise.race([this.#reaching, stopped.promise]);
+  }
+
+  #knock(): Promise<void> {
+    const ask = async (signal: AbortSignal) => {
+      const answer = await this.#open("GET", "/version", { signal, isFresh: true });
+      answer.destroy();
+    };
+    return knock(ask, AbortSignal.any([AbortSignal.timeout(this.#timeoutMs), this.#closed.signal]));
+  }
+
+  /** Where one connection has died unnoticed, those that nobody uses have, too. */
+  #dropIdle(): void {
+    for (const sockets of Object.values(this.#agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
   }
 
   /** A connection that is taken and never answered must not keep us waiting for ever. */
@@ -116,6 +150,7 @@ export class KubeClient {
 
   /** Ends all connections. */
   close(): void {
+    this.#closed.abort();
     this.#agent.destroy();
   }
 
@@ -140,7 +175,7 @@ export class KubeClient {
     const options: RequestOptions = {
       ...tls,
       method,
-      agent: this.#agent,
+      agent: input.isFresh ? false : this.#agent,
       ...(input.signal && { signal: input.signal }),
       headers: {
         ...headers,
@@ -165,6 +200,7 @@ export class KubeClient {
       });
       request.on("error", (error) => {
         note(0);
+        if (isTimeout(error)) this.#dropIdle();
         reject(error instanceof NotLeader ? error : new KubeError(`${method} ${path}`, 0, reason(error, url), error));
       });
       sendAtLastMoment(request, body, () =>
@@ -178,7 +214,7 @@ export interface WatchOptions<T> {
   readonly onEvent: (event: WatchEvent<T>) => void;
   readonly onOpen?: () => void;
   readonly signal: AbortSignal;
-  readonly silenceMs: number;
+  readonly longestMs: number;
 }
 
 /** Paths of the objects we touch. */
@@ -205,9 +241,13 @@ export const paths = {
   events: (namespace: string) => `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
 } as const;
 
+/** An aborted request names the timeout only as its cause. */
+function isTimeout({ cause }: Error): boolean {
+  return cause instanceof Error && cause.name === "TimeoutError";
+}
+
 function reason(error: Error & { code?: string }, url: URL): string {
-  // An aborted request names the timeout only as its cause.
-  if (error.cause instanceof Error && error.cause.name === "TimeoutError") return `no answer from ${url.host} in time`;
+  if (isTimeout(error)) return `no answer from ${url.host} in time`;
   return error.code === "ECONNREFUSED" ? `${url.host} refuses connections` : error.message || String(error.code);
 }
 

@@ -25,19 +25,23 @@ export interface InformerOptions<T extends KubeObject> {
   readonly log: Logger;
   /** Called after the copy changed; `old` is absent for a new object, `now` for a deleted one. */
   readonly onChange: (change: { readonly old?: T; readonly now?: T }) => void;
+  /** Called when a watch stands again that was interrupted, with the time in which nothing was heard. */
+  readonly onBack?: (silentMs: number) => void;
 }
 
 /** Objects per page of a list. */
 const PAGE = 500;
 /**
  * A watch is as long as we are willing to be deceived by a connection that is only half open: the API server ends it after
- * this time, so that one that goes on without a sign of life is dead. Opening the next one costs two small requests.
+ * this time, so that one that goes on is dead. Opening the next one is one small request.
  */
-const WATCH_SECONDS = { least: 30, most: 45 };
+const WATCH_SECONDS = { least: 10, most: 15 };
 /** How much later than agreed the end may come. */
 const LATE_SECONDS = 5;
 /** The API server has few clients like us: soon after it is back we may be there. */
-const RETRY_MS = { first: 200, most: 1_000 };
+const RETRY_MS = { first: 100, most: 500 };
+/** A watch that has stood for so long is a good one. */
+const STEADY_MS = 1_000;
 
 /** Keeps a copy of all objects under one path. `items` is empty and must not be acted on until `synced`. */
 export class Informer<T extends KubeObject> {
@@ -48,6 +52,9 @@ export class Informer<T extends KubeObject> {
   #version: string | undefined;
   #isSynced = false;
   #lastContact = 0;
+  #openedAt = 0;
+  /** Set while no watch stands: when the API server had last been heard of before. */
+  #awaySince: number | undefined;
   #running: Promise<void> | undefined;
 
   constructor(options: InformerOptions<T>) {
@@ -79,29 +86,52 @@ export class Informer<T extends KubeObject> {
   }
 
   async #run(): Promise<void> {
+    const { signal } = this.#stop;
     let failures = 0;
-    while (!this.#stop.signal.aborted) {
+    let isCut = false;
+    while (!signal.aborted) {
       try {
-        if (this.#version === undefined) await this.#list();
-        await this.#watch();
-        failures = 0;
+        if (isCut) await this.#options.client.reach(signal);
+        await this.#follow();
+        [failures, isCut] = [0, false];
       } catch (error) {
-        if (this.#stop.signal.aborted) return;
-        failures = this.#note(error, failures);
+        if (signal.aborted) return;
+        // What has stood for a while and breaks is a new interruption, not the next failure of the last one.
+        failures = this.#stoodMs() > STEADY_MS ? 1 : failures + 1;
+        this.#awaySince ??= this.#lastContact;
+        isCut = !(error instanceof KubeError && error.status > 0);
+        this.#note(error, failures);
       }
       // Also after an orderly end: a server that closes every watch at once must not be hammered.
-      await pause(retryDelay(failures), this.#stop.signal);
+      await pause(retryDelay(failures), signal);
     }
   }
 
-  #note(error: unknown, failures: number): number {
-    if (error instanceof KubeError && error.status === 410) this.#version = undefined;
+  /** One watch, from where the last one ended. A server that does not remember that point is asked for a list at once. */
+  async #follow(): Promise<void> {
+    const isResumed = this.#version !== undefined;
+    if (!isResumed) await this.#list();
+    try {
+      await this.#watch();
+    } catch (error) {
+      if (!(error instanceof KubeError && error.status === 410)) throw error;
+      this.#version = undefined;
+      if (!isResumed) throw error;
+      this.#options.log.debug({ path: this.#options.path, error: error.message }, "watch too old, listing anew");
+      await this.#follow();
+    }
+  }
+
+  #note(error: unknown, failures: number): void {
     const { log, path } = this.#options;
-    const count = failures + 1;
-    // An outage of hours is tried every second and said now and then: after 1, 2, 4, 8 … failures.
-    const level = Number.isInteger(Math.log2(count)) ? "warn" : "debug";
-    log[level]({ path, error: messageOf(error), failures: count }, "watch interrupted, trying again");
-    return count;
+    // An outage of hours is tried all the time and said now and then: after 1, 2, 4, 8 … failures.
+    const level = Number.isInteger(Math.log2(failures)) ? "warn" : "debug";
+    log[level]({ path, error: messageOf(error), failures }, "watch interrupted, trying again");
+  }
+
+  /** How long the watch has stood that just ended; 0 when none did. */
+  #stoodMs(): number {
+    return this.#awaySince === undefined ? performance.now() - this.#openedAt : 0;
   }
 
   async #list(): Promise<void> {
@@ -127,9 +157,13 @@ export class Informer<T extends KubeObject> {
     const query = { resourceVersion: this.#version, timeoutSeconds };
     await this.#options.client.watch<T>(this.#options.path, query, {
       signal: this.#stop.signal,
-      silenceMs: (timeoutSeconds + LATE_SECONDS) * 1000,
+      longestMs: (timeoutSeconds + LATE_SECONDS) * 1000,
       onOpen: () => {
         this.#lastContact = performance.now();
+        this.#openedAt = this.#lastContact;
+        const awaySince = this.#awaySince;
+        this.#awaySince = undefined;
+        if (awaySince !== undefined) this.#options.onBack?.(this.#lastContact - awaySince);
       },
       onEvent: (event) => this.#take(event),
     });

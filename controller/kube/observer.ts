@@ -11,8 +11,10 @@ class StaleCluster extends CcmError {
   readonly retry = "soon";
 }
 
-/** Watches end, and begin anew, within 50 seconds; what has not been heard of for longer is not acted on. */
-export const STALE_MS = 90_000;
+/** Watches end, and begin anew, within 20 seconds; what has not been heard of for longer is not acted on. */
+export const STALE_MS = 30_000;
+/** An outage after which work that failed for it may wait for its next try too long. */
+const OUTAGE_MS = 10_000;
 
 interface Change<T> {
   readonly old?: T;
@@ -25,6 +27,8 @@ export interface ObserverOptions {
   /** Called for changes after everything was there once: absence before that would look like a wish to delete. */
   readonly onNode: (change: Change<V1Node>) => void;
   readonly onService: (change: Change<V1Service>) => void;
+  /** Called when the API server is back after it was away for a while. */
+  readonly onBack?: () => void;
   readonly staleMs?: number;
 }
 
@@ -33,15 +37,22 @@ export class KubeObserver {
   readonly #services: Informer<V1Service>;
   readonly #staleMs: number;
 
-  constructor({ client, log, onNode, onService, staleMs = STALE_MS }: ObserverOptions) {
+  constructor({ client, log, onNode, onService, onBack, staleMs = STALE_MS }: ObserverOptions) {
     this.#staleMs = staleMs;
     const whenSynced =
       <T>(call: (change: T) => void) =>
       (change: T) => {
         if (this.#isSynced) call(change);
       };
-    this.#nodes = new Informer<V1Node>({ client, path: paths.nodes, log, onChange: whenSynced(onNode) });
-    this.#services = new Informer<V1Service>({ client, path: paths.services, log, onChange: whenSynced(onService) });
+    const shared = {
+      client,
+      log,
+      onBack: (silentMs: number) => {
+        if (this.#isSynced && silentMs >= OUTAGE_MS) onBack?.();
+      },
+    };
+    this.#nodes = new Informer<V1Node>({ ...shared, path: paths.nodes, onChange: whenSynced(onNode) });
+    this.#services = new Informer<V1Service>({ ...shared, path: paths.services, onChange: whenSynced(onService) });
   }
 
   /** Resolves when both lists are in. */

@@ -1,5 +1,4 @@
 import { get as getPlain } from "node:http";
-import { get as getSecurely } from "node:https";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { RbacAuthorizationV1Api } from "@kubernetes/client-node";
@@ -9,6 +8,7 @@ import { findFreePort } from "../../dev-env/cluster/loopback.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
 import { residentMb } from "../support/process-tree.ts";
+import { askSecurePort } from "../support/secure-port.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 /** What the official chart passes with networking and one replica (HCCM F1 to F7). */
@@ -46,21 +46,7 @@ describe("a controller in the place of the official one", () => {
         resolve({ status: response.statusCode ?? 0, body: await text(response) }),
       ).on("error", reject);
     });
-  const secure = (path: string, token?: string) =>
-    new Promise<{ status: number; body: string }>((resolve, reject) => {
-      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-      const options = {
-        host: "127.0.0.1",
-        port: securePort,
-        path,
-        headers,
-        rejectUnauthorized: false,
-        agent: false as const,
-      };
-      getSecurely(options, async (response) =>
-        resolve({ status: response.statusCode ?? 0, body: await text(response) }),
-      ).on("error", reject);
-    });
+  const secure = (path: string, token?: string) => askSecurePort(securePort, path, token);
   const ingress = async () =>
     (await world.core.readNamespacedService({ namespace: "default", name: "web" })).status?.loadBalancer?.ingress ?? [];
 

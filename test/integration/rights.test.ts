@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import https from "node:https";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mergePatch } from "../../dev-env/cluster/api.ts";
 import type { SimNode } from "../../dev-env/cluster/cluster.ts";
@@ -8,6 +7,7 @@ import { allows, describeRight, requestsOf, rightsOf } from "../support/audit-lo
 import { parseObjects } from "../support/chart.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
+import { askSecurePort } from "../support/secure-port.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 const MANIFEST = new URL("../../controller/deploy/manifests/lotse.yaml", import.meta.url);
@@ -90,7 +90,7 @@ describe("the rights in the manifest", () => {
     await world.core.createNamespacedServiceAccount({ namespace: "default", body: { metadata: { name: "reader" } } });
     const request = { namespace: "default", name: "reader", body };
     const { status } = await world.core.createNamespacedServiceAccountToken(request);
-    expect(await statusOf(port, "/metrics", status?.token ?? "")).toBe(403);
+    expect((await askSecurePort(port, "/metrics", status?.token ?? "")).status).toBe(403);
     await used("create", "tokenreviews");
     await used("create", "subjectaccessreviews");
   });
@@ -108,14 +108,3 @@ describe("the rights in the manifest", () => {
     expect(idle.map(describeRight)).toEqual([]);
   });
 });
-
-function statusOf(port: number, path: string, token: string): Promise<number | undefined> {
-  const options = { host: "127.0.0.1", port, path, rejectUnauthorized: false, timeout: 5_000 };
-  return new Promise((resolve, reject) => {
-    const request = https.get({ ...options, headers: { authorization: `Bearer ${token}` } }, (response) => {
-      response.resume();
-      resolve(response.statusCode);
-    });
-    request.on("error", reject);
-  });
-}

@@ -135,13 +135,13 @@ describe("a watch", () => {
     const watching = hasty.watch(
       "/w",
       {},
-      { onEvent: () => {}, signal: new AbortController().signal, silenceMs: 60_000 },
+      { onEvent: () => {}, signal: new AbortController().signal, longestMs: 60_000 },
     );
     await expect(watching).rejects.toThrow("no answer");
     hasty.close();
   });
 
-  const follow = (silenceMs = 2_000) => {
+  const follow = (longestMs = 2_000) => {
     const events: WatchEvent<unknown>[] = [];
     const stop = new AbortController();
     const ended = client.watch(
@@ -149,7 +149,7 @@ describe("a watch", () => {
       { resourceVersion: "5" },
       {
         signal: stop.signal,
-        silenceMs,
+        longestMs,
         onEvent: (event) => void events.push(event),
       },
     );
@@ -184,8 +184,11 @@ describe("a watch", () => {
     await expect(follow().ended).rejects.toMatchObject({ status: 410 });
   });
 
-  it("ends when it falls silent: a half-open connection says nothing for ever", async () => {
-    answer = (_, response) => void response.write("\n");
+  it("ends when it goes on after its end, also with events: it may be half open since the last one", async () => {
+    answer = (_, response) => {
+      const talking = setInterval(() => response.write("\n"), 5);
+      response.on("close", () => clearInterval(talking));
+    };
     await expect(follow(30).ended).rejects.toThrow("silent");
   });
 
@@ -204,5 +207,75 @@ describe("a watch", () => {
   it("ends on an event that is no JSON", async () => {
     answer = (_, response) => void response.end("{nonsense\n");
     await expect(follow().ended).rejects.toThrow();
+  });
+});
+
+describe("reaching the API server", () => {
+  const never = new AbortController().signal;
+  const asked = () => server.received.map(({ path }) => path);
+
+  it("asks again without waiting for a question that got lost, and for all who wait together", async () => {
+    answer = (_, response) => {
+      if (server.received.length > 1) reply(response, {}, 503);
+    };
+    await Promise.all([client.reach(never), client.reach(never), client.reach(never)]);
+    expect(asked()).toEqual(["/version", "/version"]);
+  });
+
+  it("waits for an answer that is slow", async () => {
+    answer = (_, response) => void setTimeout(() => reply(response, {}), 700);
+    await client.reach(never);
+    expect(asked()).toHaveLength(2);
+  });
+
+  it("ends without an answer in the end, and says why", async () => {
+    answer = () => {};
+    const hasty = new KubeClient(accessTo(server.url), { timeoutMs: 20 });
+    await expect(hasty.reach(never)).rejects.toThrow("no answer");
+    hasty.close();
+  });
+
+  it("ends with the signal, and with the client", async () => {
+    answer = () => {};
+    const stop = new AbortController();
+    const [told, closed] = [client.reach(stop.signal), client.reach(never)];
+    stop.abort();
+    await told;
+    client.close();
+    await expect(closed).rejects.toThrow();
+  });
+
+  it("trusts no connection that was idle", async () => {
+    const sockets = new Set<unknown>();
+    answer = (_, response) => {
+      sockets.add(response.socket);
+      reply(response, {});
+    };
+    await client.get("/x");
+    await client.get("/x");
+    expect(sockets.size).toBe(1);
+    await client.reach(never);
+    await client.get("/x");
+    expect(sockets.size).toBe(3);
+  });
+
+  it("trusts no connection that was idle after one of them did not answer", async () => {
+    const hasty = new KubeClient(accessTo(server.url), { timeoutMs: 200 });
+    const sockets = new Set<unknown>();
+    const held: ServerResponse[] = [];
+    answer = (_, response) => {
+      sockets.add(response.socket);
+      held.push(response);
+      if (held.length === 2) for (const waiting of held) reply(waiting, {});
+    };
+    await Promise.all([hasty.get("/x"), hasty.get("/x")]);
+    await expect(hasty.get("/silent")).rejects.toThrow("no answer");
+    answer = (_, response) => {
+      sockets.add(response.socket);
+      reply(response, {});
+    };
+    await hasty.get("/x");
+    expect(sockets.size).toBe(3);
+    hasty.close();
   });
 });

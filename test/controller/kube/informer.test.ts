@@ -34,8 +34,10 @@ class FakeApi {
 
   answer(path: string, response: ServerResponse): void {
     const query = new URL(path, "http://x").searchParams;
-    const surprise = this.surprises.shift();
-    if (surprise) surprise(response);
+    const isKnock = path === "/version";
+    const surprise = isKnock ? undefined : this.surprises.shift();
+    if (isKnock) reply(response, {});
+    else if (surprise) surprise(response);
     else if (query.get("watch") === "true") this.#watch(response);
     else this.#list(query, response);
   }
@@ -76,6 +78,7 @@ let server: TestServer;
 let client: KubeClientType;
 let informer: InformerType<Thing>;
 let changes: string[];
+let backs: number[];
 let lines: readonly Record<string, unknown>[];
 let seen: PromiseWithResolvers<void>;
 
@@ -84,6 +87,7 @@ beforeEach(async () => {
   server = await startServer(({ path }, response) => api.answer(path, response));
   client = new KubeClient({ server: new URL(server.url), credentials: async () => ({}) }, { timeoutMs: 2_000 });
   changes = [];
+  backs = [];
   const logged = aLog();
   lines = logged.lines;
   seen = Promise.withResolvers<void>();
@@ -92,6 +96,7 @@ beforeEach(async () => {
     client,
     path: "/api/v1/things",
     log: logged.log,
+    onBack: (silentMs) => backs.push(silentMs),
     onChange: ({ old, now }) => {
       changes.push(`${say(old)} → ${say(now)}`);
       seen.resolve();
@@ -113,7 +118,7 @@ async function start(...things: Thing[]): Promise<void> {
   await watched;
 }
 const names = () => [...informer.items.keys()];
-const lists = () => server.received.filter(({ path }) => !path.includes("watch=true"));
+const lists = () => server.received.filter(({ path }) => path.startsWith("/api/") && !path.includes("watch=true"));
 const watchVersions = () =>
   server.received
     .filter(({ path }) => path.includes("watch=true"))
@@ -214,12 +219,27 @@ describe("the watch", () => {
     changes.length = 0;
     api.things = [thing("stays", "1"), thing("changes", "20"), thing("new", "21")];
     api.version = "30";
+    waits.length = 0;
     const again = api.watched();
     expire();
     await again;
+    expect(waits.length, "no pause but that after an orderly end").toBeLessThanOrEqual(1);
     expect(changes).toEqual(["goes@3 → –", "changes@2 → changes@20", "– → new@21"]);
     expect(names().toSorted()).toEqual(["ns/changes", "ns/new", "ns/stays"]);
     expect(watchVersions().at(-1)).toBe("30");
+  });
+
+  it("that is too old right after a list is not answered with lists without end", async () => {
+    const tooOld = (response: ServerResponse) => reply(response, { message: "too old" }, 410);
+    const list = (response: ServerResponse) => reply(response, { metadata: { resourceVersion: "10" }, items: [] });
+    await start(thing("a", "1"));
+    waits.length = 0;
+    api.surprises.push(tooOld, list, tooOld, list, tooOld);
+    const again = api.watched();
+    api.end();
+    await again;
+    expect(waits).toHaveLength(3);
+    expect(lines.filter(({ level }) => level === "warn")).toHaveLength(2);
   });
 
   it("resumes after an ERROR event of another kind", async () => {
@@ -241,21 +261,49 @@ describe("the watch", () => {
       .map(({ path }) => new URL(path, "http://x").searchParams.get("timeoutSeconds"))
       .filter((time) => time !== null);
     expect(times).toHaveLength(4);
-    for (const time of times) expect(Number(time)).toBeGreaterThanOrEqual(30);
-    for (const time of times) expect(Number(time)).toBeLessThanOrEqual(45);
+    for (const time of times) expect(Number(time)).toBeGreaterThanOrEqual(10);
+    for (const time of times) expect(Number(time)).toBeLessThanOrEqual(15);
     expect(lists()).toHaveLength(1);
   });
 
-  it("is tried every second at the latest, however long the outage, and says so now and then", async () => {
+  it("is tried twice a second at least, however long the outage, and says so now and then", async () => {
     await start(thing("a", "1"));
     waits.length = 0;
     api.surprises.push(...Array.from({ length: 20 }, () => (response: ServerResponse) => reply(response, {}, 503)));
     const again = api.watched();
     api.drop();
     await again;
-    expect(Math.max(...waits)).toBeLessThanOrEqual(1_000);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(500);
     const warnings = lines.filter(({ level }) => level === "warn").map(({ failures }) => failures);
     expect(warnings).toEqual([1, 2, 4, 8, 16]);
+  });
+
+  it("tells when it stands again after an interruption, and only then", async () => {
+    await start(thing("a", "1"));
+    for (const interrupt of [() => api.end(), () => api.drop(), () => api.end()]) {
+      const again = api.watched();
+      interrupt();
+      await again;
+    }
+    await vi.waitFor(() => expect(backs).toHaveLength(1));
+    expect(backs[0]).toBeLessThan(5_000);
+  });
+
+  it("that has stood for a while and breaks is a new interruption, which is said and retried at once", async () => {
+    const now = performance.now.bind(performance);
+    let laterMs = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + laterMs);
+    await start(thing("a", "1"));
+    for (let interruption = 0; interruption < 6; interruption += 1) {
+      const again = api.watched();
+      laterMs += 2_000;
+      api.drop();
+      await again;
+      await vi.waitFor(() => expect(backs).toHaveLength(interruption + 1));
+    }
+    clock.mockRestore();
+    const warnings = lines.filter(({ level }) => level === "warn").map(({ failures }) => failures);
+    expect(warnings).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
   it("notices another object under the same name", async () => {

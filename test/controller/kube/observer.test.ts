@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { KubeClient } from "../../../controller/kube/client.ts";
 import { KubeObserver } from "../../../controller/kube/observer.ts";
 import { reply, startServer, type TestServer } from "../../support/http-server.ts";
@@ -17,13 +17,18 @@ afterEach(async () => {
 /** An observer of an API server that holds back the list of Services until it is told to give it. */
 async function anObserver(staleMs?: number) {
   const changes: string[] = [];
+  const watches: ServerResponse[] = [];
+  const back = vi.fn();
   const held = Promise.withResolvers<ServerResponse>();
   const list = (name: string) => ({
     metadata: { resourceVersion: "1" },
     items: [{ metadata: { name, uid: name, resourceVersion: "1" } }],
   });
   server = await startServer(({ path }, response) => {
-    if (path.includes("watch=true")) response.writeHead(200).flushHeaders();
+    if (path.includes("watch=true")) {
+      watches.push(response);
+      response.writeHead(200).flushHeaders();
+    } else if (path === "/version") reply(response, {});
     else if (path.startsWith("/api/v1/services")) held.resolve(response);
     else reply(response, list("node"));
   });
@@ -33,9 +38,10 @@ async function anObserver(staleMs?: number) {
     log: aLog().log,
     onNode: ({ now }) => changes.push(`node ${now?.metadata?.name}`),
     onService: ({ now }) => changes.push(`service ${now?.metadata?.name}`),
+    onBack: back,
     ...(staleMs !== undefined && { staleMs }),
   });
-  return { observer, changes, giveServices: async () => reply(await held.promise, list("service")) };
+  return { observer, changes, watches, back, giveServices: async () => reply(await held.promise, list("service")) };
 }
 
 it("tells of no change before both lists are in: absence would look like a wish to delete", async () => {
@@ -76,4 +82,26 @@ it("is not ready when one of the watches is silent", async () => {
   await giveServices();
   await started;
   expect(seen.staleness()).toBe("the API server has not been heard of for 0 s");
+});
+
+it("says when the API server is back after a while, not after every hiccup", async () => {
+  const { observer: seen, giveServices, watches, back } = await anObserver();
+  const started = seen.start();
+  await giveServices();
+  await started;
+  const open = () => watches.filter(({ destroyed }) => !destroyed).length;
+  const now = performance.now.bind(performance);
+  let awayMs = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + awayMs);
+  for (const [ms, calls] of [
+    [1_000, 0],
+    [20_000, 2],
+  ] as const) {
+    await vi.waitFor(() => expect(open()).toBe(2));
+    awayMs += ms;
+    for (const watch of watches) watch.destroy();
+    await vi.waitFor(() => expect(open()).toBe(2), { timeout: 5_000 });
+    await vi.waitFor(() => expect(back).toHaveBeenCalledTimes(calls));
+  }
+  clock.mockRestore();
 });
