@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger, pino } from "pino";
-import { printable } from "./printable.ts";
+import { forPeople, printable } from "./printable.ts";
 
 export type { Logger } from "pino";
 
@@ -21,12 +21,18 @@ export async function createLogger({ format, level, destination }: LogOptions): 
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
   };
-  if (destination) return pino(options, destination);
   if (format === "json") {
-    const stderr = pino.destination({ fd: 2, sync: true });
-    return pino(options, { write: (line) => void stderr.write(printable(line)) });
+    const sink = destination ?? pino.destination({ fd: 2, sync: true });
+    return pino(options, { write: (line) => void sink.write(printable(line)) });
   }
   // Loaded only where a person reads along: it costs memory that a controller in a cluster does not need.
   const { default: pretty } = await import("pino-pretty");
-  return pino(options, pretty({ destination: 2, sync: true, translateTime: "SYS:HH:MM:ss.l", singleLine: true }));
+  const lines = pretty({
+    destination: (destination ?? 2) as NodeJS.WritableStream | number,
+    sync: true,
+    translateTime: "SYS:HH:MM:ss.l",
+    singleLine: true,
+  });
+  // What it prints has colours in it: the texts of others must be harmless before.
+  return pino(options, { write: (line) => void lines.write(`${JSON.stringify(forPeople(JSON.parse(line)))}\n`) });
 }

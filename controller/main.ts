@@ -4,6 +4,7 @@ import { type CommandDefinition, commandLine } from "./command-line.ts";
 import { OTHER_COMMANDS } from "./commands/table.ts";
 import { CcmError, ConfigError } from "./errors.ts";
 import { RUN_FLAGS } from "./flags.ts";
+import { oneLine } from "./printable.ts";
 import { run } from "./run.ts";
 
 const COMMANDS: readonly CommandDefinition[] = [
@@ -32,7 +33,7 @@ if (import.meta.main) {
   } catch (error) {
     const known = error instanceof CcmError ? error.message : String(error);
     for (const line of error instanceof ConfigError ? error.mistakes : [known])
-      process.stderr.write(`lotse: ${line}\n`);
+      process.stderr.write(`lotse: ${oneLine(line)}\n`);
     process.exitCode = 1;
   }
 }

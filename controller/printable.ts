@@ -1,8 +1,40 @@
-/** What a terminal would obey instead of showing, besides tabs and line ends; JSON lets those from 0x7f on pass. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g;
+/**
+ * Texts of others, fit for a terminal: users' objects and the API's answers may hold anything. What a terminal would obey
+ * instead of showing it, or would show in another order, is written out as JSON does.
+ */
 
-/** A text in which control characters are written out, as JSON does. Objects of users may hold any; logs and Events are read in terminals. */
+/** Control characters besides tabs and line ends, invisible ones that change how others are shown, and other line ends. */
+const OBEYED = /[^\P{Cc}\n\t]|[\p{Cf}\p{Zl}\p{Zp}]/gu;
+const LINE_ENDS = /[\n\t]/g;
+const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\t": "\\t" };
+
+/** The same text, lines and all. A text of JSON stays what it was. */
 export function printable(text: string): string {
-  return text.replaceAll(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.replaceAll(OBEYED, (found) => found.split("").map(written).join(""));
+}
+
+/** The same in one line, for a value among others: it cannot look like a line of ours. */
+export function oneLine(text: string): string {
+  return printable(text).replaceAll(LINE_ENDS, (found) => SHORT[found] ?? found);
+}
+
+/** Data with every text in it fit to be put into lines. */
+export function forPeople<T>(data: T): T {
+  return shown(data) as T;
+}
+
+function shown(value: unknown): unknown {
+  if (typeof value === "string") return oneLine(value);
+  if (Array.isArray(value)) return value.map(shown);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [oneLine(key), shown(inner)]));
+}
+
+/** Data as JSON for people and programs. */
+export function jsonText(data: unknown): string {
+  return `${printable(JSON.stringify(data, undefined, 2))}\n`;
+}
+
+function written(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -5,9 +5,9 @@ import type { Given } from "../command-line.ts";
 import { ConfigError } from "../errors.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { OwnConfigMap } from "../kube/config-map.ts";
+import { forPeople, oneLine } from "../printable.ts";
 import { openAccess } from "./cluster-access.ts";
 import { fieldText } from "./forecast-text.ts";
-import { printable } from "./paint.ts";
 
 /** Exit code when something waits and nothing was approved. */
 const WAITING = 2;
@@ -18,12 +18,12 @@ export async function approve({ flags, operands: [id] }: Given): Promise<number>
   const map = new OwnConfigMap(access.client, access, "plan");
   const { plan, approval } = parseStored(await map.read());
   if (id === undefined) {
-    process.stdout.write(printable(describePlan(plan, approval)));
+    process.stdout.write(describePlan(forPeople(plan), forPeople(approval)));
     return plan && !approval ? WAITING : 0;
   }
   const by = await whoAmI(access.client);
   await map.update((data) => approved(data, id, { plan: id, by, at: new Date().toISOString() }));
-  process.stdout.write(`plan ${id} is approved by ${printable(by)}; the controller carries it out now\n`);
+  process.stdout.write(`plan ${oneLine(id)} is approved by ${oneLine(by)}; the controller carries it out now\n`);
   return 0;
 }
 

@@ -2,11 +2,11 @@
 import type { Given } from "../command-line.ts";
 import { ConfigError } from "../errors.ts";
 import { OwnConfigMap } from "../kube/config-map.ts";
+import { forPeople, printable } from "../printable.ts";
 import { type AuditEntry, parseEntries, renderEntries } from "../record/entry.ts";
 import { ENTRIES } from "../record/record.ts";
 import { openAccess, textOf } from "./cluster-access.ts";
 import { fieldText } from "./forecast-text.ts";
-import { printable } from "./paint.ts";
 
 export async function audit({ flags, operands: [service] }: Given): Promise<void> {
   await using ends = new AsyncDisposableStack();
@@ -17,7 +17,7 @@ export async function audit({ flags, operands: [service] }: Given): Promise<void
     ...(sinceMs !== undefined && { after: new Date(Date.now() - sinceMs).toISOString() }),
     ...(service !== undefined && { object: service }),
   });
-  process.stdout.write(flags.json ? renderEntries(entries) : printable(auditText(entries)));
+  process.stdout.write(flags.json ? printable(renderEntries(entries)) : auditText(forPeople(entries)));
 }
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

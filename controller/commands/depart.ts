@@ -14,6 +14,7 @@ import type { Leadership } from "../kube/lease.ts";
 import { SecretState } from "../kube/state-secrets.ts";
 import { Patcher } from "../kube/write.ts";
 import { createLogger, type Logger } from "../log.ts";
+import { forPeople, jsonText } from "../printable.ts";
 import { AuditRecord } from "../record/record.ts";
 import { serviceName } from "../service/ours.ts";
 import { textOf } from "./cluster-access.ts";
@@ -21,7 +22,6 @@ import { type Departure, fatesOf, planDeparture, type Way } from "./departure.ts
 import { DepartureProof } from "./departure-proof.ts";
 import { type DepartureReport, departureText } from "./departure-text.ts";
 import { commandConfig, FRESH, type Outlook, openOutlook } from "./observe.ts";
-import { printable } from "./paint.ts";
 import { becomeSoleWriter, holderOf } from "./sole-writer.ts";
 import { readLease } from "./status.ts";
 
@@ -53,7 +53,7 @@ async function depart(way: Way, flags: FlagValues): Promise<number> {
   const failures = isAsked ? await carryOut(stage, flags.force === true) : [];
   const notes = isAsked ? [] : await warnings(stage);
   const report = reportOf(stage, before, { isDone: isAsked && failures.length === 0, failures, notes });
-  process.stdout.write(flags.json ? `${JSON.stringify(report, undefined, 2)}\n` : printable(departureText(report)));
+  process.stdout.write(flags.json ? jsonText(report) : departureText(forPeople(report)));
   if (failures.length > 0) return 1;
   return !isAsked && (before.plan.length > 0 || report.services.length > 0) ? TO_DO : 0;
 }

@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import type { V1Node, V1Service, V1ServicePort } from "@kubernetes/client-node";
 import type { Snapshot } from "../cluster/desired.ts";
-import { printable } from "./paint.ts";
 
 /** A snapshot that is not quite the observed one, and what was made up for it. */
 export interface Imagined {
@@ -33,7 +32,7 @@ export function applyManifests(
     return applied;
   });
   const nodes = overlay(snapshot.nodes, given.nodes, applyNode);
-  return { snapshot: { ...snapshot, services, nodes }, notes: notes.map(printable) };
+  return { snapshot: { ...snapshot, services, nodes }, notes };
 }
 
 function overlay<T extends V1Service | V1Node>(

@@ -16,10 +16,3 @@ export function paintFor(
 ): Paint {
   return stream.isTTY && !env.NO_COLOR && env.TERM !== "dumb" ? coloured : plain;
 }
-
-/** Text of others, fit to be shown: control characters would talk to the terminal. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) =>
-    character === "\n" || character === "\t" ? character : "\ufffd",
-  );
-}

@@ -10,6 +10,7 @@ import { natural } from "../flag-values.ts";
 import type { FlagValues } from "../flags.ts";
 import { type Prices, pricesOf } from "../hcloud/prices.ts";
 import { CloudReader } from "../hcloud/reader.ts";
+import { forPeople, jsonText } from "../printable.ts";
 import { type Forecast, hasChanges, renderForecast } from "./forecast.ts";
 import { forecastMarkdown } from "./forecast-markdown.ts";
 import { forecastText } from "./forecast-text.ts";
@@ -17,7 +18,7 @@ import { growTo } from "./grow.ts";
 import { readManifests } from "./manifests.ts";
 import { commandConfig, type Sight } from "./observe.ts";
 import { applyManifests, type Imagined } from "./overlay.ts";
-import { paintFor, printable } from "./paint.ts";
+import { paintFor } from "./paint.ts";
 import { survey } from "./survey.ts";
 
 /** Exit code when there is something to change, as `terraform plan -detailed-exitcode` has made usual. */
@@ -32,15 +33,9 @@ export async function preview({ flags }: Given): Promise<number> {
 }
 
 function formatted(forecast: Forecast, flags: FlagValues): string {
-  if (flags.json) return `${JSON.stringify(forecast, undefined, 2)}\n`;
+  if (flags.json) return jsonText(forecast);
   const shown = forPeople(forecast);
   return flags.markdown ? forecastMarkdown(shown) : forecastText(shown, paintFor(process.stdout, process.env));
-}
-
-/** Names in the cloud are written by others: nothing in them may talk to a terminal. */
-export function forPeople(forecast: Forecast): Forecast {
-  const shown = (_: string, value: unknown) => (typeof value === "string" ? printable(value) : value);
-  return JSON.parse(JSON.stringify(forecast), shown) as Forecast;
 }
 
 /** Looks, plans and lets the engine say what it would do, in a folder of its own: the controller may run meanwhile. */

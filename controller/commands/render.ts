@@ -3,11 +3,11 @@ import { stringify } from "yaml";
 import { wantedSpecs } from "../cluster/plan.ts";
 import { refusalsOf } from "../cluster/refusals.ts";
 import type { Given } from "../command-line.ts";
+import { jsonText, printable } from "../printable.ts";
 import { textOf } from "./cluster-access.ts";
 import { readManifests } from "./manifests.ts";
 import { commandConfig } from "./observe.ts";
 import { applyManifests } from "./overlay.ts";
-import { printable } from "./paint.ts";
 import { survey } from "./survey.ts";
 
 export async function render({ flags }: Given): Promise<number> {
@@ -24,6 +24,6 @@ export async function render({ flags }: Given): Promise<number> {
     nodes: desired.nodes,
     refused,
   };
-  process.stdout.write(flags.json ? `${JSON.stringify(spec, undefined, 2)}\n` : printable(stringify(spec)));
+  process.stdout.write(flags.json ? jsonText(spec) : printable(stringify(spec)));
   return refused.length > 0 ? 1 : 0;
 }

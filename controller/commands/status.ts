@@ -12,10 +12,11 @@ import { type KubeClient, paths } from "../kube/client.ts";
 import { OwnConfigMap } from "../kube/config-map.ts";
 import type { LeaseObject } from "../kube/lease.ts";
 import { createLogger } from "../log.ts";
+import { forPeople, jsonText, oneLine } from "../printable.ts";
 import { parseStatus, STATUS } from "../record/status-board.ts";
 import { textOf } from "./cluster-access.ts";
 import { commandConfig, type Outlook, openOutlook } from "./observe.ts";
-import { paintFor, printable } from "./paint.ts";
+import { paintFor } from "./paint.ts";
 import { statusText } from "./status-text.ts";
 import { type ClusterStatus, renderStatus } from "./status-view.ts";
 
@@ -34,19 +35,12 @@ export async function status({ flags }: Given): Promise<void> {
   do {
     const view = await lookAt(placed, outlook).catch((error: unknown) => {
       if (!isLive) throw error;
-      return `lotse: ${messageOf(error)}\n`; // the next look may go well
+      return `lotse: ${oneLine(messageOf(error))}\n`; // the next look may go well
     });
-    const text =
-      typeof view === "string" ? view : flags.json ? `${JSON.stringify(view, undefined, 2)}\n` : shown(view, paint);
+    const text = typeof view === "string" ? view : flags.json ? jsonText(view) : statusText(forPeople(view), paint);
     process.stdout.write((isLive ? CLEAR : "") + text);
     if (isLive) await setTimeout(REDRAW_MS);
   } while (isLive);
-}
-
-/** Names in the cloud are written by others: nothing in them may talk to a terminal. */
-function shown(view: ClusterStatus, paint: ReturnType<typeof paintFor>): string {
-  const clean = (_: string, value: unknown) => (typeof value === "string" ? printable(value) : value);
-  return statusText(JSON.parse(JSON.stringify(view), clean) as ClusterStatus, paint);
 }
 
 /** How things stand now. */

@@ -5,11 +5,11 @@ import { ConfigError, KubeError } from "../errors.ts";
 import { objectName } from "../flag-values.ts";
 import { type KubeClient, paths } from "../kube/client.ts";
 import { OwnConfigMap } from "../kube/config-map.ts";
+import { forPeople, jsonText, oneLine } from "../printable.ts";
 import { parseEntries } from "../record/entry.ts";
 import { ENTRIES } from "../record/record.ts";
 import { openAccess } from "./cluster-access.ts";
 import { fieldText } from "./forecast-text.ts";
-import { printable } from "./paint.ts";
 import { planUndo, type Undo } from "./undo-plan.ts";
 
 /** Exit code when there is something to undo, and it was only shown. */
@@ -25,9 +25,7 @@ export async function undo({ flags, operands: [operand = ""] }: Given): Promise<
   const isDone = planned !== undefined && flags.yes === true;
   if (isDone) await carryOut(access.client, path, planned);
   const data = { service: operand, isDone, ...(planned && { undo: planned }) };
-  process.stdout.write(
-    flags.json ? `${JSON.stringify(data, undefined, 2)}\n` : printable(undoText(operand, planned, isDone)),
-  );
+  process.stdout.write(flags.json ? jsonText(data) : undoText(oneLine(operand), forPeople(planned), isDone));
   return planned && !isDone ? TO_DO : 0;
 }
 

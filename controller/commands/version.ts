@@ -2,11 +2,12 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { VERSIONS } from "../../stacks/versions.ts";
 import type { Given } from "../command-line.ts";
+import { jsonText } from "../printable.ts";
 
 export async function version({ flags }: Given): Promise<void> {
   const known = versions(process.env);
   const lines = Object.entries(known).map(([name, value]) => `${name.padEnd(8)} ${value}\n`);
-  process.stdout.write(flags.json ? `${JSON.stringify(known, undefined, 2)}\n` : lines.join(""));
+  process.stdout.write(flags.json ? jsonText(known) : lines.join(""));
 }
 
 /** What is known of this build; an image carries the commit that it was made from in its environment. */

@@ -1,5 +1,7 @@
-import { expect, it } from "vitest";
+import { PassThrough } from "node:stream";
+import { expect, it, vi } from "vitest";
 import { createLogger } from "../../controller/log.ts";
+import { HOSTILE, TERMINAL_OBEYS } from "../support/hostile.ts";
 
 async function logged(fields: object, level: "info" | "debug" = "info"): Promise<string> {
   const lines: string[] = [];
@@ -31,3 +33,22 @@ it("writes one line of JSON with the time, and details only when asked for", asy
   });
   expect((await logged({}, "debug")).trim().split("\n")).toHaveLength(2);
 });
+
+it.each(["json", "text"] as const)(
+  "writes a %s line that no terminal obeys and that looks like no other",
+  async (format) => {
+    const destination = new PassThrough();
+    const log = await createLogger({ format, level: "info", destination });
+    log.child({ service: HOSTILE }).warn({ [HOSTILE]: { inside: [HOSTILE], error: HOSTILE } }, HOSTILE);
+    log.info("second");
+    let written = "";
+    destination.on("data", (chunk) => {
+      written += chunk;
+    });
+    await vi.waitFor(() => expect(written).toContain("second"));
+    const lines = written.trimEnd().split("\n");
+    expect(lines).toHaveLength(2);
+    expect(lines[0]?.match(/owned/g)?.length).toBeGreaterThan(4);
+    for (const line of lines) expect(line).not.toMatch(TERMINAL_OBEYS);
+  },
+);

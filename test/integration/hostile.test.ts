@@ -3,16 +3,51 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { paths } from "../../controller/kube/client.ts";
+import { OwnConfigMap } from "../../controller/kube/config-map.ts";
+import { oneLine } from "../../controller/printable.ts";
+import { ENTRIES } from "../../controller/record/record.ts";
+import { STATUS } from "../../controller/record/status-board.ts";
 import { OPTION_ROWS } from "../../controller/service/annotations.ts";
 import { mergePatch } from "../../dev-env/cluster/api.ts";
+import { loadBalancerUnit } from "../../stacks/names.ts";
+import { runCommand } from "../support/command.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
+import { HOSTILE, TERMINAL_OBEYS } from "../support/hostile.ts";
 import { descendantsOf } from "../support/process-tree.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-/** Escape, bell, carriage return and the like: whoever prints them hands the terminal over. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028]/;
+const PREFIX = "load-balancer.hetzner.cloud/";
+const PLACE = { namespace: "kube-system", clusterName: "kubernetes" };
+/** No command line can hold the last character. */
+const TYPED = HOSTILE.replaceAll("\u0000", "");
+
+/** Commands, and whether they show something that others wrote. */
+const COMMANDS: readonly (readonly [readonly string[], boolean])[] = [
+  [["status", "--once"], true],
+  [["status", "--json"], true],
+  [["preview"], true],
+  [["preview", "--json"], true],
+  [["preview", "--markdown"], true],
+  [["render"], true],
+  [["render", "--json"], true],
+  [["adopt"], true],
+  [["adopt", "--json"], true],
+  [["audit"], true],
+  [["audit", "--json"], true],
+  [["approve"], true],
+  [["approve", TYPED], true],
+  [["undo", "default/plain"], true],
+  [["undo", "default/plain", "--json"], true],
+  [["undo", TYPED], true],
+  [["release"], true],
+  [["release", "--json"], true],
+  [["destroy", "--yes"], true],
+  [["completion", TYPED], true],
+  [["completion", "bash"], false],
+  [["version"], false],
+];
 
 describe("what users write into objects", () => {
   let world: World;
@@ -29,7 +64,7 @@ describe("what users write into objects", () => {
     "../../../../../../owned",
     "%s%n%d owned",
     "__proto__ owned",
-    "owned\u2028\u009b31m",
+    HOSTILE,
   ];
 
   beforeAll(async () => {
@@ -82,7 +117,7 @@ describe("what users write into objects", () => {
 
   it("forges no line of the log, and sends nothing to the terminal of who reads it", () => {
     expect(controller.output).toContain("owned");
-    expect(controller.output.replaceAll("\t", " ")).not.toMatch(CONTROL);
+    expect(controller.output.replaceAll("\t", " ")).not.toMatch(TERMINAL_OBEYS);
     for (const line of controller.output.split("\n")) expect(line).toMatch(/^\{.*\}$/);
     expect(controller.records("owned")).toEqual([]);
   });
@@ -90,6 +125,48 @@ describe("what users write into objects", () => {
   it("comes back in Events without control characters", async () => {
     const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
     expect(items.map(({ message }) => message).join(" ")).toContain("owned");
-    for (const { message = "" } of items) expect(message).not.toMatch(CONTROL);
+    for (const { message = "" } of items) expect(message.replaceAll("\t", " ")).not.toMatch(TERMINAL_OBEYS);
+  });
+
+  describe("and what the controller has noted", () => {
+    beforeAll(async () => {
+      await controller.stop();
+      const differences = [
+        { field: HOSTILE, have: HOSTILE, want: HOSTILE, from: HOSTILE, to: HOSTILE, reason: HOSTILE },
+      ];
+      const { metadata } = await world.core.readNamespacedService({ namespace: "default", name: "plain" });
+      const unit = loadBalancerUnit({ namespace: "default", name: "plain", uid: metadata?.uid ?? "" });
+      const common = { at: "2026-01-01T00:00:00.000Z", run: "owned", unit };
+      const wish = { annotations: { [`${PREFIX}algorithm-type`]: HOSTILE, [HOSTILE]: HOSTILE }, ports: [] };
+      const entries: readonly object[] = [
+        { ...common, kind: "change", object: "Service default/plain", differences, wish },
+        { ...common, kind: "write", method: HOSTILE, path: HOSTILE, status: 500, durationMs: 1 },
+        { ...common, kind: "outcome", status: "applied", operations: [], failure: HOSTILE },
+      ];
+      const steps = [{ object: HOSTILE, kind: "make", unit: HOSTILE, differences }];
+      const lastRun = { run: HOSTILE, at: HOSTILE, units: 1, failed: { [HOSTILE]: HOSTILE }, durationMs: 1 };
+      const notes = {
+        audit: { [ENTRIES]: entries.map((entry) => JSON.stringify(entry)).join("\n") },
+        plan: { plan: JSON.stringify({ id: HOSTILE, at: HOSTILE, steps }) },
+        status: { [STATUS]: JSON.stringify({ at: HOSTILE, lastRun, refused: [], heldBack: HOSTILE }) },
+      };
+      for (const [kind, data] of Object.entries(notes))
+        await new OwnConfigMap(world.observer, PLACE, kind).update(() => data);
+      const renewTime = new Date().toISOString().replace("Z", "000Z");
+      await world.observer.create(paths.leases("kube-system"), {
+        metadata: { name: "cloud-controller-manager" },
+        spec: { holderIdentity: HOSTILE, leaseDurationSeconds: 600, renewTime },
+      });
+    }, 60_000);
+
+    const titled = COMMANDS.map(([args, isShown]) => ({ args, isShown, title: oneLine(args.join(" ")) }));
+    it.each(titled)("lotse $title: hands no terminal over, and shows no forged line", async ({ args, isShown }) => {
+      const { stdout, stderr } = await runCommand(world, args);
+      const printed = stdout + stderr;
+      expect(printed).not.toBe("");
+      if (isShown) expect(printed).toMatch(/owned\\+u001b/);
+      expect(printed.replaceAll("\t", " ")).not.toMatch(TERMINAL_OBEYS);
+      expect(printed).not.toMatch(/^\s*lotse: forged/m);
+    });
   });
 });

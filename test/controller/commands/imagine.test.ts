@@ -6,7 +6,7 @@ import type { RenderOptions, Snapshot } from "../../../controller/cluster/desire
 import { growTo } from "../../../controller/commands/grow.ts";
 import { parseManifests, readManifests } from "../../../controller/commands/manifests.ts";
 import { applyManifests } from "../../../controller/commands/overlay.ts";
-import { paintFor, printable } from "../../../controller/commands/paint.ts";
+import { paintFor } from "../../../controller/commands/paint.ts";
 import { aNetwork, aNode, aServer, aService, NETWORK_ID } from "../../support/builders.ts";
 
 const OPTIONS: RenderOptions = {
@@ -176,8 +176,4 @@ it.each([
   [{}, {}, "x"],
 ])("colours on %j with %j", (stream, env, expected) => {
   expect(paintFor(stream, env)("x", "red")).toBe(expected);
-});
-
-it("shows text of others without control characters", () => {
-  expect(printable("a\u001b[2Jb\u202ec\nd")).toBe("a\ufffd[2Jb\ufffdc\nd");
 });
