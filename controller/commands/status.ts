@@ -1,5 +1,4 @@
 /** `lotse status`: how the cluster stands, once or as it changes. */
-import { setTimeout } from "node:timers/promises";
 import { parseStored } from "../cluster/approval.ts";
 import { renderCluster } from "../cluster/desired.ts";
 import { guard } from "../cluster/guard.ts";
@@ -15,6 +14,7 @@ import { createLogger } from "../log.ts";
 import { forPeople, jsonText, oneLine } from "../printable.ts";
 import { parseStatus, STATUS } from "../record/status-board.ts";
 import { textOf } from "./cluster-access.ts";
+import { showLive } from "./live.ts";
 import { commandConfig, type Outlook, openOutlook } from "./observe.ts";
 import { paintFor } from "./paint.ts";
 import { statusText } from "./status-text.ts";
@@ -23,24 +23,30 @@ import { type ClusterStatus, renderStatus } from "./status-view.ts";
 const REDRAW_MS = 2_000;
 /** A live view must not eat the project's requests: a few hundred in an hour. */
 const AGES: Ages = { servers: 30_000, loadBalancers: 10_000, certificates: 600_000, network: 30_000 };
-const CLEAR = "\u001b[H\u001b[2J";
 
 export async function status({ flags }: Given): Promise<void> {
   await using ends = new AsyncDisposableStack();
   const config = commandConfig({ ...flags, "leader-elect": true }, process.env);
   const placed = { ...config, namespace: textOf(flags.namespace) ?? config.namespace };
   const outlook = await openOutlook(placed, await createLogger({ format: "text", level: "error" }), ends);
-  const isLive = process.stdout.isTTY && !flags.once && !flags.json;
   const paint = paintFor(process.stdout, process.env);
-  do {
-    const view = await lookAt(placed, outlook).catch((error: unknown) => {
-      if (!isLive) throw error;
-      return `lotse: ${oneLine(messageOf(error))}\n`; // the next look may go well
-    });
-    const text = typeof view === "string" ? view : flags.json ? jsonText(view) : statusText(forPeople(view), paint);
-    process.stdout.write((isLive ? CLEAR : "") + text);
-    if (isLive) await setTimeout(REDRAW_MS);
-  } while (isLive);
+  const look = async () => {
+    const view = await lookAt(placed, outlook);
+    return flags.json ? jsonText(view) : statusText(forPeople(view), paint);
+  };
+  if (!process.stdout.isTTY || flags.once || flags.json) {
+    process.stdout.write(await look());
+    return;
+  }
+  const lookAnyhow = () => look().catch((error: unknown) => `lotse: ${oneLine(messageOf(error))}\n`); // the next may go well
+  await showLive(process.stdout, lookAnyhow, { everyMs: REDRAW_MS, signal: untilInterrupted() });
+}
+
+/** Ctrl-C is how a live view ends, and no failure. */
+function untilInterrupted(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => controller.abort());
+  return controller.signal;
 }
 
 /** How things stand now. */

@@ -1,0 +1,75 @@
+/** A view in a terminal that is drawn again and again, over itself, until somebody ends it. */
+import { setTimeout } from "node:timers/promises";
+
+/** What we need of a terminal. */
+export interface Screen {
+  readonly columns: number;
+  readonly rows: number;
+  write(text: string): unknown;
+  on(event: "resize", listener: () => void): unknown;
+  off(event: "resize", listener: () => void): unknown;
+}
+
+const HOME = "\u001b[H";
+const TO_LINE_END = "\u001b[K";
+const TO_SCREEN_END = "\u001b[J";
+const HIDE_CURSOR = "\u001b[?25l";
+const SHOW_CURSOR = "\u001b[?25h";
+const RESET = "\u001b[0m";
+
+/**
+ * Draws what `look` returns, again `everyMs` after it was drawn, and when the window changes its size. Returns when the
+ * signal comes: the last view stays, with the cursor below it.
+ */
+export async function showLive(
+  screen: Screen,
+  look: () => Promise<string>,
+  { everyMs, signal }: { readonly everyMs: number; readonly signal: AbortSignal },
+): Promise<void> {
+  let text: string | undefined;
+  const draw = () => {
+    if (text !== undefined && !signal.aborted) screen.write(frame(text, screen));
+  };
+  const ended = new Promise<undefined>((resolve) => signal.addEventListener("abort", () => resolve(undefined)));
+  screen.write(HIDE_CURSOR);
+  screen.on("resize", draw);
+  try {
+    while (!signal.aborted) {
+      text = (await Promise.race([look(), ended])) ?? text;
+      draw();
+      await setTimeout(everyMs, undefined, { signal }).catch(() => {}); // the signal ends the loop
+    }
+  } finally {
+    screen.off("resize", draw);
+    screen.write(`${SHOW_CURSOR}\n`);
+  }
+}
+
+/** One drawing: every line over the old one, so that nothing flickers, and nothing is left of what was longer. */
+export function frame(text: string, { columns, rows }: Pick<Screen, "columns" | "rows">): string {
+  const lines = text.trimEnd().split("\n");
+  // The cursor needs a line too: one more would move everything up.
+  const room = Math.max(rows - 1, 1);
+  const shown =
+    lines.length <= room
+      ? lines
+      : [...lines.slice(0, room - 1), `… ${lines.length - room + 1} more lines: make the window higher, or use --once`];
+  return `${HOME}${shown.map((line) => `${cut(line, columns)}${TO_LINE_END}\n`).join("")}${TO_SCREEN_END}`;
+}
+
+/** A line no wider than the window: one that wraps would be two. Colours take no room. */
+function cut(line: string, columns: number): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+  const pieces = line.split(/(\u001b\[\d+m)/);
+  const isText = (_: string, index: number) => index % 2 === 0;
+  const width = pieces.filter(isText).join("").length;
+  if (width <= columns) return line;
+  let room = columns - 1;
+  const kept = pieces.map((piece, index) => {
+    if (!isText(piece, index)) return piece;
+    const part = piece.slice(0, Math.max(room, 0));
+    room -= part.length;
+    return part;
+  });
+  return `${kept.join("")}…${pieces.length > 1 ? RESET : ""}`;
+}
