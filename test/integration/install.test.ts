@@ -1,8 +1,10 @@
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import https from "node:https";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import {
   AppsV1Api,
   CoreV1Api,
@@ -13,23 +15,33 @@ import {
 } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { CHART, helm } from "../../dev-env/chart/render.ts";
 import { type Cloud, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { type Cluster, connect, startCluster } from "../../dev-env/cluster/cluster.ts";
 import { findFreePort } from "../../dev-env/cluster/loopback.ts";
+import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 import { environmentOf } from "../support/chart.ts";
+import { Shell } from "../support/console.ts";
 import { Container, whyNoContainers } from "../support/container.ts";
 import { eventually } from "../support/eventually.ts";
 import { buildImage, type Image } from "../support/image.ts";
 import { kubectl } from "../support/kubectl.ts";
+import { sectionOf, shellLines } from "../support/readme.ts";
 
+const run = promisify(execFile);
 const SERVICE_ACCOUNT = "var/run/secrets/kubernetes.io/serviceaccount";
 const obstacle = whyNoContainers();
 if (obstacle) process.stderr.write(`the installation is not tested: ${obstacle}\n`);
 
-/** What the README says under "Install on a cluster", with a kubelet that we play ourselves and an image made without Docker. */
+const README = shellLines(sectionOf(readFileSync("README.md", "utf8"), "Install on a cluster"));
+const COMMIT = "0123456789abcdef0123456789abcdef01234567";
+
+/**
+ * The commands that the README says under "Install on a cluster", pasted into a shell one by one. In place of Docker and git
+ * are programs that note what they are told; the image is made from that without Docker, and we play the kubelet ourselves.
+ */
 describe.skipIf(obstacle)("an installation", () => {
   let dir: string;
+  let shell: Shell;
   let cloud: Cloud;
   let cluster: Cluster;
   let core: CoreV1Api;
@@ -37,19 +49,45 @@ describe.skipIf(obstacle)("an installation", () => {
   let container: Container;
   let podSpec: V1PodSpec;
   let pod: V1Container;
+  let imageName: string;
+  const pasted = new Set<string>();
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), "lotse-install-"));
-    [image, cloud, cluster] = await Promise.all([buildImage(dir, "0123abc"), startCloud(), startCluster()]);
+    [cloud, cluster] = await Promise.all([startCloud(), startCluster()]);
     core = connect(cluster.kubeconfig, CoreV1Api);
-  }, 600_000);
+    shell = new Shell(process.cwd());
+    await shell.run(`export KUBECONFIG=${cluster.kubeconfig} PATH=${await programs()}:$PATH`);
+  }, 60_000);
   afterAll(async () => {
     await container?.stop();
+    await shell?.[Symbol.asyncDispose]();
     await Promise.all([cluster?.stop(), cloud?.stop()]);
     await rm(dir, { recursive: true, force: true });
   });
 
-  it("begins with a network, servers in it, and a Secret with token and network", async () => {
+  it("begins with an image of this commit, pushed under the name that the chart asks for", async () => {
+    for (const line of linesWith(/^IMAGE=|^docker /)) await paste(line);
+    const [built = [], pushed = []] = (await readFile(join(dir, "docker"), "utf8"))
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split(" "));
+    const [context = "", ...options] = built.toReversed();
+    expect([context, built[0], pushed[0]]).toEqual([".", "build", "push"]);
+    expect(built).toEqual(expect.arrayContaining(["-f", "controller/deploy/Dockerfile"]));
+    expect(built[built.indexOf("-t") + 1]).toBe(pushed[1]);
+    imageName = pushed[1] ?? "";
+    const args = options.filter((word) => /^\w+=/.test(word)).map((word) => word.split("=") as [string, string]);
+    const known = (await readFile("controller/deploy/Dockerfile", "utf8")).matchAll(/^ARG (LOTSE_\w+)/gm);
+    expect(args.map(([name]) => name).toSorted()).toEqual([...known].map(([, name]) => name).toSorted());
+    image = await buildImage(dir, Object.fromEntries(args));
+    const main = join(image.root, image.entrypoint.at(-1) ?? "");
+    const { stdout } = await run(process.execPath, [main, "version"], { env: image.env });
+    expect(stdout).toContain(`commit   ${COMMIT}\n`);
+    expect(stdout).toContain(`lotse    ${imageName.split(":").at(-1)}\n`);
+  }, 600_000);
+
+  it("goes on with a network, servers in it, and a Secret with token and network", async () => {
     const network = cloud.addNetwork({ name: "cluster" });
     for (const index of [1, 2]) {
       const server = cloud.addServer({ name: `node-${index}`, network: network.id });
@@ -57,14 +95,14 @@ describe.skipIf(obstacle)("an installation", () => {
       const podCidrs = [`10.244.${index}.0/24`];
       await cluster.registerNode({ name: server.name, podCidrs, ...(nodeIp && { nodeIp }) });
     }
-    const literals = [`--from-literal=token=${cloud.token}`, "--from-literal=network=cluster"];
-    await kubectl(cluster.kubeconfig, ["-n", "kube-system", "create", "secret", "generic", "hcloud", ...literals]);
+    const [line = ""] = linesWith(/^kubectl .*create secret/);
+    await paste(line.replace("token=…", `token=${cloud.token}`).replace("network=…", "network=cluster"));
   });
 
   it("goes on with helm install", async () => {
     const [health, metrics] = [await findFreePort(), await findFreePort()];
+    // Only what differs here from a cluster of its own: the cloud, and ports that others have.
     const values = {
-      networking: { enabled: true },
       args: { "secure-port": health },
       env: {
         HCLOUD_ENDPOINT: { value: cloud.url },
@@ -72,8 +110,9 @@ describe.skipIf(obstacle)("an installation", () => {
         HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK: { value: "true" },
       },
     };
-    const to = ["--namespace=kube-system", `--kubeconfig=${cluster.kubeconfig}`];
-    await helm(["install", "lotse", CHART, ...to, "--values=-"], stringify(values));
+    await writeFile(join(dir, "values.yaml"), stringify(values));
+    const [line = ""] = linesWith(/^helm install/);
+    await paste(`${line} --values ${join(dir, "values.yaml")}`);
     const apps = connect(cluster.kubeconfig, AppsV1Api);
     const deployment = await apps.readNamespacedDeployment({ namespace: "kube-system", name: "lotse" });
     const spec = deployment.spec?.template.spec;
@@ -81,6 +120,7 @@ describe.skipIf(obstacle)("an installation", () => {
     if (!spec || !only) throw new Error("the Deployment has no container");
     podSpec = spec;
     pod = only;
+    expect(pod.image).toBe(imageName);
     await mountVolumes();
     container = new Container({
       root: image.root,
@@ -102,6 +142,14 @@ describe.skipIf(obstacle)("an installation", () => {
       },
       { timeoutMs: 60_000 },
     );
+    const [line = ""] = linesWith(/^kubectl get nodes/);
+    expect(await paste(line)).toMatch(/^node-1 .*\nnode-2 /m);
+  });
+
+  it("has the logs where the README says, and nothing there is left unread here", async () => {
+    const [line = ""] = linesWith(/^kubectl .* logs /);
+    expect(await paste(line.replace(" logs ", " get "))).toMatch(/^lotse /m); // there is no kubelet to give logs
+    expect(README.filter((one) => !pasted.has(one))).toEqual([]);
   });
 
   it("builds a balancer for a Service", async () => {
@@ -127,12 +175,39 @@ describe.skipIf(obstacle)("an installation", () => {
     expect(await of("status")).toMatch(new RegExp(`^Uid:\\t${runAsUser}\\t${runAsUser}\\t`, "m"));
     expect(podSpec.containers[0]?.securityContext?.readOnlyRootFilesystem).toBe(true);
     expect(await of("mountinfo")).toMatch(/\/root \/ ro[, ]/);
+    expect(await of("limits")).toMatch(/^Max core file size +([01]) +\1 +bytes/m);
     for (const shell of ["bin/sh", "usr/bin/env"]) expect(existsSync(join(image.root, shell)), shell).toBe(false);
   });
 
   it("ends when it is asked to", async () => {
     expect(await container.stop()).toBe(0);
   });
+
+  function linesWith(pattern: RegExp): readonly string[] {
+    const found = README.filter((line) => pattern.test(line));
+    for (const line of found) pasted.add(line);
+    expect(found, String(pattern)).not.toEqual([]);
+    return found;
+  }
+
+  /** What a command prints; fails when it does. */
+  async function paste(command: string): Promise<string> {
+    const output = await shell.run(`${command}\necho "ended with $?"`);
+    expect(output, command).toMatch(/ended with 0\n$/);
+    return output;
+  }
+
+  /** A folder with the programs that the README's commands call. */
+  async function programs(): Promise<string> {
+    const bin = join(dir, "bin");
+    const { paths } = await ensureToolchain(["kubectl", "helm"]);
+    await mkdir(bin);
+    for (const name of ["kubectl", "helm"] as const) await symlink(paths[name], join(bin, name));
+    const notes = { docker: `echo "$@" >> ${join(dir, "docker")}`, git: `echo ${COMMIT}` };
+    for (const [name, script] of Object.entries(notes))
+      await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    return bin;
+  }
 
   /** What a kubelet mounts: the service account, and the token from its Secret. */
   async function mountVolumes(): Promise<void> {

@@ -22,19 +22,21 @@ export interface Image {
 }
 
 /** Makes the root folder of the image below `dir`. Takes as long as npm takes to install the packages. */
-export async function buildImage(dir: string, commit: string): Promise<Image> {
+export async function buildImage(dir: string, args: Readonly<Record<string, string>>): Promise<Image> {
   const stages = parseDockerfile(await readFile(join(CONTEXT, "controller/deploy/Dockerfile"), "utf8"));
-  const [engine, packages, final] = stages;
-  if (!engine || !packages || !final) throw new Error("the Dockerfile has not the three stages that are known here");
-  const roots: Readonly<Record<string, string>> = { [engine.name]: join(dir, "1"), [packages.name]: join(dir, "2") };
+  const [engine, launcher, packages, final] = stages;
+  if (!engine || !launcher || !packages || !final)
+    throw new Error("the Dockerfile has not the stages that are known here");
+  const roots = Object.fromEntries(stages.map(({ name }) => [name, join(dir, name)]));
   const root = join(dir, "root");
-  await layOutEngine(join(dir, "1", "src", "out"));
-  await layOutPackages(packages, join(dir, "2"));
+  await layOutEngine(join(dir, engine.name, "src", "out"));
+  await layOutLauncher(launcher, join(dir, launcher.name));
+  await layOutPackages(packages, join(dir, packages.name));
   await copyAll(final, root, roots);
   await copyLibraries(root);
   for (const mountPoint of ["proc", "tmp", "dev"]) await mkdir(join(root, mountPoint), { recursive: true });
   const [, , ...entrypoint] = JSON.parse(textsOf(final, "ENTRYPOINT")[0] ?? "[]") as string[];
-  return { root, env: environmentIn(final, { LOTSE_COMMIT: commit }), entrypoint };
+  return { root, env: environmentIn(final, args), entrypoint };
 }
 
 async function layOutEngine(out: string): Promise<void> {
@@ -43,6 +45,14 @@ async function layOutEngine(out: string): Promise<void> {
   const folder = join(out, "plugins", basename(dirname(plugin)));
   await mkdir(folder, { recursive: true });
   await Promise.all([cp(paths.pulumi, join(out, "pulumi")), cp(plugin, join(folder, basename(plugin)))]);
+}
+
+/** Runs what the stage runs, with this machine's Go. */
+async function layOutLauncher(stage: Stage, root: string): Promise<void> {
+  await copyAll(stage, root, {});
+  const env = { ...process.env, ...environmentIn(stage, {}) };
+  for (const command of textsOf(stage, "RUN"))
+    await run("sh", ["-c", command], { cwd: join(root, workdirOf(stage)), env });
 }
 
 /** Runs what the stage runs, but for Debian's packages. */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { versions } from "../../../controller/commands/version.ts";
 import { loadTools } from "../../../dev-env/toolchain/toolchain.ts";
 import { copiesOf, environmentIn, parseDockerfile, parseDockerignore, textsOf } from "../../support/dockerfile.ts";
 
@@ -71,7 +72,23 @@ describe("the Dockerfile", () => {
     expect(JSON.parse(textsOf(final, "ENTRYPOINT")[0] ?? "[]").slice(0, 2)).toEqual(["/usr/local/bin/tini", "--"]);
   });
 
-  it("stamps the commit it is built from", () => {
-    expect(environmentIn(stage("final"), { LOTSE_COMMIT: "abc" })).toMatchObject({ LOTSE_COMMIT: "abc" });
+  it("stamps the tag and the commit it is built from, and takes both from who builds", () => {
+    const env = environmentIn(stage("final"), { LOTSE_COMMIT: "abc", LOTSE_VERSION: "v9.9.9" });
+    expect(versions(env)).toMatchObject({ lotse: "v9.9.9", commit: "abc" });
+    const named = textsOf(stage("final"), "ARG").map((text) => text.split("=")[0]);
+    expect(named).toEqual(["LOTSE_VERSION", "LOTSE_COMMIT"]);
+    expect(versions(environmentIn(stage("final"), { LOTSE_COMMIT: "unknown" }))).toMatchObject({
+      lotse: packageJson.version,
+      commit: "unknown",
+    });
+  });
+
+  it("starts the program through what keeps core dumps and debuggers away", () => {
+    expect(JSON.parse(textsOf(stage("final"), "ENTRYPOINT")[0] ?? "[]").slice(2)).toEqual([
+      "/usr/local/bin/launch",
+      "/usr/local/bin/node",
+      "--disable-sigusr1",
+      "/app/controller/main.ts",
+    ]);
   });
 });

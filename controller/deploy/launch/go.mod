@@ -1,0 +1,3 @@
+module lotse/launch
+
+go 1.26
