@@ -1,7 +1,8 @@
+import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DepartureReport } from "../../controller/commands/departure-text.ts";
 import { paths } from "../../controller/kube/client.ts";
-import { runCommand } from "../support/command.ts";
+import { runCommand, startInTerminal } from "../support/command.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -10,6 +11,8 @@ const PREFIX = "load-balancer.hetzner.cloud/";
 const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
 const OWNER = "hcloud-ccm/service-uid";
 const CIDR = "--cluster-cidr=10.244.0.0/16";
+const NO_TERMINAL = spawnSync("script", ["--version"]).status !== 0;
+if (NO_TERMINAL) process.stderr.write("status in a terminal is not tested: there is no program script\n");
 const PATIENT = { timeoutMs: 100_000 };
 
 /** One cluster from its first balancer to its last: each test goes on where the one before ended. */
@@ -43,6 +46,23 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     await eventually(() => hasAddress("web"), PATIENT);
   }, 150_000);
   afterAll(() => world?.[Symbol.asyncDispose]());
+
+  it.skipIf(NO_TERMINAL)("status in a terminal draws over itself, fits the window, and ends with Ctrl-C", async () => {
+    const frames = (text: string) => text.split("\u001b[H").slice(1);
+    const terminal = startInTerminal(world, ["status"], "rows 9 cols 60");
+    await eventually(() => expect(frames(terminal.printed.stdout).length).toBeGreaterThan(2), PATIENT);
+    terminal.child.stdin.write("\u0003");
+    const { code, stdout } = await terminal.ended;
+    const [drawn = ""] = frames(stdout);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+    const lines = drawn.replaceAll(/\u001b\[[?\d]*[A-Za-z]/g, "").split("\r\n");
+    expect(lines[0]).toMatch(/^Cluster kubernetes: everything is as wanted/);
+    expect(lines.filter((line) => line.length > 60)).toEqual([]);
+    expect(lines.length, "with the cursor's").toBe(9);
+    expect(lines.at(-2)).toMatch(/^… \d+ more lines/);
+    expect([code, stdout.split("\u001b[?25l").length, stdout.split("\u001b[?25h").length]).toEqual([0, 2, 2]);
+    expect(stdout.endsWith("\u001b[?25h\r\n")).toBe(true);
+  });
 
   it("undo shows what it would change back, does it, and the cloud follows", async () => {
     await annotate("web", "algorithm-type", "least_connections");

@@ -1,5 +1,5 @@
 /** The program as an operator calls it: one command, what it prints, and its exit code. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { World } from "./world.ts";
@@ -14,14 +14,29 @@ export interface Ended {
 }
 
 export interface RunningCommand {
-  readonly child: ChildProcess;
+  readonly child: ChildProcessWithoutNullStreams;
+  /** So far. */
+  readonly printed: { readonly stdout: string; readonly stderr: string };
   readonly ended: Promise<Ended>;
 }
 
 /** Starts a command with the rights of an administrator of the world. */
 export function startCommand(world: World, args: readonly string[]): RunningCommand {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
+  return start(world, process.execPath, [MAIN, ...args]);
+}
+
+/** Starts a command in a terminal of this size; what is written to its standard input is typed there. */
+export function startInTerminal(world: World, args: readonly string[], size: string): RunningCommand {
+  return start(world, "script", [
+    "-qec",
+    `stty ${size}; exec ${process.execPath} ${MAIN} ${args.join(" ")}`,
+    "/dev/null",
+  ]);
+}
+
+function start(world: World, program: string, args: readonly string[]): RunningCommand {
+  const child = spawn(program, args, {
+    stdio: ["pipe", "pipe", "pipe"],
     env: {
       ...process.env,
       KUBECONFIG: world.cluster.kubeconfig,
@@ -38,8 +53,9 @@ export function startCommand(world: World, args: readonly string[]): RunningComm
       printed[name] += text;
     });
   }
+  child.stdin.on("error", () => {}); // it may end before it is spoken to
   const ended = once(child, "close").then(([code]) => ({ code: code as number | null, ...printed }));
-  return { child, ended };
+  return { child, printed, ended };
 }
 
 export function runCommand(world: World, args: readonly string[]): Promise<Ended> {
