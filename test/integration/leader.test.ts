@@ -2,6 +2,7 @@ import { CoordinationV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connect } from "../../dev-env/cluster/cluster.ts";
 import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
+import { isWrite, requestsOf } from "../support/audit-log.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Recorded, startRecordingProxy } from "../support/recording-proxy.ts";
@@ -15,17 +16,22 @@ describe("three replicas under load", () => {
   let ends: AsyncDisposableStack;
   const records: Recorded[] = [];
   const replicas = new Map<string, ControllerProcess>();
+  const names = new Set<string>();
 
   beforeAll(async () => {
     ends = new AsyncDisposableStack();
-    world = ends.use(await startWorld({ nodes: 3, cloud: { latencyMs: 20, actionMs: 400, rateLimit: "off" } }));
+    world = ends.use(
+      await startWorld({ nodes: 3, cloud: { latencyMs: 20, actionMs: 400, rateLimit: "off" }, isAudited: true }),
+    );
     for (const name of ["a", "b", "c"]) await start(name);
   });
   afterAll(() => ends.disposeAsync());
 
   async function start(name: string): Promise<void> {
     const proxy = ends.use(await startRecordingProxy(world.cloud.url, name, records));
-    replicas.set(name, world.startController(["--leader-elect=true"], { HCLOUD_ENDPOINT: proxy.url }));
+    names.add(name);
+    const flags = ["--leader-elect=true", "--kubeconfig", await world.kubeconfigOf(name)];
+    replicas.set(name, world.startController(flags, { HCLOUD_ENDPOINT: proxy.url }));
   }
   const replica = (name: string): ControllerProcess => {
     const found = replicas.get(name);
@@ -33,6 +39,17 @@ describe("three replicas under load", () => {
     return found;
   };
   const writes = () => records.filter(({ method }) => method !== "GET");
+  /** Writes to the API server, as its audit log has them, with the replica they came from. */
+  const audited = () =>
+    requestsOf(world.cluster)
+      .filter(isWrite)
+      .map((request) => ({ ...request, who: request.groups.find((group) => names.has(group)) ?? "" }))
+      .toSorted((a, b) => a.receivedAt - b.receivedAt);
+  const objectWrites = () => audited().filter(({ resource }) => resource !== "leases");
+  /** Who holds the lease at a moment: whoever was the last to write it. */
+  const holderAt = (at: number) =>
+    audited().findLast(({ resource, status, receivedAt }) => resource === "leases" && status < 300 && receivedAt <= at)
+      ?.who;
   const lease = async () =>
     (
       await connect(world.cluster.kubeconfig, CoordinationV1Api).readNamespacedLease({
@@ -98,17 +115,28 @@ describe("three replicas under load", () => {
 
   it("stop writing when paused, before another begins, and never write again", async () => {
     const paused = await leader();
+    await create("first");
+    await converged(1);
     await load(paused, "early");
     replica(paused).signal("SIGSTOP");
     await create("early-5");
     const next = await leader(paused);
-    await converged(5);
-    const seen = records.length;
+    await converged(6);
+    const seen = { cloud: records.length, objects: audited().length };
     replica(paused).signal("SIGCONT");
     expect(await replica(paused).ended).toBe(1);
     expect(replica(paused).output).toContain("leadership lost");
-    expect(records.slice(seen).filter(({ who, method }) => who === paused && method !== "GET")).toEqual([]);
+    expect(records.slice(seen.cloud).filter(({ who, method }) => who === paused && method !== "GET")).toEqual([]);
+    const late = audited()
+      .slice(seen.objects)
+      .filter(({ who }) => who === paused);
+    expect(late.filter(({ resource }) => resource !== "leases")).toEqual([]);
+    expect(
+      late.filter(({ status }) => status < 300),
+      "not even the lease",
+    ).toEqual([]);
     expect(blocks(writes())).toEqual([paused, next]);
+    expect(blocks(objectWrites())).toEqual([paused, next]);
     replicas.delete(paused);
   }, 200_000);
 
@@ -119,8 +147,9 @@ describe("three replicas under load", () => {
     await replica(killed).ended;
     await create("late-5");
     const next = await leader(killed);
-    await converged(10);
+    await converged(11);
     expect(blocks(writes()).slice(-2)).toEqual([killed, next]);
+    expect(blocks(objectWrites()).slice(-2)).toEqual([killed, next]);
     replicas.delete(killed);
   }, 200_000);
 
@@ -138,9 +167,29 @@ describe("three replicas under load", () => {
     expect((await lease())?.holderIdentity ?? "").toBe("");
     expect(new Set(blocks(writes())).size, "nobody wrote in two terms").toBe(blocks(writes()).length);
   }, 120_000);
+
+  it("have written to the cluster one after the other, each while it held the Lease", () => {
+    const terms = blocks(objectWrites());
+    expect(new Set(terms).size, "nobody wrote in two terms").toBe(terms.length);
+    expect(terms).toHaveLength(4);
+    for (const [index, term] of terms.entries()) {
+      const own = objectWrites().filter(({ who }) => who === term);
+      const next = objectWrites().find(({ who }) => who === terms[index + 1]);
+      const last = Math.max(...own.map(({ answeredAt }) => answeredAt));
+      expect(next?.receivedAt ?? Number.POSITIVE_INFINITY).toBeGreaterThan(last);
+      expect(
+        own.filter(({ receivedAt, answeredAt }) => holderAt(receivedAt) !== term || holderAt(answeredAt) !== term),
+      ).toEqual([]);
+    }
+    const kinds = (name = "") =>
+      new Set(objectWrites().flatMap(({ who, resource }) => (who === name ? [resource] : [])));
+    for (const kind of ["nodes", "nodes/status", "services/status", "events", "secrets"])
+      expect(kinds(terms[0])).toContain(kind);
+    for (const kind of ["services/status", "events", "secrets"]) expect(kinds(terms[1])).toContain(kind);
+  });
 });
 
 /** Who wrote, each term once: two writers at the same time would take turns. */
-function blocks(writes: readonly Recorded[]): readonly string[] {
+function blocks(writes: readonly { readonly who: string }[]): readonly string[] {
   return writes.map(({ who }) => who).filter((who, index, all) => who !== all[index - 1]);
 }

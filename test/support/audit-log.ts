@@ -13,10 +13,18 @@ export interface AuditedRequest {
   readonly namespace?: string;
   readonly name?: string;
   readonly status: number;
+  /** Groups of whoever asked; several controllers can be told apart by them. */
+  readonly groups: readonly string[];
+  /** Milliseconds since 1970. */
+  readonly receivedAt: number;
+  readonly answeredAt: number;
 }
 
 interface AuditEvent {
   readonly verb: string;
+  readonly user?: { readonly groups?: readonly string[] };
+  readonly requestReceivedTimestamp: string;
+  readonly stageTimestamp: string;
   readonly objectRef?: {
     readonly apiGroup?: string;
     readonly resource?: string;
@@ -43,7 +51,8 @@ export function requestsOf(cluster: Cluster): readonly AuditedRequest[] {
   return lines.map((line) => JSON.parse(line) as AuditEvent).flatMap(requestOf);
 }
 
-function requestOf({ verb, objectRef, responseStatus }: AuditEvent): readonly AuditedRequest[] {
+function requestOf(event: AuditEvent): readonly AuditedRequest[] {
+  const { verb, objectRef, responseStatus } = event;
   if (!objectRef?.resource) return [];
   const { apiGroup: group = "", resource, subresource, namespace, name } = objectRef;
   return [
@@ -52,10 +61,18 @@ function requestOf({ verb, objectRef, responseStatus }: AuditEvent): readonly Au
       group,
       resource: subresource ? `${resource}/${subresource}` : resource,
       status: responseStatus?.code ?? 0,
+      groups: event.user?.groups ?? [],
+      receivedAt: Date.parse(event.requestReceivedTimestamp),
+      answeredAt: Date.parse(event.stageTimestamp),
       ...(namespace && { namespace }),
       ...(name && { name }),
     },
   ];
+}
+
+/** True for what changes objects. */
+export function isWrite({ verb }: AuditedRequest): boolean {
+  return !["get", "list", "watch"].includes(verb);
 }
 
 /** Every right that a manifest grants, one by one. */

@@ -76,6 +76,11 @@ export class World implements AsyncDisposable {
     return controller;
   }
 
+  /** As `kubeconfig`, for one of several controllers: the audit log has its name among the groups of its requests. */
+  kubeconfigOf(replica: string): Promise<string> {
+    return this.cluster.kubeconfigFor({ ...IDENTITY, groups: [replica] });
+  }
+
   /** Adds a server to the cloud and lets it join as a node, with pods in 10.244.`index`.0/24. */
   addNode(index: number, given: Partial<NodeOptions> = {}): Promise<SimNode> {
     const server = this.cloud.addServer({ name: `node-${index}`, network: this.networkId });
