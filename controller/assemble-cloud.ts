@@ -1,7 +1,6 @@
 /** Builds the Hetzner side of the controller from its configuration. */
-import { readFileSync } from "node:fs";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import packageJson from "../package.json" with { type: "json" };
+import { trustAuthorities } from "./authorities.ts";
 import type { Config } from "./config.ts";
 import { ConfigError, messageOf } from "./errors.ts";
 import type { ApiResponse } from "./hcloud/exchange.ts";
@@ -29,6 +28,7 @@ export interface CloudPorts {
 /** The Hetzner side: the way out, and what is seen there. Throws a ConfigError when the API or the network is not to be had. */
 export async function openCloud(config: Config, log: Logger, ends: AsyncDisposableStack, ports: CloudPorts = {}) {
   const { endpoint, token, tokenFile, robot, debug } = config;
+  trustAuthorities(process.env);
   const upstream = new Upstream({
     endpoint,
     token: tokenFile === undefined ? () => token : secretFile(tokenFile, token, log),
@@ -82,16 +82,6 @@ export async function checkAttachment(config: Config, networkId: number | undefi
   if (!attached || attached.includes(networkId)) return;
   const remedy = "attach it, or set HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK=true";
   throw new ConfigError([`HCLOUD_NETWORK: this server is not attached to network ${networkId}: ${remedy}`]);
-}
-
-/** Trusts the authorities in a file besides the usual ones, as Go programs do by SSL_CERT_FILE. */
-export function trustAuthorities(file: string | undefined): void {
-  if (!file) return;
-  try {
-    setDefaultCACertificates([...getCACertificates("default"), readFileSync(file, "utf8")]);
-  } catch (error) {
-    throw new ConfigError([`SSL_CERT_FILE: ${messageOf(error)}`]);
-  }
 }
 
 /** The network's id; also proves that the API can be reached and takes the token. */

@@ -79,8 +79,12 @@ const OURS: readonly Variable[] = [
 const PROCESS: readonly Variable[] = [
   variable("LOTSE_PULUMI", "the `pulumi` binary, together with the next one"),
   variable("LOTSE_PULUMI_HOME", "the folder with its plugins", "what `npm run setup` left in the cache"),
-  variable("HTTPS_PROXY", "proxy for the Hetzner API; `HTTP_PROXY` and `NO_PROXY` likewise"),
-  variable("SSL_CERT_FILE", "authorities to trust besides the usual ones, for the Hetzner API"),
+  variable(
+    "HTTPS_PROXY",
+    "proxy for the APIs of Hetzner Cloud and Robot; `HTTP_PROXY` and `NO_PROXY` likewise, as in Go",
+  ),
+  variable("SSL_CERT_FILE", "authorities to trust besides the usual ones; `NODE_EXTRA_CA_CERTS` likewise"),
+  variable("SSL_CERT_DIR", "as `SSL_CERT_FILE`: folders with files that hold some"),
 ];
 
 /** All of them, in groups with a title. */

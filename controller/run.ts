@@ -1,6 +1,6 @@
 /** `lotse run`: introduces the parts to each other, and runs them until it is told to stop. */
 import { openCluster, openEngine, openLeadership, openServing, renderOptions } from "./assemble.ts";
-import { checkAttachment, openCloud, trustAuthorities } from "./assemble-cloud.ts";
+import { checkAttachment, openCloud } from "./assemble-cloud.ts";
 import { LifecycleTurn } from "./cluster/lifecycle.ts";
 import { NodeTurn } from "./cluster/nodes.ts";
 import {
@@ -139,7 +139,6 @@ export async function run(flags: FlagValues): Promise<void> {
   const config = loadConfig(flags, process.env);
   const log = await createLogger({ format: config.logFormat, level: config.verbosity >= 2 ? "debug" : "info" });
   for (const warning of config.warnings) log.warn(warning);
-  trustAuthorities(process.env.SSL_CERT_FILE);
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
   if (config.isDryRun) await (await import("./commands/dry-run.ts")).rehearseForever(config, log, stop.signal);

@@ -1,9 +1,9 @@
 /** The Hetzner API itself: adds the token, keeps connections open, gives up on silence. */
-import http from "node:http";
-import https from "node:https";
+import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { CloudError, messageOf, NotLeader } from "../errors.ts";
 import { sendAtLastMoment } from "../last-moment.ts";
+import { openWayOut, type WayOut } from "../outbound.ts";
 import { type ApiRequest, type ApiResponse, isRead } from "./exchange.ts";
 
 export interface UpstreamOptions {
@@ -21,20 +21,18 @@ export interface UpstreamOptions {
   readonly inFlight?: (change: 1 | -1) => void;
 }
 
+const MAX_SOCKETS = 32;
+
 /** Sends requests as they are; knows nothing of retries, order or budget. */
 export class Upstream {
   readonly #options: UpstreamOptions;
-  readonly #agent: http.Agent;
-  readonly #send: typeof http.request;
+  readonly #wayOut: WayOut;
   readonly #base: string;
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
     this.#base = options.endpoint.replace(/\/+$/, "");
-    const secure = this.#base.startsWith("https:");
-    const settings = { keepAlive: true, maxSockets: 32, ...(secure && { proxyEnv: process.env }) };
-    this.#agent = secure ? new https.Agent(settings) : new http.Agent(settings);
-    this.#send = secure ? https.request : http.request;
+    this.#wayOut = openWayOut(this.#base, process.env, MAX_SOCKETS);
   }
 
   /** The answer, whatever its status; `run` says in a header what the request belongs to. Throws a CloudError `unreachable` when there is none. */
@@ -52,7 +50,8 @@ export class Upstream {
     const refusal = () => (isRead({ method, path }) || !mayWrite || mayWrite() ? undefined : new NotLeader());
     try {
       const answer = await new Promise<ApiResponse>((resolve, reject) => {
-        const request = this.#send(this.#base + path, { method, headers, agent: this.#agent, signal }, (response) => {
+        const { agent } = this.#wayOut;
+        const request = this.#wayOut.request(this.#base + path, { method, headers, agent, signal }, (response) => {
           collect(response).then(resolve, reject);
         });
         request.on("error", reject);
@@ -68,11 +67,11 @@ export class Upstream {
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#wayOut.agent.destroy();
   }
 }
 
-async function collect(response: http.IncomingMessage): Promise<ApiResponse> {
+async function collect(response: IncomingMessage): Promise<ApiResponse> {
   const body = await text(response);
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(response.headers)) {

@@ -1,9 +1,11 @@
 /** Reads of the Robot API, as few as possible: it allows a few hundred an hour. */
 import { CloudError, messageOf } from "../errors.ts";
+import { openWayOut, readText, type WayOut } from "../outbound.ts";
 import type { RobotInventory, RobotServer, RobotState } from "./api.ts";
 import type { RobotConfig } from "./config.ts";
 
 const TIMEOUT_MS = 15_000;
+const MAX_SOCKETS = 4;
 /** After a failure Robot is left alone for so long: nodes of the cloud, looked up in the same pass, must not wait for it. */
 const PAUSE_MS = 30_000;
 /** A server's state is asked for at most this often. */
@@ -22,6 +24,7 @@ type Settings = Pick<RobotConfig, "endpoint" | "cacheMs" | "rateLimitWaitMs"> & 
 export class RobotClient {
   readonly #settings: Settings;
   readonly #now: () => number;
+  readonly #wayOut: WayOut;
   readonly #states = new Map<number, Aged<RobotState>>();
   #list: Aged<readonly RobotServer[]> | undefined;
   #reading: Promise<readonly RobotServer[]> | undefined;
@@ -31,6 +34,7 @@ export class RobotClient {
   constructor(settings: Settings, now: () => number = () => performance.now()) {
     this.#settings = settings;
     this.#now = now;
+    this.#wayOut = openWayOut(settings.endpoint, process.env, MAX_SOCKETS);
   }
 
   /** All dedicated servers, or why they are not known. An older list is better than none. */
@@ -102,20 +106,29 @@ export class RobotClient {
   async #ask<T>(path: string): Promise<T | undefined> {
     const { endpoint, credentials } = this.#settings;
     const basic = Buffer.from(`${credentials.user}:${credentials.password}`).toString("base64");
-    const response = await this.#fetch(`${endpoint}${path}`, `GET ${path}`, basic);
-    const body = (await response.json().catch(() => ({}))) as { error?: { code?: string; message?: string } };
-    if (response.ok) return body as T;
-    const { code = `http_${response.status}`, message = "no reason given" } = body.error ?? {};
-    if (response.status === 404 && /NOT_(FOUND|AVAILABLE)$/.test(code)) return undefined;
-    throw new CloudError(`GET ${path}`, response.status, code, message);
+    const { status, body: text } = await this.#read(`${endpoint}${path}`, `GET ${path}`, basic);
+    const body = parsed(text) as { error?: { code?: string; message?: string } };
+    if (status >= 200 && status < 300) return body as T;
+    const { code = `http_${status}`, message = "no reason given" } = body.error ?? {};
+    if (status === 404 && /NOT_(FOUND|AVAILABLE)$/.test(code)) return undefined;
+    throw new CloudError(`GET ${path}`, status, code, message);
   }
 
-  async #fetch(url: string, request: string, basic: string): Promise<Response> {
+  async #read(url: string, request: string, basic: string) {
     try {
       const headers = { authorization: `Basic ${basic}`, accept: "application/json", "user-agent": "lotse" };
-      return await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      return await readText(this.#wayOut, url, { headers, timeoutMs: TIMEOUT_MS });
     } catch (error) {
       throw new CloudError(request, 0, "unreachable", messageOf(error), error);
     }
+  }
+}
+
+/** What is no JSON holds nothing for us: a proxy's page, or nothing. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
   }
 }

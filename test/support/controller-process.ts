@@ -8,7 +8,7 @@ const MAIN = fileURLToPath(new URL("../../controller/main.ts", import.meta.url))
 
 export interface ControllerOptions {
   readonly flags: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** One record of its log. */

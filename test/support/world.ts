@@ -48,8 +48,14 @@ export class World implements AsyncDisposable {
     this.kubeconfig = access.kubeconfig;
   }
 
-  /** Starts the controller with the rights it has in a cluster. It finds drift within a second or two. */
-  startController(flags: readonly string[] = [], env: Readonly<Record<string, string>> = {}): ControllerProcess {
+  /**
+   * Starts the controller with the rights it has in a cluster. It finds drift within a second or two. A variable that is
+   * undefined is not set.
+   */
+  startController(
+    flags: readonly string[] = [],
+    env: Readonly<Record<string, string | undefined>> = {},
+  ): ControllerProcess {
     const controller = new ControllerProcess({
       flags: [
         "--kubeconfig",

@@ -1,0 +1,99 @@
+/** The cloud behind TLS, as Hetzner's API is, and a proxy that leads there. */
+import { once } from "node:events";
+import { createServer, request as forward } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import type { Credential } from "../../dev-env/cluster/certificates.ts";
+
+/** One request that came in. */
+export interface Knock {
+  readonly method: string;
+  readonly path: string;
+  readonly token: string;
+  readonly status: number;
+}
+
+export interface TlsFront extends AsyncDisposable {
+  readonly port: number;
+  readonly requests: readonly Knock[];
+  /** From now on this token is the only one that is valid. */
+  accept(token: string): void;
+}
+
+/** Passes requests on to the cloud, which takes any token; refuses those with a token that is not accepted. */
+export async function startTlsFront(upstream: string, credential: Credential, token: string): Promise<TlsFront> {
+  const { hostname, port } = new URL(upstream);
+  const requests: Knock[] = [];
+  let accepted = token;
+  const server = createSecureServer({ cert: credential.certificate, key: credential.key }, (incoming, response) => {
+    const { method = "", url: path = "", headers } = incoming;
+    const given = headers.authorization?.replace(/^Bearer /, "") ?? "";
+    const note = (status: number) => requests.push({ method, path, token: given, status });
+    if (given !== accepted) {
+      note(401);
+      response.writeHead(401, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { code: "unauthorized", message: "unable to authenticate" } }));
+      return;
+    }
+    const outgoing = forward({ hostname, port, method, path, headers }, (answer) => {
+      note(answer.statusCode ?? 0);
+      response.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.pipe(response);
+    });
+    outgoing.on("error", () => response.destroy());
+    incoming.on("error", () => outgoing.destroy()).pipe(outgoing);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    requests,
+    accept: (next) => {
+      accepted = next;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+export interface ConnectProxy extends AsyncDisposable {
+  readonly port: number;
+  /** Where it was asked to lead, and with which credentials. */
+  readonly tunnels: readonly { readonly target: string; readonly credentials: string }[];
+}
+
+/** Leads every tunnel to one port on loopback, whatever name it was asked for. */
+export async function startConnectProxy(target: number): Promise<ConnectProxy> {
+  const tunnels: { target: string; credentials: string }[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((_, response) => void response.writeHead(405).end());
+  server.on("connect", ({ url = "", headers }, near: Socket) => {
+    const basic = headers["proxy-authorization"]?.replace(/^Basic /, "") ?? "";
+    tunnels.push({ target: url, credentials: Buffer.from(basic, "base64").toString() });
+    const far = connect(target, "127.0.0.1", () => {
+      near.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+      near.pipe(far).pipe(near);
+    });
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket);
+      socket.on("error", () => other.destroy()).on("close", () => other.destroy());
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    tunnels,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
