@@ -35,14 +35,14 @@ interface AuditEvent {
   readonly responseStatus?: { readonly code?: number };
 }
 
-/** One verb on one kind of object, where it is granted. */
+/** One verb on one kind of object, or on one object of it, where it is granted. */
 export interface Right {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
   /** Absent for rights in all namespaces. */
   readonly namespace?: string;
-  readonly names?: readonly string[];
+  readonly name?: string;
 }
 
 /** Requests for objects so far; others, such as `/version`, need no right of ours. */
@@ -86,25 +86,30 @@ function rightsIn(
 ): readonly Right[] {
   return apiGroups.flatMap((group) =>
     resources.flatMap((resource) =>
-      verbs.map((verb) => ({
-        verb,
-        group,
-        resource,
-        ...(namespace && { namespace }),
-        ...(resourceNames && { names: resourceNames }),
-      })),
+      verbs.flatMap((verb) => {
+        const right = { verb, group, resource, ...(namespace && { namespace }) };
+        return resourceNames ? resourceNames.map((name) => ({ ...right, name })) : [right];
+      }),
     ),
   );
 }
 
 /** Whether a right is what allows a request. */
-export function allows(right: Right, request: AuditedRequest): boolean {
+function allows(right: Right, request: AuditedRequest): boolean {
   const fits = right.verb === request.verb && right.group === request.group && right.resource === request.resource;
   const isThere = right.namespace === undefined || right.namespace === request.namespace;
-  return fits && isThere && (right.names === undefined || right.names.includes(request.name ?? ""));
+  return fits && isThere && (right.name === undefined || right.name === request.name);
 }
 
 /** A right or a request in a few words, for messages of failed tests. */
-export function describeRight({ verb, group, resource, namespace }: Right | AuditedRequest): string {
-  return [verb, group ? `${resource}.${group}` : resource, ...(namespace ? [`in ${namespace}`] : [])].join(" ");
+export function describeRight({ verb, group, resource, namespace, name }: Right | AuditedRequest): string {
+  const place = [...(name ? [name] : []), ...(namespace ? [`in ${namespace}`] : [])];
+  return [verb, group ? `${resource}.${group}` : resource, ...place].join(" ");
+}
+
+/** The rights without which every request would have been allowed all the same. */
+export function idleRights(rights: readonly Right[], requests: readonly AuditedRequest[]): readonly Right[] {
+  const needed = requests.map((request) => rights.filter((right) => allows(right, request)));
+  const only = new Set(needed.flatMap((found) => (found.length === 1 ? found : [])));
+  return rights.filter((right) => !only.has(right));
 }
