@@ -4,6 +4,7 @@
  */
 import { rmSync } from "node:fs";
 import { LocalWorkspace, PulumiCommand, Stack } from "@pulumi/pulumi/automation/index.js";
+import sdkLog from "@pulumi/pulumi/log/index.js";
 import { Cli } from "./cli.ts";
 import { KEY_SETTINGS, KeyService } from "./key-service.ts";
 import { endPlugins } from "./leftovers.ts";
@@ -12,6 +13,9 @@ import { Operation, PROVIDER_CONFIG, type Workbench } from "./operation.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { RunReport, RunRequest } from "./run.ts";
 import { type EngineHome, folders, pruneHistory } from "./workspace.ts";
+
+// The SDK tells the engine of each step it takes, six messages per resource, and hears each again: a tenth of a run's time.
+Object.assign(sdkLog, { debug: async () => {} });
 
 const home = JSON.parse(process.argv[2] ?? "") as EngineHome;
 const bench = await setUp();
