@@ -12,6 +12,7 @@ import {
 } from "./cluster/relevance.ts";
 import { ClusterTurn } from "./cluster/turn.ts";
 import { type Config, loadConfig } from "./config.ts";
+import { renderConfigz } from "./configz.ts";
 import { LeadershipLost } from "./errors.ts";
 import type { FlagValues } from "./flags.ts";
 import { KubeObserver } from "./kube/observer.ts";
@@ -113,7 +114,7 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
   ends.defer(async () => void (await Promise.all([observer.stop(), secrets?.stop()])));
 
   const checks = operation.checks({ observer, leadership, loops });
-  await openServing(config, { registry: metrics.registry, checks, log }, ends);
+  await openServing(config, { registry: metrics.registry, checks, configz: renderConfigz(config), log }, ends);
   await Promise.race([Promise.all([observer.start(), secrets?.start()]), aborted(signal)]);
   if (signal.aborted || !(await leadership.acquire(signal))) return;
   await engine.start();

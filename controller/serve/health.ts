@@ -1,5 +1,6 @@
 /** What health endpoints answer, from named checks. */
 import type { Exchange } from "../hcloud/sender.ts";
+import type { NoteCheck } from "./slis.ts";
 
 /** One thing to look at. */
 export interface Check {
@@ -17,7 +18,11 @@ export interface Answer {
 }
 
 /** `?verbose` lists what is well too, `?exclude=name` leaves checks out, `/readyz/name` is one of them alone. */
-export function answerHealth(path: string, query: URLSearchParams, checks: Checks): Answer | undefined {
+export function answerHealth(
+  path: string,
+  query: URLSearchParams,
+  { checks, note }: { readonly checks: Checks; readonly note?: NoteCheck },
+): Answer | undefined {
   const [, endpoint = "", name] = path.split("/");
   const all = Object.hasOwn(checks, endpoint) ? checks[endpoint] : undefined;
   const asked = name === undefined ? all : all?.filter((check) => check.name === name);
@@ -26,6 +31,7 @@ export function answerHealth(path: string, query: URLSearchParams, checks: Check
   const looked = asked
     .filter((check) => !excluded.has(check.name))
     .map((check) => ({ ...check, reason: check.look() }));
+  for (const check of looked) note?.(endpoint, check.name, check.reason === undefined);
   const isFine = looked.every(({ reason }) => reason === undefined);
   if (isFine && !query.has("verbose")) return { status: 200, body: "ok" };
   const lines = looked.map((check) =>

@@ -10,10 +10,13 @@ import type { Access } from "./access.ts";
 import { loadKeyPair } from "./certificate.ts";
 import type { ListenAddress, SecureConfig } from "./config.ts";
 import { answerHealth, type Checks } from "./health.ts";
+import { HealthIndicators } from "./slis.ts";
 
 export interface Served {
   readonly registry: Registry;
   readonly checks: Checks;
+  /** The effective configuration as JSON, without secrets. */
+  readonly configz: string;
   readonly log: Logger;
 }
 
@@ -32,11 +35,12 @@ export async function serveSecurely(config: SecureConfig, access: Access, served
     minVersion: config.minVersion,
     ...LIMITS,
   };
+  const indicators = new HealthIndicators();
   const server = createSecureServer(options, (request, response) =>
     reply(request, response, served.log, async (path, query) => {
       const verdict = await access.decide(request, path);
       if (verdict !== 200) return { status: verdict, body: verdict === 401 ? "Unauthorized\n" : "Forbidden\n" };
-      return answer(path, query, served);
+      return answer(path, query, served, indicators);
     }),
   );
   const reload = setInterval(() => renew(server, config, served.log), RELOAD_MS).unref();
@@ -79,8 +83,22 @@ interface Reply {
   readonly type?: string;
 }
 
-async function answer(path: string, query: URLSearchParams, { registry, checks }: Served): Promise<Reply | undefined> {
-  return path === "/metrics" ? renderMetrics(registry) : answerHealth(path, query, checks);
+async function answer(
+  path: string,
+  query: URLSearchParams,
+  { registry, checks, configz }: Served,
+  indicators: HealthIndicators,
+): Promise<Reply | undefined> {
+  switch (path) {
+    case "/metrics":
+      return renderMetrics(registry);
+    case "/metrics/slis":
+      return renderMetrics(indicators.registry);
+    case "/configz":
+      return { status: 200, body: configz, type: "application/json" };
+    default:
+      return answerHealth(path, query, { checks, note: indicators.note });
+  }
 }
 
 async function renderMetrics(registry: Registry): Promise<Reply> {

@@ -11,7 +11,7 @@ const CHECKS = {
 };
 const ask = (url: string) => {
   const [path = "", query] = url.split("?");
-  return answerHealth(path, new URLSearchParams(query), CHECKS);
+  return answerHealth(path, new URLSearchParams(query), { checks: CHECKS });
 };
 
 describe("a health endpoint", () => {
@@ -30,6 +30,16 @@ describe("a health endpoint", () => {
   it.each(["/healthz", "/readyz/other", "/", "/readyz/", "/constructor"])("%s is none", (url) => {
     expect(ask(url)).toBeUndefined();
   });
+});
+
+it("notes what was looked at, and what became of it", () => {
+  const noted: unknown[] = [];
+  const query = new URLSearchParams("exclude=ping");
+  answerHealth("/readyz", query, { checks: CHECKS, note: (...told) => noted.push(told) });
+  expect(noted).toEqual([
+    ["readyz", "caches", false],
+    ["readyz", "cloud", true],
+  ]);
 });
 
 describe("contact with the cloud", () => {

@@ -47,9 +47,12 @@ async function freePort(): Promise<number> {
 
 const served = () => ({
   registry: new Registry(),
-  checks: { livez: [{ name: "ping", look: () => undefined }], readyz: [] },
+  checks: { livez: [{ name: "ping", look: () => undefined }], readyz: [{ name: "cloud", look: () => "away" }] },
+  configz: '{"shown":true}',
   log: aLog().log,
 });
+
+const SEEN = ["/metrics", "/metrics/slis", "/configz"];
 
 /** An API server that knows one token and lets its owner see metrics. */
 function reviewer() {
@@ -61,7 +64,9 @@ function reviewer() {
       const isKnown = spec.token === "good";
       return { status: { authenticated: isKnown, user: { username: "prometheus", groups: ["scrapers"] } } } as T;
     }
-    return { status: { allowed: spec.user === "prometheus" && spec.nonResourceAttributes?.path === "/metrics" } } as T;
+    return {
+      status: { allowed: spec.user === "prometheus" && SEEN.includes(spec.nonResourceAttributes?.path ?? "") },
+    } as T;
   };
   return { asked, create };
 }
@@ -100,16 +105,31 @@ async function get(
 describe("the HTTPS port", () => {
   it.each([
     ["/livez", undefined, 200],
-    ["/readyz?verbose", undefined, 200],
+    ["/readyz?verbose", undefined, 500],
     ["/metrics", undefined, 403],
     ["/metrics", "bad", 401],
     ["/metrics", "good", 200],
+    ["/metrics/slis", undefined, 403],
+    ["/configz", undefined, 403],
     ["/livez/ping", undefined, 403],
     ["/other", "good", 403],
     ["//", undefined, 403],
   ])("framework 5.5: %s with token %s answers %d", async (path, token, status) => {
     const ask = await start();
     expect((await ask(path, token === undefined ? {} : { token })).status).toBe(status);
+  });
+
+  it("framework 5.5: serves the configuration, and what became of health checks since the start", async () => {
+    const ask = await start();
+    expect(await ask("/configz", { token: "good" })).toEqual({ status: 200, body: '{"shown":true}' });
+    for (const path of ["/livez", "/livez", "/readyz"]) await ask(path);
+    const { body } = await ask("/metrics/slis", { token: "good" });
+    expect(body.split("\n").filter((line) => line !== "" && !line.startsWith("#"))).toEqual([
+      'kubernetes_healthcheck{name="ping",type="livez"} 1',
+      'kubernetes_healthcheck{name="cloud",type="readyz"} 0',
+      'kubernetes_healthchecks_total{name="ping",type="livez",status="success"} 2',
+      'kubernetes_healthchecks_total{name="cloud",type="readyz",status="error"} 1',
+    ]);
   });
 
   it("asks the API server once for a while, and never keeps the token itself", async () => {

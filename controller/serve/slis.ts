@@ -1,0 +1,26 @@
+/** What became of health checks, under the names that all of Kubernetes' components have for it. */
+import { Counter, Gauge, Registry } from "prom-client";
+
+/** Told of every check that somebody asked for. */
+export type NoteCheck = (endpoint: string, name: string, isFine: boolean) => void;
+
+export class HealthIndicators {
+  readonly registry = new Registry();
+  readonly #last = new Gauge({
+    name: "kubernetes_healthcheck",
+    help: "Result of a health check when it was last asked for: 1 is fine.",
+    labelNames: ["name", "type"],
+    registers: [this.registry],
+  });
+  readonly #total = new Counter({
+    name: "kubernetes_healthchecks_total",
+    help: "Health checks by their result.",
+    labelNames: ["name", "type", "status"],
+    registers: [this.registry],
+  });
+
+  readonly note: NoteCheck = (type, name, isFine) => {
+    this.#last.set({ name, type }, isFine ? 1 : 0);
+    this.#total.inc({ name, type, status: isFine ? "success" : "error" });
+  };
+}
