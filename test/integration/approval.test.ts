@@ -1,26 +1,35 @@
-import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AuditEntry, parseEntries } from "../../controller/record/entry.ts";
+import { runCommand } from "../support/command.ts";
+import { type Command, commandsOf, isExpected } from "../support/console.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
+import { sectionOf } from "../support/readme.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-const run = promisify(execFile);
-const MAIN = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
+const PAGE = readFileSync("docs/preview.md", "utf8");
+
+/** A text with what differs from cluster to cluster replaced by names for it. */
+function general(text: string): string {
+  return text
+    .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
+    .replaceAll(/\b[0-9a-f]{10}\b/g, "PLAN")
+    .replaceAll(/@[0-9a-f]{12}\b/g, "@HASH")
+    .replaceAll(/\(run [\w-]+\)/g, "(run RUN)")
+    .replaceAll(/\b1000\d{3}\b/g, "ID")
+    .replaceAll(/node port \d+/g, "node port PORT")
+    .replaceAll(/\d+ ms$/gm, "TIME ms")
+    .replaceAll(/by \S+;/g, "by SOMEBODY;");
+}
 
 describe("a controller whose changes need approval", () => {
   let world: World;
   let controller: ControllerProcess;
   let auditFile: string;
-  const lotse = (...args: readonly string[]) =>
-    run(process.execPath, [MAIN, ...args], { env: { ...process.env, KUBECONFIG: world.cluster.kubeconfig } }).then(
-      ({ stdout }) => ({ code: 0, stdout, stderr: "" }),
-      (error: { code: number; stdout: string; stderr: string }) => error,
-    );
+  const lotse = (...args: readonly string[]) => runCommand(world, args);
   const balancers = () => world.cloud.state.loadBalancers.values();
   const waitingPlan = async (): Promise<string> => {
     const { stdout } = await lotse("approve");
@@ -28,6 +37,21 @@ describe("a controller whose changes need approval", () => {
     if (id === undefined) throw new Error(stdout);
     return id;
   };
+
+  /** Whether a command prints what the page says, with the ids and times of this world. */
+  async function shows(command: Command | undefined, plan = ""): Promise<void> {
+    if (!command) throw new Error("the page has no such command");
+    const { stdout, stderr } = await lotse(
+      ...command.text
+        .replace(/\b[0-9a-f]{10}\b/, plan)
+        .split(" ")
+        .slice(1),
+    );
+    const expected = general(command.output.join("\n")).split("\n");
+    if (!isExpected(expected, general(stdout))) {
+      throw new Error(`$ ${command.text}\n\nprints\n\n${stdout}${stderr}\nnot\n\n${command.output.join("\n")}`);
+    }
+  }
 
   beforeAll(async () => {
     world = await startWorld({ nodes: 1 });
@@ -50,6 +74,11 @@ describe("a controller whose changes need approval", () => {
     const { finalizers } =
       (await world.core.readNamespacedService({ namespace: "default", name: "web" })).metadata ?? {};
     expect(finalizers).toContain("service.kubernetes.io/load-balancer-cleanup");
+  });
+
+  it("shows in a preview what docs/preview.md says", async () => {
+    const [preview] = commandsOf(sectionOf(PAGE, "What would change right now"));
+    await shows(preview);
   });
 
   it("refuses a plan that does not fit any more, and carries out the one that does within seconds", async () => {
@@ -82,6 +111,19 @@ describe("a controller whose changes need approval", () => {
     await eventually(() => expect(balancers()[0]?.algorithm.type).toBe("round_robin"));
   });
 
+  it("approves, records and undoes as docs/preview.md says", async () => {
+    const changed = { op: "add", path: "/metadata/annotations/load-balancer.hetzner.cloud~1algorithm-type" };
+    const body = [{ ...changed, value: "least_connections" }];
+    await world.core.patchNamespacedService({ namespace: "default", name: "web", body });
+    const [waits, approve] = commandsOf(sectionOf(PAGE, "Approval"));
+    await eventually(() => shows(waits));
+    await shows(approve, await waitingPlan());
+    const [audit] = commandsOf(sectionOf(PAGE, "The record"));
+    await eventually(() => shows(audit));
+    const [undo] = commandsOf(sectionOf(PAGE, "Undo"));
+    await shows(undo);
+  });
+
   it("has written down every write: for whom, why, and how it ended", async () => {
     await controller.stop();
     const { stdout } = await lotse("audit", "--since=1h", "--json");
@@ -92,13 +134,19 @@ describe("a controller whose changes need approval", () => {
       ours.map(({ method, path }) => `${method} ${path.replace(/^\/v1/, "")}`).toSorted(),
     );
     expect(writes.every(({ unit, status }) => unit !== undefined && status === 201)).toBe(true);
-    const change = (field: string) => (entry: AuditEntry) =>
+    const isAbout = (field: string) => (entry: AuditEntry) =>
       entry.kind === "change" && entry.differences.some((difference) => difference.field === field);
-    const repaired = entries.findLast(change("algorithm"));
-    expect(repaired).toMatchObject({
-      object: expect.stringMatching(/^Service default\/(web|other)$/),
-      differences: [{ field: "algorithm", from: "least_connections", to: "round_robin" }],
-    });
+    // The two before are creations.
+    expect(entries.filter(isAbout("algorithm")).slice(2)).toMatchObject([
+      {
+        object: expect.stringMatching(/^Service default\/(web|other)$/),
+        differences: [{ field: "algorithm", from: "least_connections", to: "round_robin" }],
+      },
+      {
+        object: "Service default/web",
+        differences: [{ field: "algorithm", from: "round_robin", to: "least_connections" }],
+      },
+    ]);
     expect(entries.filter((entry) => entry.kind === "outcome").every(({ status }) => status === "applied")).toBe(true);
     expect(parseEntries(await readFile(auditFile, "utf8"))).toEqual(entries);
     expect((await lotse("audit", "default/web")).stdout).toMatch(/Service default\/web {2}applied/);

@@ -21,6 +21,9 @@ const FLAGS = { "cluster-cidr": "10.244.0.0/16", "cluster-name": "kubernetes" };
 /** What a preview says of the resources: `load-balancer/default/web#listener-80 update`, without uids. */
 type Resources = readonly string[];
 
+/** A name, what it adds to the preview, and how it comes about. */
+type Situation = readonly [string, Resources, () => Promise<unknown>];
+
 /** A cluster that a controller has left in order, and then stopped: whatever changes now is there to be previewed. */
 describe("previews of a cluster", () => {
   let world: World;
@@ -77,105 +80,121 @@ describe("previews of a cluster", () => {
     return found?.id ?? 0;
   };
 
-  /** Each changes something, on top of what those before it changed. What it adds to the preview is told in the second column. */
-  const situations: readonly [string, Resources, () => Promise<unknown>][] = [
-    ["nothing to do", [], async () => {}],
+  /**
+   * Each changes something, on top of what those before it changed. What it adds to the preview is told in the second column.
+   * Those in a row come together: a plain preview takes seconds to start, and they touch different resources.
+   */
+  const situations: readonly (readonly Situation[])[] = [
+    [["nothing to do", [], async () => {}]],
     [
-      "a new Service",
-      ["load-balancer/default/new#balancer create", "load-balancer/default/new#listener-80 create"],
-      () => world.createService("new"),
+      [
+        "a new Service",
+        ["load-balancer/default/new#balancer create", "load-balancer/default/new#listener-80 create"],
+        () => world.createService("new"),
+      ],
+      [
+        "a changed port",
+        ["load-balancer/default/web#listener-80 delete", "load-balancer/default/web#listener-81 create"],
+        () =>
+          world.core.patchNamespacedService({
+            name: "web",
+            ...services,
+            body: [{ op: "replace", path: "/spec/ports/0/port", value: 81 }],
+          }),
+      ],
+      [
+        "a changed annotation",
+        ["load-balancer/default/web#balancer update"],
+        () => annotate("web", { "algorithm-type": "least_connections" }),
+      ],
     ],
     [
-      "a changed port",
-      ["load-balancer/default/web#listener-80 delete", "load-balancer/default/web#listener-81 create"],
-      () =>
-        world.core.patchNamespacedService({
-          name: "web",
-          ...services,
-          body: [{ op: "replace", path: "/spec/ports/0/port", value: 81 }],
-        }),
+      [
+        "a listener changed by hand",
+        ["load-balancer/default/drift#listener-80 update"],
+        async () =>
+          world.changeCloud("POST", `/load_balancers/${await balancerOf("drift")}/actions/update_service`, {
+            listen_port: 80,
+            proxyprotocol: true,
+          }),
+      ],
+      [
+        "a target removed by hand",
+        ["load-balancer/default/drift#server-1 create"],
+        async () =>
+          world.changeCloud("POST", `/load_balancers/${await balancerOf("drift")}/actions/remove_target`, {
+            type: "server",
+            server: { id: world.cloud.state.servers.find("node-1")?.id },
+          }),
+      ],
+      [
+        "a deleted Service",
+        ["load-balancer/default/old#balancer delete"],
+        () => world.core.deleteNamespacedService({ name: "old", ...services }),
+      ],
     ],
     [
-      "a changed annotation",
-      ["load-balancer/default/web#balancer update"],
-      () => annotate("web", { "algorithm-type": "least_connections" }),
+      [
+        "a new node",
+        ["route/10.244.3.0/24#route create", "load-balancer/default/web#server-3 create"],
+        () => world.addNode(3),
+      ],
+      [
+        "a route through the wrong gateway",
+        ["route/10.244.1.0/24#route replace"],
+        async () => {
+          const path = `/networks/${world.networkId}/actions`;
+          const gateway = world.cloud.state.servers.find("node-1")?.private_net[0]?.ip;
+          const wrong = world.cloud.state.servers.find("node-2")?.private_net[0]?.ip;
+          await world.changeCloud("POST", `${path}/delete_route`, { destination: "10.244.1.0/24", gateway });
+          await world.changeCloud("POST", `${path}/add_route`, { destination: "10.244.1.0/24", gateway: wrong });
+        },
+      ],
+      [
+        "a node that is gone",
+        ["route/10.244.2.0/24#route delete", "load-balancer/default/web#server-2 delete"],
+        () => world.core.deleteNode({ name: "node-2" }),
+      ],
     ],
     [
-      "a listener changed by hand",
-      ["load-balancer/default/drift#listener-80 update"],
-      async () =>
-        world.changeCloud("POST", `/load_balancers/${await balancerOf("drift")}/actions/update_service`, {
-          listen_port: 80,
-          proxyprotocol: true,
-        }),
+      ["a refused Service", [], () => world.createService("bad", { protocol: "tpc" })],
+      [
+        "the adoption of a balancer by its name",
+        ["load-balancer/default/adopter#balancer update"],
+        async () => {
+          const body = { name: "ownerless", load_balancer_type: "lb11", location: "fsn1" };
+          await world.changeCloud("POST", "/load_balancers", body);
+          await world.createService("adopter", { name: "ownerless" });
+        },
+      ],
     ],
     [
-      "a target removed by hand",
-      ["load-balancer/default/drift#server-1 create"],
-      async () =>
-        world.changeCloud("POST", `/load_balancers/${await balancerOf("drift")}/actions/remove_target`, {
-          type: "server",
-          server: { id: world.cloud.state.servers.find("node-1")?.id },
-        }),
-    ],
-    [
-      "a deleted Service",
-      ["load-balancer/default/old#balancer delete"],
-      () => world.core.deleteNamespacedService({ name: "old", ...services }),
-    ],
-    [
-      "a new node",
-      ["route/10.244.3.0/24#route create", "load-balancer/default/web#server-3 create"],
-      () => world.addNode(3),
-    ],
-    [
-      "a route through the wrong gateway",
-      ["route/10.244.1.0/24#route replace"],
-      async () => {
-        const path = `/networks/${world.networkId}/actions`;
-        const gateway = world.cloud.state.servers.find("node-1")?.private_net[0]?.ip;
-        const wrong = world.cloud.state.servers.find("node-2")?.private_net[0]?.ip;
-        await world.changeCloud("POST", `${path}/delete_route`, { destination: "10.244.1.0/24", gateway });
-        await world.changeCloud("POST", `${path}/add_route`, { destination: "10.244.1.0/24", gateway: wrong });
-      },
-    ],
-    [
-      "a node that is gone",
-      ["route/10.244.2.0/24#route delete", "load-balancer/default/web#server-2 delete"],
-      () => world.core.deleteNode({ name: "node-2" }),
-    ],
-    ["a refused Service", [], () => world.createService("bad", { protocol: "tpc" })],
-    [
-      "the adoption of a balancer by its name",
-      ["load-balancer/default/adopter#balancer update"],
-      async () => {
-        const body = { name: "ownerless", load_balancer_type: "lb11", location: "fsn1" };
-        await world.changeCloud("POST", "/load_balancers", body);
-        await world.createService("adopter", { name: "ownerless" });
-      },
-    ],
-    [
-      "two at once: another type, and a balancer removed by hand",
-      ["load-balancer/default/adopter#balancer update", "load-balancer/default/drift#balancer create"],
-      async () => {
-        const id = await balancerOf("drift");
-        await annotate("adopter", { type: "lb21" });
-        await world.changeCloud("DELETE", `/load_balancers/${id}`);
-      },
+      [
+        "two at once: another type, and a balancer removed by hand",
+        ["load-balancer/default/adopter#balancer update", "load-balancer/default/drift#balancer create"],
+        async () => {
+          const id = await balancerOf("drift");
+          await annotate("adopter", { type: "lb21" });
+          await world.changeCloud("DELETE", `/load_balancers/${id}`);
+        },
+      ],
     ],
   ];
 
-  it.each(situations)("agree, and change nothing: %s", async (_, expected, change) => {
-    await change();
-    const writes = world.cloud.journal.writes.length;
-    const forecast = await look();
-    const ours = fromForecast(forecast);
-    const theirs = await plainPreview();
-    expect(theirs).toEqual(ours);
-    expect(ours.map((line) => withoutIds(line))).toEqual(expect.arrayContaining([...expected]));
-    if (expected.length === 0 && forecast.refused.length === 0) expect(ours).toEqual([]);
-    expect(world.cloud.journal.writes.length).toBe(writes);
-  });
+  it.each(situations.map((row) => ({ title: row.map(([name]) => name).join("; "), row })))(
+    "agree, and change nothing: $title",
+    async ({ row }) => {
+      for (const [, , change] of row) await change();
+      const writes = world.cloud.journal.writes.length;
+      const [forecast, theirs] = await Promise.all([look(), plainPreview()]);
+      const ours = fromForecast(forecast);
+      expect(theirs).toEqual(ours);
+      const expected = row.flatMap(([, resources]) => resources);
+      expect(ours.map((line) => withoutIds(line))).toEqual(expect.arrayContaining(expected));
+      if (expected.length === 0) expect(ours).toEqual([]);
+      expect(world.cloud.journal.writes.length).toBe(writes);
+    },
+  );
 
   it("say why: the object and the field behind each change, and what is refused", async () => {
     const { units, refused, cost } = await look();
