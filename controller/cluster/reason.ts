@@ -19,6 +19,8 @@ export interface ReasonContext {
   readonly servers: readonly Server[];
   /** Cluster-wide defaults of Services. */
   readonly defaults: ServiceOptions;
+  /** Why everything is changed, where it is for one reason. */
+  readonly occasion?: string;
 }
 
 /** The object a unit is for, as users know it: `Service default/web`, `Node node-1`. */
@@ -34,6 +36,7 @@ export function objectOf(
 
 /** Why one field differs from what is wanted, in words. */
 export function reasonFor(step: PlannedUnit, difference: Difference, context: ReasonContext): string {
+  if (context.occasion !== undefined) return context.occasion;
   const wish = wishBehind(step.unit, context.desired);
   if (!wish) return routeReason(step, context);
   if (wish.kind === "release") return releaseReason(wish.service);

@@ -123,7 +123,8 @@ async function clearCloud(stage: Stage): Promise<{ readonly left: Departure; rea
   const engine = await startOwnEngine(stage.config, stage.client, stage.ends);
   const context = async (desired: Desired) => {
     const { nodes, cloud } = left.snapshot;
-    return { desired, nodes, servers: cloud.servers, defaults: stage.options.defaults };
+    const { options, way } = stage;
+    return { desired, nodes, servers: cloud.servers, defaults: options.defaults, occasion: `lotse ${way}` };
   };
   const runner = new Runner({ ...stage, engine, context });
   let failures: readonly string[] = [];

@@ -178,7 +178,9 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     }
     expect(await stateSecrets()).toEqual([]);
     const { stdout: record } = await lotse("audit", "default/shop");
-    expect(record).toMatch(/existence: present → nothing[\s\S]*DELETE \/load_balancers\/\d+ {2}20\d/);
+    expect(record).toMatch(
+      /existence: present → nothing {3}\(lotse destroy\)\n[\s\S]*DELETE \/load_balancers\/\d+ {2}20\d/,
+    );
     expect(await lotse("destroy", CIDR, "--yes")).toMatchObject({ code: 0 });
   });
 });

@@ -29,7 +29,7 @@ const BALANCER = aBalancer({
   targets: [aServerTarget(1), aServerTarget(3), aServerTarget(4)],
 });
 
-function reasons(service = aService()): Readonly<Record<string, string>> {
+function reasons(service = aService(), occasion?: string): Readonly<Record<string, string>> {
   const excluded = { "node.kubernetes.io/exclude-from-external-load-balancers": "" };
   const nodes = [aNode({ id: 1, podCIDRs: ["10.244.1.0/24"] }), aNode({ id: 2 }), aNode({ id: 3, labels: excluded })];
   const servers = [1, 2, 3].map((id) => aServer({ id, privateIp: `10.0.0.${id}` }));
@@ -41,7 +41,7 @@ function reasons(service = aService()): Readonly<Record<string, string>> {
     cloud: { servers, loadBalancers: [BALANCER], certificates: [], network },
   };
   const desired = renderCluster(snapshot, OPTIONS);
-  const context = { desired, nodes, servers, defaults: OPTIONS.defaults };
+  const context = { desired, nodes, servers, defaults: OPTIONS.defaults, ...(occasion && { occasion }) };
   return Object.fromEntries(
     planRun(desired).flatMap((step) =>
       step.differences.map((difference) => [
@@ -71,6 +71,12 @@ describe("the reason for a change", () => {
     ["the cluster's network", "network id", "HCLOUD_NETWORK"],
   ])("is %s", (_, field, expected) => {
     expect(reasons(service)[`Service default/web: ${field}`]).toBe(expected);
+  });
+
+  it("is the occasion, where everything is changed for one: nobody's Service is being deleted then", () => {
+    const found = Object.values(reasons(service, "lotse destroy"));
+    expect(found.length).toBeGreaterThan(5);
+    expect(new Set(found)).toEqual(new Set(["lotse destroy"]));
   });
 
   it("is that an annotation is not set, when its default is restored", () => {
