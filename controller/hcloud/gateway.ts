@@ -124,7 +124,9 @@ export class Gateway {
     if (response.status !== 200) throw cloudErrorOf(`GET ${path}`, response);
     const body = JSON.parse(response.body) as T;
     const maxAgeMs = LISTED_MAX_AGE_MS[collectionOf(path)] ?? READ_MAX_AGE_MS;
-    this.#cache.primeFrom(path, response, maxAgeMs, (listed) => this.#lanes.isIdle(listed));
+    this.#cache.primeFrom(path, { headers: response.headers, list: body }, maxAgeMs, (listed) =>
+      this.#lanes.isIdle(listed),
+    );
     return body;
   }
 

@@ -36,15 +36,20 @@ export class ReadCache {
     this.#entries.set(path, entry);
   }
 
-  /** Puts in the single resources of a list, as far as `mayServe` says that nothing is being written to them. */
-  primeFrom(path: string, list: ApiResponse, maxAgeMs: number, mayServe: (resource: string) => boolean): void {
+  /** Puts in the single resources of a list that was read, as far as `mayServe` says that nothing is being written to them. */
+  primeFrom(
+    path: string,
+    { headers, list }: ReadList,
+    maxAgeMs: number,
+    mayServe: (resource: string) => boolean,
+  ): void {
     const collection = /^\/(?<name>[a-z_]+)(?:\?|$)/.exec(path)?.groups?.name;
     const singular = collection && SINGULAR[collection];
     if (!singular) return;
-    const items = (JSON.parse(list.body) as Record<string, readonly { readonly id: number }[]>)[collection] ?? [];
+    const items = (list as Record<string, readonly { readonly id: number }[]>)[collection] ?? [];
     for (const item of items) {
       const resource = `${collection}/${item.id}`;
-      const single = () => ({ ...list, body: JSON.stringify({ [singular]: item }) });
+      const single = () => ({ status: 200, headers, body: JSON.stringify({ [singular]: item }) });
       if (mayServe(resource)) this.prime(`/${resource}`, resource, maxAgeMs, single);
     }
   }
@@ -58,6 +63,12 @@ export class ReadCache {
   sweep(): void {
     for (const [path, entry] of this.#entries) if (entry.expiresAt <= this.#now()) this.#entries.delete(path);
   }
+}
+
+/** A list as the API gave it. */
+interface ReadList {
+  readonly headers: ApiResponse["headers"];
+  readonly list: unknown;
 }
 
 /** Collections whose lists answer reads of their single resources. */
