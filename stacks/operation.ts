@@ -51,13 +51,14 @@ export interface Beginning extends Pick<RunRequest, "mode" | "access"> {
 export class Operation {
   readonly #bench: Workbench;
   readonly #beginning: Beginning;
-  readonly #request = Promise.withResolvers<RunRequest>();
+  readonly #program = Promise.withResolvers<ReturnType<typeof programOf>>();
   readonly #progress = newProgress();
   readonly #abort = new AbortController();
   readonly #prepared: Promise<void>;
   readonly #done: Promise<unknown>;
   #plugin: WarmPlugin | undefined;
   #isOver = false;
+  #isDeclaring = false;
   #wasInterrupted = false;
 
   /** Starts plugin and command line. */
@@ -77,6 +78,11 @@ export class Operation {
   isReadyFor({ mode, access }: RunRequest): boolean {
     const isMeant = this.#beginning.mode === mode && this.#beginning.access.token === access.token;
     return isMeant && !this.#isOver && this.#plugin?.isRunning !== false;
+  }
+
+  /** True when it ended before it came to its program, and not because it was told to: nothing has happened yet. */
+  get diedWaiting(): boolean {
+    return this.#isOver && !this.#isDeclaring && !this.#wasInterrupted;
   }
 
   /** Carries the request out, and returns what became of its units. */
@@ -115,7 +121,10 @@ export class Operation {
   #start(): Promise<unknown> {
     const { home, stack, onStep } = this.#bench;
     const options = {
-      program: async () => programOf(narrow(await this.#request.promise))(),
+      program: async () => {
+        this.#isDeclaring = true;
+        return (await this.#program.promise)();
+      },
       // What a run may touch is what it sees. Without a target it could touch the stack itself as well.
       target: [unitsPattern(home.stack)],
       parallel: PARALLEL,
@@ -130,24 +139,29 @@ export class Operation {
     return this.#beginning.mode === "apply" ? stack.up(options) : stack.preview(options);
   }
 
-  /** Lets the command line work on the part of the state that the request is about, and keeps what became of it. */
+  /**
+   * Lets the command line work on the part of the state that the request is about, and keeps what became of it. The rest of the
+   * state is looked at while the command line reads its part; nothing is declared before it was found to be in order.
+   */
   async #withState(request: RunRequest): Promise<void> {
     const { home, keys } = this.#bench;
     await this.#prepared;
     await removeLocks(home);
     const context = { stack: home.stack, provider: PROVIDER };
-    const state = reconcile(parseCheckpoint(await readState(stateFile(home))), request, context);
-    const [root, provider] = state;
-    const excerpt = reconcile([root, provider], narrow(request), context);
+    const narrowed = narrow(request);
+    const excerpt = reconcile([], narrowed, context);
     const file = backendFile(home);
     await writeState(file, renderCheckpoint(excerpt, home.stack));
+    keys.release();
+    const state = reconcile(parseCheckpoint(await readState(stateFile(home))), request, context);
     try {
-      this.#request.resolve(request);
-      keys.release();
+      this.#program.resolve(programOf(narrowed));
       await this.#done;
     } finally {
-      const after = request.mode === "apply" ? parseCheckpoint(await readState(file)) : excerpt;
-      await writeState(stateFile(home), renderCheckpoint(merge(state, excerpt, after), home.stack));
+      if (request.mode === "apply") {
+        const after = parseCheckpoint(await readState(file));
+        await writeState(stateFile(home), renderCheckpoint(merge(state, excerpt, after), home.stack));
+      }
     }
   }
 

@@ -64,8 +64,9 @@ function begin({ mode, access }: Pick<RunRequest, "mode" | "access">): Operation
 
 async function run(request: RunRequest): Promise<RunReport> {
   const started = performance.now();
-  const running = operation?.isReadyFor(request) ? operation : begin(request);
-  const outcomes = await running.run(request);
+  const ahead = operation?.isReadyFor(request) ? operation : undefined;
+  let outcomes = await ahead?.run(request);
+  if (!outcomes || ahead?.diedWaiting) outcomes = await begin(request).run(request);
   operation = undefined;
   await pruneHistory(home);
   return { outcomes, durationMs: Math.round(performance.now() - started) };
