@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { versions } from "../../../controller/commands/version.ts";
 import { loadTools } from "../../../dev-env/toolchain/toolchain.ts";
+import { NODE_FLAGS } from "../../support/controller-process.ts";
 import { copiesOf, environmentIn, parseDockerfile, parseDockerignore, textsOf } from "../../support/dockerfile.ts";
 
 const read = (path: string) => readFileSync(path, "utf8");
@@ -88,6 +89,7 @@ describe("the Dockerfile", () => {
       "/usr/local/bin/launch",
       "/usr/local/bin/node",
       "--disable-sigusr1",
+      ...NODE_FLAGS,
       "/app/controller/main.ts",
     ]);
   });
