@@ -12,15 +12,17 @@ const NEVER = Number.NEGATIVE_INFINITY;
 const UNANSWERED = new Set(["unavailable", "timeout", "bad_gateway"]);
 
 /**
- * A killed controller, or an API that did not answer, may have left a creation on its way. A list that does not show the
- * balancer proves nothing until that time is over; a Service let go on it would leave the balancer without an owner.
+ * A killed controller, or an API that did not answer, may have left a creation on its way; and a list may lack what is
+ * there. A list that does not show the balancer proves nothing by itself; a Service let go on it would leave the balancer
+ * without an owner.
  *
  * | balancer | was listed before | last doubt | then |
  * | --- | --- | --- | --- |
  * | listed | – | – | not absent |
- * | not listed | yes, after the last doubt | – | gone |
+ * | not listed | yes, and a run has taken it away since | – | gone |
+ * | not listed | yes, and no run has | less than 30 s ago: when it vanished | may be missing from the list |
  * | not listed | no | less than 30 s ago | may be on its way |
- * | not listed | no | longer ago | gone |
+ * | not listed | – | longer ago | gone |
  *
  * The first doubt is the start: nobody knows what was on its way before.
  */
@@ -28,6 +30,8 @@ export class Absence {
   readonly #now: () => number;
   /** When each unit was last in doubt; never, for one that was listed since. */
   readonly #doubts = new Map<UnitId, number>();
+  /** What runs have taken away from Services that go. */
+  readonly #taken = new Set<UnitId>();
   #startedAt: number | undefined;
 
   constructor(now: () => number = () => performance.now()) {
@@ -37,9 +41,19 @@ export class Absence {
   /** Takes note of what is listed. */
   observe({ services, present }: Desired): void {
     this.#startedAt ??= this.#now();
-    const wished = new Set(services.map(({ unit }) => unit));
-    for (const unit of wished) if (present[unit]) this.#doubts.set(unit, NEVER);
-    for (const unit of this.#doubts.keys()) if (!wished.has(unit)) this.#doubts.delete(unit);
+    const kinds = new Map(services.map(({ unit, kind }) => [unit, kind]));
+    for (const unit of kinds.keys()) {
+      if (present[unit]) this.#doubts.set(unit, NEVER);
+      else if (this.#doubts.get(unit) === NEVER && !this.#taken.has(unit)) this.#doubts.set(unit, this.#now());
+    }
+    for (const unit of this.#doubts.keys()) if (!kinds.has(unit)) this.#doubts.delete(unit);
+    for (const unit of this.#taken) if (kinds.get(unit) !== "release") this.#taken.delete(unit);
+  }
+
+  /** Takes note that a run has removed a unit, or has left it without owner, as it says itself. */
+  take(unit: UnitId): void {
+    this.#taken.add(unit);
+    this.#doubts.set(unit, NEVER);
   }
 
   /** Takes note of a creation that may still be on its way. */

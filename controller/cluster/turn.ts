@@ -16,6 +16,7 @@ import { proven } from "./proof.ts";
 import { objectOf } from "./reason.ts";
 import { refusalsOf } from "./refusals.ts";
 import { Runner, type RunnerParts } from "./runner.ts";
+import type { ServiceWish } from "./wishes.ts";
 import { type Write, writesAfter, writesBefore } from "./writes.ts";
 
 export interface TurnParts extends LookoutParts, Omit<RunnerParts, "context"> {
@@ -94,6 +95,7 @@ export class ClusterTurn {
     const after = due.length === 0 ? before : await this.#lookout.after(due);
     const outcomes = proven(reported, due, after);
     this.#learn(due, plan, outcomes);
+    for (const unit of takenAway(before, reported)) this.#absence.take(unit);
     const unproven = this.#absence.unproven(after);
     await publish(writesAfter(without(after, unproven), outcomes, observed().nodes));
     await this.#runner.settle();
@@ -153,6 +155,12 @@ function unitsOfClaims({ services }: Desired, failed: readonly Write[]): Readonl
   const claims = new Set(failed.flatMap((write) => (write.kind === "claim" ? [write.service] : [])));
   const unclaimed = services.filter(({ service }) => claims.has(service));
   return new Set(unclaimed.flatMap((wish) => [wish.unit, ...certificateUnits(wish)]));
+}
+
+/** Balancers of Services that go, which a run says it has removed or left without owner. */
+function takenAway({ services }: Desired, reported: RunReport["outcomes"]): readonly UnitId[] {
+  const isTaken = ({ kind, unit }: ServiceWish) => kind === "release" && reported[unit]?.status === "applied";
+  return services.filter(isTaken).map(({ unit }) => unit);
 }
 
 /** The same without Services whose balancers may still be on their way: they are not let go yet. */

@@ -43,8 +43,11 @@ export class DepartureProof {
   waitMs({ desired, services }: Pick<Departure, "desired" | "services">): number {
     const units = new Map(desired.services.map(({ service, unit }) => [service.metadata?.uid, unit]));
     const unproven = this.#absence.unproven(desired);
+    const known = new Set(
+      [...this.#seen.values()].filter(({ kind }) => kind === "load_balancer").map(({ uid }) => uid),
+    );
     const waits = services.map(({ metadata }) => {
-      const unit = units.get(metadata?.uid);
+      const unit = known.has(metadata?.uid ?? "") ? undefined : units.get(metadata?.uid);
       return (unit && unproven.get(unit)) ?? 0;
     });
     return Math.max(0, ...waits);

@@ -46,11 +46,46 @@ describe("a balancer that is not listed", () => {
     expect(waits()).toEqual([30_000]);
   });
 
-  it("is gone at once when it was listed before", () => {
+  it("is gone at once when it was listed before, and a run has taken it away", () => {
     absence.observe(going(true));
     expect(waits(true)).toEqual([]);
     absence.observe(going(false));
+    absence.take(UNIT);
     expect(waits()).toEqual([]);
+    absence.observe(going(false));
+    expect(waits()).toEqual([]);
+  });
+
+  it("is gone at once also when it lingered in the lists after the run that took it away", () => {
+    absence.observe(going(true));
+    absence.take(UNIT);
+    absence.observe(going(true));
+    absence.observe(going(false));
+    expect(waits()).toEqual([]);
+  });
+
+  it("may be missing from a list for thirty seconds when nobody here took it away", () => {
+    absence.observe(going(true));
+    now += 3_600_000;
+    absence.observe(going(false));
+    expect(waits()).toEqual([30_000]);
+    now += 10_000;
+    absence.observe(going(false));
+    expect(waits()).toEqual([20_000]);
+    absence.observe(going(true));
+    expect(waits(true)).toEqual([]);
+    absence.observe(going(false));
+    now += 30_000;
+    expect(waits()).toEqual([]);
+  });
+
+  it("is not taken away any more when the Service stays after all", () => {
+    absence.observe(going(true));
+    absence.take(UNIT);
+    const staying = { ...going(true), services: [{ kind: "refused", service: aService(), unit: UNIT, mistakes: [] }] };
+    absence.observe(staying as Desired);
+    absence.observe(going(false));
+    expect(waits()).toEqual([30_000]);
   });
 
   it.each(["unavailable", "timeout", "bad_gateway"])(
@@ -62,8 +97,7 @@ describe("a balancer that is not listed", () => {
       now += 10_000;
       expect(waits()).toEqual([20_000]);
       absence.observe(going(true));
-      absence.observe(going(false));
-      expect(waits()).toEqual([]);
+      expect(waits(true)).toEqual([]);
     },
   );
 

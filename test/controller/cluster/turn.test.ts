@@ -195,6 +195,41 @@ describe("a turn", () => {
     expect(kinds().slice(-2)).toEqual(["release", "DeletedLoadBalancer"]);
   });
 
+  it("does not let a Service go when its balancer vanishes from the list: a list may lack what is there", async () => {
+    const { turn, cloud, objects, requests, kinds } = aTurn();
+    cloud.balancers = [AS_WANTED];
+    await turn.run();
+    objects.services = [aService({ isDeleted: true, finalizers: [FINALIZER] })];
+    cloud.balancers = [];
+    const againMs = await turn.run();
+    expect(kinds()).not.toContain("release");
+    expect(againMs).toBeGreaterThan(25_000);
+    expect(againMs).toBeLessThanOrEqual(30_000);
+    cloud.balancers = [AS_WANTED];
+    await turn.run();
+    expect(requests.flatMap(({ removals }) => removals)).toEqual([UNIT]);
+  });
+
+  it("does not let a Service go when its balancer vanishes from the list behind a removal that failed", async () => {
+    const { turn, world, cloud, kinds } = aTurn({
+      services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
+    });
+    cloud.balancers = [AS_WANTED];
+    world.act = () => {
+      cloud.balancers = [];
+      return FAILED;
+    };
+    await turn.run();
+    expect(kinds()).toEqual(["DeletingLoadBalancer"]);
+    cloud.balancers = [AS_WANTED];
+    world.act = () => {
+      cloud.balancers = [];
+      return { status: "applied", changes: [] };
+    };
+    await turn.run();
+    expect(kinds().slice(-2)).toEqual(["release", "DeletedLoadBalancer"]);
+  });
+
   it("does not believe an engine that says done when the cloud does not show it", async () => {
     const { turn, writes } = aTurn();
     await expect(turn.run()).resolves.toBeLessThanOrEqual(1_000);
