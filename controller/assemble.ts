@@ -24,7 +24,7 @@ import { type Served, serveMetrics, serveSecurely } from "./serve/server.ts";
 
 /** How long an interrupted run may take to end by itself. */
 const GRACE_MS = 10_000;
-const MAX_WORKER_HEAP = 256 * 1024 * 1024;
+const MAX_WORKER_BYTES = 256 * 1024 * 1024;
 
 /** The Kubernetes side, proven to answer. */
 export async function openCluster(config: Config, log: Logger, ends: AsyncDisposableStack, ports: ClientOptions = {}) {
@@ -85,7 +85,7 @@ export async function openEngine(
     home,
     deadlineMs: config.runDeadlineMs,
     graceMs: GRACE_MS,
-    maxHeapBytes: MAX_WORKER_HEAP,
+    maxWorkerBytes: MAX_WORKER_BYTES,
     ...(store && { store: guarded(store, mayWrite) }),
     ...(onWorker && { onWorker }),
   });

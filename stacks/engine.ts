@@ -23,8 +23,8 @@ export interface EngineOptions {
   readonly graceMs: number;
   /** Where the state is kept between processes; absent means that it is rebuilt from the cloud each time. */
   readonly store?: StateStore;
-  /** A worker whose heap is larger after a run is replaced: the SDK keeps what a program has declared. */
-  readonly maxHeapBytes: number;
+  /** A worker that takes more memory after a run is replaced: the SDK keeps what was declared, and Node gives little back. */
+  readonly maxWorkerBytes: number;
   /** Told of every start of a worker. */
   readonly onWorker?: () => void;
 }
@@ -121,7 +121,7 @@ export class Engine {
         onStep(message.step);
       }
       if (message.kind === "done") {
-        if (message.heapUsed > this.#options.maxHeapBytes) this.#replace(worker);
+        if (message.residentBytes > this.#options.maxWorkerBytes) this.#replace(worker);
         done.resolve(message.report);
       }
     };

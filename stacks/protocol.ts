@@ -10,4 +10,4 @@ export type ToWorker =
 export type FromWorker =
   | { readonly kind: "ready"; readonly cliVersion: string }
   | { readonly kind: "step"; readonly step: Step }
-  | { readonly kind: "done"; readonly report: RunReport; readonly heapUsed: number };
+  | { readonly kind: "done"; readonly report: RunReport; readonly residentBytes: number };

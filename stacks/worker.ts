@@ -33,7 +33,7 @@ process.on("message", (message: ToWorker) => {
       return;
     case "run":
       void run(message.request).then((report) =>
-        send({ kind: "done", report, heapUsed: process.memoryUsage().heapUsed }),
+        send({ kind: "done", report, residentBytes: process.memoryUsage.rss() }),
       );
   }
 });

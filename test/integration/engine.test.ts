@@ -428,6 +428,16 @@ describe("a broken engine", () => {
     expect(statusOf(again)).toEqual({ [unit]: "applied" });
   });
 
+  it("replaces a worker that has grown, after its run", async () => {
+    await using grown = await startEngineWorld({}, { maxWorkerBytes: 1 });
+    const pid = workerPid(grown);
+    expect(statusOf(await grown.run({ units: [route()] }))).toEqual({ "route/10.244.1.0/24": "applied" });
+    await eventually(() => expect(workerPid(grown)).not.toBe(pid));
+    expect(statusOf(await grown.run({ removals: ["route/10.244.1.0/24"] }))).toEqual({
+      "route/10.244.1.0/24": "applied",
+    });
+  });
+
   it("notices that its worker died while it had nothing to do", async () => {
     const pid = workerPid(world);
     killWorker();

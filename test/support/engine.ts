@@ -27,7 +27,7 @@ export class EngineWorld implements AsyncDisposable {
   }
 
   newEngine(options: Partial<EngineOptions> = {}): Engine {
-    return new Engine({ home: this.home, deadlineMs: 60_000, graceMs: 5_000, maxHeapBytes: 1e9, ...options });
+    return new Engine({ home: this.home, deadlineMs: 60_000, graceMs: 5_000, maxWorkerBytes: 1e9, ...options });
   }
 
   /** Runs with what the cloud really has of these units as the truth. */
