@@ -13,7 +13,7 @@ import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
 import type { UnitId } from "./spec.ts";
 import type { StateStore } from "./state-store.ts";
-import { cliEnvironment, type EngineHome, prepareFolders, readState, stateFile, writeState } from "./workspace.ts";
+import { type EngineHome, prepareFolders, readState, stateFile, workerEnvironment, writeState } from "./workspace.ts";
 
 export interface EngineOptions {
   readonly home: EngineHome;
@@ -191,7 +191,7 @@ async function startWorker({ home, onWorker }: EngineOptions): Promise<ChildProc
   const worker = fork(WORKER, [JSON.stringify(home)], {
     detached: true,
     execArgv: WORKER_FLAGS,
-    env: cliEnvironment(home),
+    env: workerEnvironment(home, process.env),
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   let output = "";

@@ -120,3 +120,9 @@ export function cliEnvironment(home: EngineHome, access?: RunRequest["access"]):
     ...(access && { HCLOUD_ENDPOINT: access.endpoint, HCLOUD_TOKEN: access.token }),
   };
 }
+
+/** The same for the worker, which starts from what Node made of the sources when the image was built. */
+export function workerEnvironment(home: EngineHome, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { NODE_COMPILE_CACHE, NODE_COMPILE_CACHE_PORTABLE } = env;
+  return { ...cliEnvironment(home), ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE, NODE_COMPILE_CACHE_PORTABLE }) };
+}

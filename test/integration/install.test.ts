@@ -25,6 +25,7 @@ import { Container, whyNoContainers } from "../support/container.ts";
 import { eventually } from "../support/eventually.ts";
 import { buildImage, type Image } from "../support/image.ts";
 import { kubectl } from "../support/kubectl.ts";
+import { descendantsOf, residentMb } from "../support/process-tree.ts";
 import { sectionOf, shellLines } from "../support/readme.ts";
 
 const run = promisify(execFile);
@@ -177,6 +178,22 @@ describe.skipIf(obstacle)("an installation", () => {
     expect(await of("mountinfo")).toMatch(/\/root \/ ro[, ]/);
     expect(await of("limits")).toMatch(/^Max core file size +([01]) +\1 +bytes/m);
     for (const shell of ["bin/sh", "usr/bin/env"]) expect(existsSync(join(image.root, shell)), shell).toBe(false);
+  });
+
+  it("takes less memory than the chart's values say: Node has nothing left to make of the sources", async () => {
+    const controller = container.pid ?? 0;
+    expect(residentMb(controller)).toBeLessThan(130);
+    const worker = descendantsOf(controller).find(({ command }) => command.includes("worker.ts"));
+    expect(await readFile(`/proc/${worker?.pid}/environ`, "utf8")).toContain("NODE_COMPILE_CACHE=/app/");
+    const user = podSpec.securityContext?.runAsUser ?? 0;
+    const env = { ...image.env, HOME: "/tmp", NODE_DEBUG_NATIVE: "COMPILE_CACHE" };
+    for (const [file, ...args] of [["/app/controller/main.ts", "version"], ["/app/stacks/worker.ts"]] as const) {
+      const command = [...image.entrypoint.slice(0, -1), file, ...args];
+      const loading = new Container({ root: image.root, user, command, env });
+      expect(await loading.ended, loading.output.slice(-1_000)).toBe(0);
+      expect(loading.output).toContain(`retrieving transpile cache for StrippedTypeScript file://${file}...success`);
+      expect(loading.output).not.toContain("no transpile cache");
+    }
   });
 
   it("ends when it is asked to", async () => {

@@ -59,7 +59,7 @@ async function layOutLauncher(stage: Stage, root: string): Promise<void> {
 async function layOutPackages(stage: Stage, root: string): Promise<void> {
   await copyAll(stage, root, {});
   await cp(process.execPath, join(root, "usr/local/bin/node"));
-  const env = { ...process.env, npm_config_prefer_offline: "true" };
+  const env = { ...process.env, npm_config_prefer_offline: "true", ...environmentIn(stage, {}) };
   for (const command of textsOf(stage, "RUN").filter((text) => !text.startsWith("apt-get "))) {
     await run("sh", ["-c", command], { cwd: join(root, workdirOf(stage)), env });
   }

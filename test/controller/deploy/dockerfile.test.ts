@@ -73,6 +73,14 @@ describe("the Dockerfile", () => {
     expect(JSON.parse(textsOf(final, "ENTRYPOINT")[0] ?? "[]").slice(0, 2)).toEqual(["/usr/local/bin/tini", "--"]);
   });
 
+  it("keeps what Node made of the sources for the user that it runs as", () => {
+    const [user] = textsOf(stage("final"), "USER")[0]?.split(":") ?? [];
+    expect(textsOf(stage("packages"), "RUN").at(-1)).toContain(`-${user};`);
+    const { NODE_COMPILE_CACHE: folder } = environmentIn(stage("packages"), {});
+    expect(environmentIn(stage("final"), {}).NODE_COMPILE_CACHE).toBe(`/app/${folder}`);
+    expect(copiesOf(stage("final")).map(({ sources }) => sources)).toContainEqual([`/app/${folder}`]);
+  });
+
   it("stamps the tag and the commit it is built from, and takes both from who builds", () => {
     const env = environmentIn(stage("final"), { LOTSE_COMMIT: "abc", LOTSE_VERSION: "v9.9.9" });
     expect(versions(env)).toMatchObject({ lotse: "v9.9.9", commit: "abc" });
