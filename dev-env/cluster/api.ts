@@ -3,6 +3,7 @@ import {
   ApiException,
   type ApiType,
   type ConfigurationOptions,
+  type DispatcherOptions,
   KubeConfig,
   PatchStrategy,
   type RequestContext,
@@ -22,6 +23,16 @@ export function connect<T extends ApiType>(kubeconfig: string, api: ApiConstruct
  */
 class SharingConfig extends KubeConfig {
   #dispatcher: ReturnType<RequestContext["getDispatcher"]>;
+
+  /**
+   * Without HTTP/2. Node's sends empty frames without end, into memory without end, when a request that has a body is given up
+   * half-way, which a node does when it is stopped.
+   */
+  override createDispatcherOptions(...args: Parameters<KubeConfig["createDispatcherOptions"]>): DispatcherOptions {
+    const options = super.createDispatcherOptions(...args);
+    const connect = options.type === "agent" && { ...options.connect, allowH2: false };
+    return { ...options, ...(connect && { connect }) };
+  }
 
   override async applySecurityAuthentication(context: RequestContext): Promise<void> {
     await super.applySecurityAuthentication(context);
