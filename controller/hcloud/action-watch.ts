@@ -105,8 +105,8 @@ export class ActionWatch {
 
   async #look(): Promise<void> {
     const due = [...this.#watched].sort(([, a], [, b]) => this.#expectedEnd(a) - this.#expectedEnd(b)).slice(0, BATCH);
-    // A look that came early for an action, on account of others, says nothing about how long it takes.
-    const now = performance.now();
+    // A look that came early for an action, on account of others, says nothing about how long it takes. Timers fire a moment early.
+    const now = performance.now() + 1;
     for (const [, watched] of due) if (this.#expectedEnd(watched) <= now) watched.looks += 1;
     const actions = await this.#fetch(due.map(([id]) => id)).catch(() => []); // the next look asks again
     for (const action of actions) if (action.status !== "running") this.#end(action);

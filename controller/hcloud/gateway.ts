@@ -143,6 +143,7 @@ export class Gateway {
     if (!session || !isBearer(incoming.headers.authorization, session.token)) return ENDED;
     const body = await text(incoming);
     const path = match?.groups?.path ?? "/";
+    if (!isPlain(path)) return UNASKED;
     const request: ApiRequest = { method: incoming.method ?? "GET", path, ...(body !== "" && { body }) };
     if (isRead(request)) return this.#passRead(session, request);
     if (session.mode === "preview") return errorResponse(403, "forbidden", "a preview only reads");
@@ -238,6 +239,11 @@ function endedAtOnce(response: ApiResponse): ApiResponse {
     ...response,
     body: JSON.stringify({ ...body, action: { ...body.action, status: "success", progress: 100 } }),
   };
+}
+
+/** True for a path that means what it says: one with `..` in it would reach another resource than it seems to. */
+function isPlain(path: string): boolean {
+  return new URL(path, "http://gateway").pathname === path.split("?", 1)[0];
 }
 
 const UNASKED = errorResponse(403, "forbidden", "the run was not asked to change this: nothing was sent");

@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import { request, type ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ApiRequest } from "../../../controller/hcloud/exchange.ts";
 import type { Exchange, Gateway as GatewayType, RunAccess } from "../../../controller/hcloud/gateway.ts";
@@ -153,6 +153,27 @@ describe("a run that says what its requests are for", () => {
     expect(body.error.message).toMatch(/not asked to change this/);
     expect(upstream.received).toEqual([]);
   });
+
+  it.each(["/load_balancers/1/../99", "/load_balancers/1/%2e%2e/%2E%2E/servers/7", "//elsewhere/load_balancers/1"])(
+    "gets nothing through under a false name: %s",
+    async (path) => {
+      const access = gateway.open({ run: "run", mode: "apply", attribute });
+      const { port } = new URL(access.endpoint);
+      const { pathname } = new URL(access.endpoint);
+      // `fetch` would resolve the path itself.
+      const status = await new Promise((resolve, reject) => {
+        const headers = { authorization: `Bearer ${access.token}` };
+        request({ port, method: "DELETE", path: pathname + path, headers }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+          .on("error", reject)
+          .end();
+      });
+      expect(status).toBe(403);
+      expect(upstream.received).toEqual([]);
+    },
+  );
 
   it("gets through what is for them, and whatever it reads", async () => {
     const access = gateway.open({ run: "run", mode: "apply", attribute });
