@@ -1,4 +1,5 @@
 /** Trusts further authorities, named by the variables that Go programs read. */
+import { X509Certificate } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
@@ -24,7 +25,17 @@ export function trustAuthorities({ SSL_CERT_FILE: file, SSL_CERT_DIR: folders }:
 function certificatesIn(file: string): readonly string[] {
   const found = readFileSync(file, "utf8").match(CERTIFICATE);
   if (!found) throw new Error(`${file} holds no certificate`);
+  for (const pem of found) readable(pem, file);
   return found;
+}
+
+/** What cannot be read would make all of them useless. */
+function readable(pem: string, file: string): void {
+  try {
+    new X509Certificate(pem);
+  } catch (cause) {
+    throw new Error(`${file} holds a certificate that cannot be read: ${messageOf(cause)}`, { cause });
+  }
 }
 
 /** A folder may hold other things beside certificates. */

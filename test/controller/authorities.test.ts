@@ -42,6 +42,7 @@ it("trusts those in folders, whatever else is in them", () => {
   for (const folder of ["a", "b"]) mkdirSync(join(dir, folder));
   write("a/one.pem", ONE);
   write("a/README", "nothing");
+  write("a/broken.pem", ONE.replace(/\n.{20}/, "\nAAAAAAAAAAAAAAAAAAAA"));
   write("b/two.crt", TWO);
   mkdirSync(join(dir, "b", "more"));
   trustAuthorities({ SSL_CERT_DIR: `${join(dir, "a")}:${join(dir, "b")}` });
@@ -56,9 +57,11 @@ it("leaves everything as it is when nothing is named", () => {
 it.each([
   ["SSL_CERT_FILE", "missing.pem", /^SSL_CERT_FILE: ENOENT/],
   ["SSL_CERT_FILE", "empty.pem", /^SSL_CERT_FILE: .*empty\.pem holds no certificate$/],
+  ["SSL_CERT_FILE", "broken.pem", /^SSL_CERT_FILE: .*broken\.pem holds a certificate that cannot be read: /],
   ["SSL_CERT_DIR", "missing", /^SSL_CERT_DIR: ENOENT/],
 ])("%s that names %s is a mistake", (variable, name, message) => {
   write("empty.pem", "");
+  write("broken.pem", ONE.replace(/\n.{20}/, "\nAAAAAAAAAAAAAAAAAAAA"));
   const attempt = () => trustAuthorities({ [variable]: join(dir, name) });
   expect(attempt).toThrow(ConfigError);
   expect(attempt).toThrow(message);
