@@ -42,7 +42,9 @@ export class Lookout {
 
   /** What is wanted, from a first look, and from a fresh one at whatever that look would change. */
   async before(): Promise<Desired> {
-    const first = await this.#observe(lookFor(this.#parts.observed().nodes, this.#firstLook));
+    const { options, observed } = this.#parts;
+    const hasRoutes = options.clusterCidrs.length > 0;
+    const first = await this.#observe(hasRoutes ? lookFor(observed().nodes, this.#firstLook) : this.#firstLook);
     const missesServer = first.services.some((wish) => wish.kind === "balance" && wish.leftOut.length > 0);
     const changesRoutes = planRun(first).some(({ unit }) => unit.startsWith("route/"));
     const asks = {

@@ -157,9 +157,10 @@ function unitsOfClaims({ services }: Desired, failed: readonly Write[]): Readonl
   return new Set(unclaimed.flatMap((wish) => [wish.unit, ...certificateUnits(wish)]));
 }
 
-/** Balancers of Services that go, which a run says it has removed or left without owner. */
+/** Balancers of Services that go, which a run has removed or left without owner, and says so. */
 function takenAway({ services }: Desired, reported: RunReport["outcomes"]): readonly UnitId[] {
-  const isTaken = ({ kind, unit }: ServiceWish) => kind === "release" && reported[unit]?.status === "applied";
+  const isTaken = ({ kind, unit }: ServiceWish) =>
+    kind === "release" && reported[unit]?.changes.some(({ part }) => part === "balancer") === true;
   return services.filter(isTaken).map(({ unit }) => unit);
 }
 

@@ -42,6 +42,11 @@ const FAILED: UnitOutcome = {
   failure: { code: "conflict", message: "busy", retry: "soon" },
 };
 
+const REMOVED: UnitOutcome = {
+  status: "applied",
+  changes: [{ unit: UNIT, part: "balancer", operation: "delete", fields: [] }],
+};
+
 /** A turn with an engine that does what `act` says, one outcome for all units; everything it is asked for is kept. */
 function aTurn(
   given: {
@@ -166,10 +171,11 @@ describe("a turn", () => {
   });
 
   it("removes the balancer of a Service that goes, and lets it go on proof only", async () => {
-    const { turn, cloud, requests, writes, kinds } = aTurn({
+    const { turn, world, cloud, requests, writes, kinds } = aTurn({
       services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
     });
     cloud.balancers = [AS_WANTED];
+    world.act = () => REMOVED;
     await turn.run();
     expect(requests).toMatchObject([{ units: [], removals: [UNIT] }]);
     expect(kinds()).toEqual(["DeletingLoadBalancer", "SyncLoadBalancerFailed"]);
@@ -180,9 +186,10 @@ describe("a turn", () => {
   });
 
   it("does not let a Service go on the first list after a start: a creation may still be on its way", async () => {
-    const { turn, cloud, requests, kinds } = aTurn({
+    const { turn, world, cloud, requests, kinds } = aTurn({
       services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
     });
+    world.act = () => REMOVED;
     const againMs = await turn.run();
     expect(kinds()).toEqual([]);
     expect(againMs).toBeGreaterThan(25_000);
@@ -210,25 +217,31 @@ describe("a turn", () => {
     expect(requests.flatMap(({ removals }) => removals)).toEqual([UNIT]);
   });
 
-  it("does not let a Service go when its balancer vanishes from the list behind a removal that failed", async () => {
-    const { turn, world, cloud, kinds } = aTurn({
-      services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
-    });
-    cloud.balancers = [AS_WANTED];
-    world.act = () => {
-      cloud.balancers = [];
-      return FAILED;
-    };
-    await turn.run();
-    expect(kinds()).toEqual(["DeletingLoadBalancer"]);
-    cloud.balancers = [AS_WANTED];
-    world.act = () => {
-      cloud.balancers = [];
-      return { status: "applied", changes: [] };
-    };
-    await turn.run();
-    expect(kinds().slice(-2)).toEqual(["release", "DeletedLoadBalancer"]);
-  });
+  it.each([
+    ["failed", FAILED],
+    ["did nothing to it", { status: "applied", changes: [] } as const],
+  ])(
+    "does not let a Service go when its balancer vanishes from the list behind a removal that %s",
+    async (_, outcome) => {
+      const { turn, world, cloud, kinds } = aTurn({
+        services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
+      });
+      cloud.balancers = [AS_WANTED];
+      world.act = () => {
+        cloud.balancers = [];
+        return outcome;
+      };
+      await turn.run();
+      expect(kinds()).toEqual(["DeletingLoadBalancer"]);
+      cloud.balancers = [AS_WANTED];
+      world.act = () => {
+        cloud.balancers = [];
+        return REMOVED;
+      };
+      await turn.run();
+      expect(kinds().slice(-2)).toEqual(["release", "DeletedLoadBalancer"]);
+    },
+  );
 
   it("does not believe an engine that says done when the cloud does not show it", async () => {
     const { turn, writes } = aTurn();
