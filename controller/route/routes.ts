@@ -86,8 +86,10 @@ function isRoutable(node: V1Node, servers: readonly Server[]): boolean {
   return parseProviderId(node.spec?.providerID).kind === "cloud" || findServer(node, servers) !== undefined;
 }
 
+/** In the form that the API gives back: bits beyond the prefix, which Kubernetes lets pass, would make it another range. */
 function ipv4RangesOf({ spec }: V1Node): readonly string[] {
-  return (spec?.podCIDRs ?? []).filter((cidr) => ipaddr.IPv4.isValidCIDR(cidr));
+  const ranges = (spec?.podCIDRs ?? []).filter((cidr) => ipaddr.IPv4.isValidCIDR(cidr));
+  return ranges.map((cidr) => `${ipaddr.IPv4.networkAddressFromCIDR(cidr)}/${cidr.split("/")[1]}`);
 }
 
 function addressIn(network: Network, server: Server | undefined): string | undefined {

@@ -46,7 +46,7 @@ describe("renderRoutes", () => {
   });
 
   it("framework R22: wants a range once that a node lists twice", () => {
-    const node = aNode({ id: 1, podCIDRs: ["10.120.0.0/24", "10.120.0.0/24"] });
+    const node = aNode({ id: 1, podCIDRs: ["10.120.0.0/24", "10.120.0.7/24"] });
     expect(renderRoutes({ nodes: [node], servers: SERVERS, network: NETWORK }).wanted).toHaveLength(1);
   });
 
