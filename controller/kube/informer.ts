@@ -38,8 +38,10 @@ const PAGE = 500;
 const WATCH_SECONDS = { least: 10, most: 15 };
 /** How much later than agreed the end may come. */
 const LATE_SECONDS = 5;
-/** The API server has few clients like us: soon after it is back we may be there. */
-const RETRY_MS = { first: 100, most: 500 };
+/** The API server has few clients like us: soon after it is back we may be there. One that refuses is asked less often. */
+const RETRY_MS = { first: 100, most: 500, mostIfRefused: 10_000 };
+/** What a person has to change: rights, or a path that there is not; and what the server asks for when it has too much to do. */
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404, 429]);
 /** A watch that has stood for so long is a good one. */
 const STEADY_MS = 1_000;
 
@@ -89,21 +91,23 @@ export class Informer<T extends KubeObject> {
     const { signal } = this.#stop;
     let failures = 0;
     let isCut = false;
+    let isRefused = false;
     while (!signal.aborted) {
       try {
         if (isCut) await this.#options.client.reach(signal);
         await this.#follow();
-        [failures, isCut] = [0, false];
+        [failures, isCut, isRefused] = [0, false, false];
       } catch (error) {
         if (signal.aborted) return;
         // What has stood for a while and breaks is a new interruption, not the next failure of the last one.
         failures = this.#stoodMs() > STEADY_MS ? 1 : failures + 1;
         this.#awaySince ??= this.#lastContact;
         isCut = !(error instanceof KubeError && error.status > 0);
+        isRefused = error instanceof KubeError && REFUSALS.has(error.status);
         this.#note(error, failures);
       }
       // Also after an orderly end: a server that closes every watch at once must not be hammered.
-      await pause(retryDelay(failures), signal);
+      await pause(retryDelay(failures, isRefused ? RETRY_MS.mostIfRefused : RETRY_MS.most), signal);
     }
   }
 
@@ -193,8 +197,8 @@ export function keyOf({ metadata }: KubeObject): string {
   return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : (metadata?.name ?? "");
 }
 
-function retryDelay(failures: number): number {
-  const most = Math.min(RETRY_MS.first * 2 ** failures, RETRY_MS.most);
+function retryDelay(failures: number, mostMs: number): number {
+  const most = Math.min(RETRY_MS.first * 2 ** failures, mostMs);
   return most * (0.5 + Math.random() / 2);
 }
 
