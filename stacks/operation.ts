@@ -72,6 +72,7 @@ export class Operation {
         this.#isOver = true;
       });
     this.#done.catch(() => {}); // whoever runs it hears of it, and nobody else has to
+    this.#program.promise.catch(() => {}); // likewise
   }
 
   /** Whether it waits for just such a request. */
@@ -101,6 +102,7 @@ export class Operation {
   /** Ends it at once. Nothing is lost as long as it has no request. */
   async discard(): Promise<void> {
     this.#abort.abort();
+    this.#program.reject(new Error("the operation was ended before it began"));
     this.#plugin?.stop();
     await this.#done.catch(() => {}); // that it was ended is no news
     endPlugins(this.#bench.home.directory); // a command line that was killed could not
@@ -119,6 +121,7 @@ export class Operation {
   }
 
   #start(): Promise<unknown> {
+    if (this.#wasInterrupted) this.#abort.abort();
     const { home, stack, onStep } = this.#bench;
     const options = {
       program: async () => {
