@@ -2,6 +2,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
+
+/** One that has said nothing after this time is done without. */
+const START_MS = 10_000;
 
 /** A plugin for one run. It has that run's credential from its start, and ends with it. */
 export class WarmPlugin {
@@ -14,7 +18,7 @@ export class WarmPlugin {
     // The first line it writes is the port it listens on.
     const line = once(createInterface({ input: child.stdout }), "line").then(([text]) => String(text).trim());
     const ended = new Promise<string>((resolve) => child.on("error", () => resolve("")).on("exit", () => resolve("")));
-    this.#port = Promise.race([line, ended]);
+    this.#port = Promise.race([line, ended, setTimeout(START_MS, "", { ref: false })]);
   }
 
   get isRunning(): boolean {

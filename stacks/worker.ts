@@ -14,7 +14,7 @@ import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { RunReport, RunRequest } from "./run.ts";
 import { type EngineHome, folders, pruneHistory } from "./workspace.ts";
 
-// Loaded by nobody: when an image is built, for what Node makes of the sources.
+// Started without a parent: when an image is built, for what Node makes of the sources.
 if (!process.send) process.exit();
 
 // The SDK tells the engine of each step it takes, six messages per resource, and hears each again: a tenth of a run's time.

@@ -66,7 +66,7 @@ export async function prepareFolders(home: EngineHome): Promise<void> {
 
 /**
  * Removes locks on the state. They belong to a command line that died: a folder has one engine, and that calls this only
- * while it runs nothing.
+ * while it runs nothing. One that waits for its run has no lock yet.
  */
 export async function removeLocks(home: EngineHome): Promise<void> {
   await rm(join(folders(home).backend, ".pulumi", "locks"), { recursive: true, force: true });

@@ -96,7 +96,7 @@ export class KubeClient {
     const response = await this.#openWatch(path, { ...query, watch: true, allowWatchBookmarks: true }, options.signal);
     if (response.statusCode !== 200) throw await failure(`GET ${path}`, response);
     options.onOpen?.();
-    const late = setTimeout(() => response.destroy(new Error("the watch fell silent")), options.longestMs);
+    const late = setTimeout(() => response.destroy(new Error("the watch did not end in time")), options.longestMs);
     try {
       for await (const line of createInterface({ input: response })) {
         if (line !== "") options.onEvent(JSON.parse(line) as WatchEvent<T>);

@@ -160,6 +160,16 @@ describe("the first list", () => {
   });
 });
 
+it.each([
+  ["often while the server is ill", 500, 0, 500],
+  ["less and less often while it refuses", 403, 4_000, 10_000],
+])("asks %s", async (_, status, least, most) => {
+  api.surprises.push(...Array.from({ length: 8 }, () => (response: ServerResponse) => reply(response, {}, status)));
+  await start(thing("a", "1"));
+  expect(Math.max(...waits)).toBeGreaterThan(least);
+  expect(Math.max(...waits)).toBeLessThanOrEqual(most);
+});
+
 describe("the watch", () => {
   it("follows what is added, changed and deleted", async () => {
     await start(thing("a", "1"));
