@@ -38,8 +38,10 @@ const PAGE = 500;
 const WATCH_SECONDS = { least: 10, most: 15 };
 /** How much later than agreed the end may come. */
 const LATE_SECONDS = 5;
-/** The API server has few clients like us: soon after it is back we may be there. One that refuses is asked less often. */
-const RETRY_MS = { first: 100, most: 500, mostIfRefused: 10_000 };
+/** The API server has few clients like us: soon after it is back we may be there. */
+const RETRY_MS = { first: 100, most: 500 };
+/** One that goes on refusing is asked less and less often. Just after a start it refuses what it will allow in a moment. */
+const REFUSED = { patience: 12, mostMs: 10_000 };
 /** What a person has to change: rights, or a path that there is not; and what the server asks for when it has too much to do. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404, 429]);
 /** A watch that has stood for so long is a good one. */
@@ -107,7 +109,7 @@ export class Informer<T extends KubeObject> {
         this.#note(error, failures);
       }
       // Also after an orderly end: a server that closes every watch at once must not be hammered.
-      await pause(retryDelay(failures, isRefused ? RETRY_MS.mostIfRefused : RETRY_MS.most), signal);
+      await pause(retryDelay(failures, isRefused), signal);
     }
   }
 
@@ -197,9 +199,10 @@ export function keyOf({ metadata }: KubeObject): string {
   return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : (metadata?.name ?? "");
 }
 
-function retryDelay(failures: number, mostMs: number): number {
-  const most = Math.min(RETRY_MS.first * 2 ** failures, mostMs);
-  return most * (0.5 + Math.random() / 2);
+function retryDelay(failures: number, isRefused: boolean): number {
+  const usual = Math.min(RETRY_MS.first * 2 ** failures, RETRY_MS.most);
+  const refused = isRefused ? Math.min(RETRY_MS.first * 2 ** (failures - REFUSED.patience), REFUSED.mostMs) : 0;
+  return Math.max(usual, refused) * (0.5 + Math.random() / 2);
 }
 
 /** Waits, but not beyond the signal. */

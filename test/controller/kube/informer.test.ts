@@ -161,10 +161,11 @@ describe("the first list", () => {
 });
 
 it.each([
-  ["often while the server is ill", 500, 0, 500],
-  ["less and less often while it refuses", 403, 4_000, 10_000],
-])("asks %s", async (_, status, least, most) => {
-  api.surprises.push(...Array.from({ length: 8 }, () => (response: ServerResponse) => reply(response, {}, status)));
+  ["often while the server is ill", 500, 25, 0, 500],
+  ["often while it may only have started", 403, 12, 0, 500],
+  ["less and less often while it goes on refusing", 403, 25, 4_000, 10_000],
+])("asks %s", async (_, status, length, least, most) => {
+  api.surprises.push(...Array.from({ length }, () => (response: ServerResponse) => reply(response, {}, status)));
   await start(thing("a", "1"));
   expect(Math.max(...waits)).toBeGreaterThan(least);
   expect(Math.max(...waits)).toBeLessThanOrEqual(most);
