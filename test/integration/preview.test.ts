@@ -248,7 +248,9 @@ describe("previews of a cluster", () => {
     const events = (await world.core.listEventForAllNamespaces()).items.length;
     const controller = world.startController(["--dry-run", "--leader-elect=true"]);
     await eventually(() => expect(controller.records("would change").length).toBeGreaterThan(2), { timeoutMs: 90_000 });
-    expect(controller.records("would be refused")).toMatchObject([{ object: "Service default/bad" }]);
+    await eventually(() =>
+      expect(controller.records("would be refused")).toMatchObject([{ object: "Service default/bad" }]),
+    );
     await controller.stop();
     expect(world.cloud.journal.writes.length).toBe(writes);
     expect((await world.core.listEventForAllNamespaces()).items.length).toBe(events);

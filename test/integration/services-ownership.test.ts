@@ -155,7 +155,9 @@ describe("balancers that were there before their Services", () => {
     const { labels: _, ...rest } = before ?? { labels: {} };
     expect(balancer("mine")).toMatchObject(rest);
     expect(balancer("mine")?.labels).not.toHaveProperty(UID_LABEL);
-    expect(await world.eventsAbout("keeper")).toContainEqual(expect.stringMatching(/^LoadBalancerKept/));
+    await eventually(async () =>
+      expect(await world.eventsAbout("keeper")).toContainEqual(expect.stringMatching(/^LoadBalancerKept/)),
+    );
   });
 
   it("stay behind when others use them, without what was the Service's", async () => {
