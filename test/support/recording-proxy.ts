@@ -1,6 +1,6 @@
 /** Stands between one controller and the cloud, and writes down what that controller asks for, as it arrives. */
 import { once } from "node:events";
-import { createServer, request as forward } from "node:http";
+import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** One request that reached the cloud, and whose it was. */
@@ -20,14 +20,9 @@ export interface RecordingProxy extends AsyncDisposable {
 export async function startRecordingProxy(upstream: string, who: string, records: Recorded[]): Promise<RecordingProxy> {
   const { hostname, port, pathname } = new URL(upstream);
   const server = createServer((incoming, response) => {
-    const { method = "", url: path = "", headers } = incoming;
+    const { method = "", url: path = "" } = incoming;
     records.push({ who, method, path, at: performance.now() });
-    const outgoing = forward({ hostname, port, method, path, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 0, answer.headers);
-      answer.pipe(response);
-    });
-    outgoing.on("error", () => response.destroy());
-    incoming.on("error", () => outgoing.destroy()).pipe(outgoing);
+    passOn({ hostname, port }, incoming, response);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -39,4 +34,21 @@ export async function startRecordingProxy(upstream: string, who: string, records
       await once(server, "close");
     },
   };
+}
+
+/** Passes a request on to where it is meant for, and the answer back. */
+export function passOn(
+  to: { readonly hostname: string; readonly port: string },
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  onStatus: (status: number) => void = () => {},
+): void {
+  const { method, url: path, headers } = incoming;
+  const outgoing = forward({ ...to, method, path, headers }, (answer) => {
+    onStatus(answer.statusCode ?? 0);
+    response.writeHead(answer.statusCode ?? 0, answer.headers);
+    answer.pipe(response);
+  });
+  outgoing.on("error", () => response.destroy());
+  incoming.on("error", () => outgoing.destroy()).pipe(outgoing);
 }

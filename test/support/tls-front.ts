@@ -1,12 +1,13 @@
 /** The cloud behind TLS, as Hetzner's API is, and a proxy that leads there. */
 import { once } from "node:events";
-import { createServer, request as forward } from "node:http";
+import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import type { Credential } from "../../dev-env/cluster/certificates.ts";
+import { passOn } from "./recording-proxy.ts";
 
 /** One request that came in. */
-export interface Knock {
+export interface FrontRequest {
   readonly method: string;
   readonly path: string;
   readonly token: string;
@@ -15,7 +16,7 @@ export interface Knock {
 
 export interface TlsFront extends AsyncDisposable {
   readonly port: number;
-  readonly requests: readonly Knock[];
+  readonly requests: readonly FrontRequest[];
   /** From now on this token is the only one that is valid. */
   accept(token: string): void;
 }
@@ -23,7 +24,7 @@ export interface TlsFront extends AsyncDisposable {
 /** Passes requests on to the cloud, which takes any token; refuses those with a token that is not accepted. */
 export async function startTlsFront(upstream: string, credential: Credential, token: string): Promise<TlsFront> {
   const { hostname, port } = new URL(upstream);
-  const requests: Knock[] = [];
+  const requests: FrontRequest[] = [];
   let accepted = token;
   const server = createSecureServer({ cert: credential.certificate, key: credential.key }, (incoming, response) => {
     const { method = "", url: path = "", headers } = incoming;
@@ -35,13 +36,7 @@ export async function startTlsFront(upstream: string, credential: Credential, to
       response.end(JSON.stringify({ error: { code: "unauthorized", message: "unable to authenticate" } }));
       return;
     }
-    const outgoing = forward({ hostname, port, method, path, headers }, (answer) => {
-      note(answer.statusCode ?? 0);
-      response.writeHead(answer.statusCode ?? 0, answer.headers);
-      answer.pipe(response);
-    });
-    outgoing.on("error", () => response.destroy());
-    incoming.on("error", () => outgoing.destroy()).pipe(outgoing);
+    passOn({ hostname, port }, incoming, response, note);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
