@@ -42,7 +42,7 @@ async function demo(): Promise<void> {
   const tools = await setUp();
   await using parts = new AsyncDisposableStack();
   const local = await startLocal({ tools, envFile: ENV_FILE, cloud: CLOUD, say }, parts);
-  if (options["no-controller"]) return waitWithout();
+  if (options["no-controller"]) return await waitWithout();
 
   const controller = startController(local);
   parts.adopt(controller, (it) => it.stop());
