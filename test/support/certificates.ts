@@ -8,12 +8,15 @@ import { UID } from "./builders.ts";
 
 const DAY_MS = 86_400_000;
 
+/** Before every moment that a test takes for now. */
+const VALID_FROM = Date.UTC(2026, 0, 1);
+
 /** A pair that is valid now; a `serial` makes it another one. */
 export function aPair(
   given: { readonly domains?: readonly string[]; readonly serial?: number; readonly notAfter?: number } = {},
 ): { readonly certificate: string; readonly privateKey: string } {
   const { domains = ["example.com"], serial = 1, notAfter = Date.now() + 90 * DAY_MS } = given;
-  return issueCertificate({ domainNames: domains, serial, notBefore: Date.now() - DAY_MS, notAfter });
+  return issueCertificate({ domainNames: domains, serial, notBefore: VALID_FROM, notAfter });
 }
 
 export function aTlsSecret(
