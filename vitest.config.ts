@@ -1,6 +1,11 @@
 import { defineConfig } from "vitest/config";
 
-const integration = ["test/integration/**/*.test.ts", "test/e2e/**/*.test.ts", "test/conformance/**/*.test.ts"];
+/** Tests that start etcd, API servers and engines. */
+const real = ["test/{integration,e2e,conformance,chaos}/**/*.test.ts"];
+/** Those of them that wait, break things at random or take a crowd: not for every change (`npm run test:slow`). */
+const slow = ["test/**/*.slow.test.ts"];
+/** Two at a time is what two cores carry. */
+const limits = { maxWorkers: 2, testTimeout: 120_000, hookTimeout: 120_000 };
 
 export default defineConfig({
   test: {
@@ -11,19 +16,11 @@ export default defineConfig({
           // Test files share processes: loading everything anew for each costs more than all tests together.
           isolate: false,
           include: ["test/**/*.test.ts"],
-          exclude: [...integration, "test/chaos/**", "test/bench/**"],
+          exclude: real,
         },
       },
-      {
-        test: {
-          name: "integration",
-          include: [...integration, "test/chaos/**/*.test.ts"],
-          // These start etcd, API servers and engines: two at a time is what two cores carry.
-          maxWorkers: 2,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-        },
-      },
+      { test: { name: "integration", include: real, exclude: slow, ...limits } },
+      { test: { name: "slow", include: slow, ...limits } },
     ],
   },
 });

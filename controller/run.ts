@@ -28,7 +28,7 @@ const GATHER = { quietMs: 100, patienceMs: 1_000 };
 const STOP_GRACE_MS = 15_000;
 
 /** Runs the controller until the signal fires. Whatever was started is stopped again, in the opposite order. */
-export async function runController(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+async function runController(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   await using ends = new AsyncDisposableStack();
   const operation = new Operation(config);
   const { metrics } = operation;

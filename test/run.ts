@@ -1,4 +1,13 @@
-/** What `npm test` runs: set-up where needed, then every check and test, and a summary at the end. */
+/**
+ * `npm test`, `npm run test:slow` and `npm run test:all`: set-up where needed, then the checks and tests of the tier,
+ * and a summary at the end.
+ *
+ * | tier | checks | unit | integration | slow |
+ * | --- | --- | --- | --- | --- |
+ * | fast, the default | yes | yes | yes | |
+ * | slow | | | | yes |
+ * | all | yes | yes | yes | yes |
+ */
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -19,6 +28,13 @@ interface Counts {
   readonly skipped: number;
 }
 
+const TIERS: Readonly<Record<string, { readonly hasChecks: boolean; readonly projects: readonly string[] }>> = {
+  fast: { hasChecks: true, projects: ["unit", "integration"] },
+  slow: { hasChecks: false, projects: ["slow"] },
+  all: { hasChecks: true, projects: ["unit", "integration", "slow"] },
+};
+
+const tier = TIERS[process.argv[2] ?? "fast"];
 const scratch = await mkdtemp(join(tmpdir(), "lotse-test-"));
 try {
   process.exitCode = (await runAll()) ? 0 : 1;
@@ -27,18 +43,28 @@ try {
 }
 
 async function runAll(): Promise<boolean> {
+  if (!tier) {
+    process.stderr.write(`no such tier: ${process.argv[2]}; choose one of ${Object.keys(TIERS).join(", ")}\n`);
+    return false;
+  }
   if (!(await setUp())) return false;
+  const results = tier.hasChecks ? [...(await runChecks())] : [];
+  for (const project of tier.projects) results.push(await test(project));
+  summarise(results);
+  return results.every(({ isFine }) => isFine);
+}
+
+async function runChecks(): Promise<readonly StepResult[]> {
   const checks = await Promise.all([
     check("types", "tsc", "--noEmit"),
     check("lint and format", "biome", "ci", "--error-on-warnings", "."),
+    check("dead code", "knip"),
     check("imports", "depcruise", "--config", ".dependency-cruiser.mjs", "controller", "stacks", "dev-env", "test"),
   ]);
   const docs = await check("generated docs", "node", "test/rows/main.ts", "--check");
   const manifests = await check("plain manifests", "node", "dev-env/chart/main.ts", "--check");
   const audit = await check("known weaknesses", "node", "test/audit/main.ts");
-  const results = [...checks, docs, manifests, audit, await test("unit"), await test("integration")];
-  summarise(results);
-  return results.every(({ isFine }) => isFine);
+  return [...checks, docs, manifests, audit];
 }
 
 async function setUp(): Promise<boolean> {

@@ -3,7 +3,7 @@ import type { V1Node } from "@kubernetes/client-node";
 import type { Server } from "../hcloud/api.ts";
 
 /** Who provided the machine; written once, never overwritten (K1). */
-export const PROVIDED_BY = "instance.hetzner.cloud/provided-by";
+const PROVIDED_BY = "instance.hetzner.cloud/provided-by";
 
 /** Remembers which labels of the node were copied from its server: these follow it, all others are somebody else's. */
 export const COPIED_LABELS = "lotse/labels-from-server";

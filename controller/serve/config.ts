@@ -71,7 +71,7 @@ const paths: Parser<readonly string[]> = (text) => {
 };
 
 /** As Go writes it: `:8233`, `127.0.0.1:8233`, `[::1]:8233`. */
-export const hostAndPort: Parser<ListenAddress> = (text) => {
+const hostAndPort: Parser<ListenAddress> = (text) => {
   const match = /^(?:\[(?<ipv6>[0-9a-fA-F:.]+)\]|(?<host>[^:[\]]*)):(?<port>\d{1,5})$/.exec(text);
   const { ipv6, host = ipv6, port } = match?.groups ?? {};
   if (port === undefined || Number(port) > 65_535) return { allowed: "host:port or :port" };

@@ -11,7 +11,7 @@ import { foreignMark } from "./marks.ts";
 export type ForeignParts = ReadonlySet<string>;
 
 /** Stands for all label selectors: nobody looks into them. */
-export const SELECTORS = "selectors";
+const SELECTORS = "selectors";
 
 export const NOTHING_FOREIGN: ForeignParts = new Set();
 

@@ -25,7 +25,7 @@ export const MANIFESTS: readonly Manifest[] = [
 ];
 
 /** The text that a manifest should have. */
-export async function renderManifest({ summary, values }: Manifest): Promise<string> {
+async function renderManifest({ summary, values }: Manifest): Promise<string> {
   const rendered = await renderChart(values);
   const objects = rendered.replaceAll(/^# Source: .*\n/gm, "").replaceAll(/\n+(?=---\n|$)/g, "\n");
   return `# Lotse for ${summary}. Rendered from controller/deploy/chart: change it there, then run npm run docs.\n${objects}`;

@@ -21,7 +21,7 @@ export interface ClusterSpec {
 }
 
 /** Charts of others, pinned; what has been tried of them is in the README. */
-export const CHARTS = {
+const CHARTS = {
   cilium: { chart: "cilium", version: "1.18.3", repo: "https://helm.cilium.io" },
   traefik: { chart: "traefik", version: "37.3.0", repo: "https://traefik.github.io/charts" },
 } as const;

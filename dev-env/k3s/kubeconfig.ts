@@ -83,7 +83,7 @@ interface Kubeconfig {
 }
 
 /** Runs one command and gives what it printed. Rejects when it fails, with what it complained about. */
-export async function runOverSsh(target: SshTarget, command: string, timeoutMs: number): Promise<string> {
+async function runOverSsh(target: SshTarget, command: string, timeoutMs: number): Promise<string> {
   const client = new ssh2.Client();
   const expected = keyOf(target.hostKey.publicKey);
   let isStranger = false;

@@ -22,7 +22,7 @@ export async function status(env: Environment): Promise<void> {
 }
 
 /** A line for each server and balancer, and one for what else there is. */
-export function describeCloud(listing: Listing): readonly string[] {
+function describeCloud(listing: Listing): readonly string[] {
   const { servers, load_balancers: balancers, ...rest } = listing;
   const others = Object.values(rest)
     .flat()
@@ -37,7 +37,7 @@ export function describeCloud(listing: Listing): readonly string[] {
 }
 
 /** One line for a node: ready or not, and whether a cloud controller has initialised it. */
-export function describeNode({ metadata, spec, status: state }: V1Node): string {
+function describeNode({ metadata, spec, status: state }: V1Node): string {
   const isReady = state?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True");
   const isWaiting = spec?.taints?.some(({ key }) => key === UNINITIALIZED);
   return `node ${metadata?.name}: ${isReady ? "ready" : "not ready"}, ${isWaiting ? "waits for a cloud controller" : "initialised"}`;

@@ -81,7 +81,7 @@ async function buildCloud(env: Environment): Promise<CloudOutputs> {
 }
 
 /** Plugins of this size are not part of the toolchain; Pulumi downloads them from its own site. */
-export async function providePlugin(stage: Pick<Stage, "installPlugin">): Promise<void> {
+async function providePlugin(stage: Pick<Stage, "installPlugin">): Promise<void> {
   const { version } = kubernetesPackage;
   try {
     await stage.installPlugin("kubernetes", version);
@@ -126,7 +126,7 @@ async function buildCluster(env: Environment, { networkId, controlPlane }: Cloud
 }
 
 /** Splits an image reference; nothing when there is none. */
-export function parseImage(reference: string): { readonly repository: string; readonly tag: string } | undefined {
+function parseImage(reference: string): { readonly repository: string; readonly tag: string } | undefined {
   const colon = reference.lastIndexOf(":");
   return colon < 0 ? undefined : { repository: reference.slice(0, colon), tag: reference.slice(colon + 1) };
 }

@@ -105,7 +105,7 @@ function killGroup(pid: number | undefined): void {
 }
 
 /** The innermost message of an error: `fetch failed` alone helps nobody. */
-export function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : reasonOf(error.cause);
 }

@@ -4,7 +4,7 @@ import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
 import { eventually } from "../support/eventually.ts";
 import type { World } from "../support/world.ts";
 
-export const COUNT = 8;
+const COUNT = 8;
 const names = Array.from({ length: COUNT }, (_, index) => `app-${index + 1}`);
 
 /** Builds eight balancers, then changes half of them, then deletes three, with pauses that `pause` decides about. */

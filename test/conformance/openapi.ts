@@ -53,7 +53,7 @@ function newerField(key: string, value: unknown): unknown {
 }
 
 /** The route of a path: numbers become `{}`. */
-export function routeOf(path: string): string {
+function routeOf(path: string): string {
   return path.replace(/\?.*$/, "").replace(/\/\d+(?=\/|$)/g, "/{}");
 }
 

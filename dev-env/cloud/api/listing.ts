@@ -62,7 +62,7 @@ function positive(query: URLSearchParams, name: string, fallback: number): numbe
 }
 
 /** Keeps what all filters in the query allow; unknown parameters are ignored. */
-export function filterRows<T>(rows: Iterable<T>, query: URLSearchParams, rules: ListRules<T>): readonly T[] {
+function filterRows<T>(rows: Iterable<T>, query: URLSearchParams, rules: ListRules<T>): readonly T[] {
   const keeps = Object.entries(rules.filters)
     .filter(([parameter]) => query.has(parameter))
     .map(([parameter, filter]) => filter(query.getAll(parameter)));

@@ -10,7 +10,7 @@ export interface Tokens {
 export type Access = "read" | "write";
 
 /** Every token has this length; the Terraform provider refuses others before asking the API. */
-export const TOKEN_LENGTH = 64;
+const TOKEN_LENGTH = 64;
 
 /** What the `Authorization` header allows, or Hetzner's 401. */
 export function accessOf(header: string | undefined, { token, readOnlyToken }: Tokens): Access {

@@ -88,7 +88,7 @@ export function renderScope(project: Project, scope: ScopeRequest, unknownStatus
 }
 
 /** Scopes are the same by server id or by selector text. */
-export function isSameScope(a: FirewallScope, b: FirewallScope): boolean {
+function isSameScope(a: FirewallScope, b: FirewallScope): boolean {
   if (a.type === "server") return b.type === "server" && a.server.id === b.server.id;
   return b.type === "label_selector" && a.label_selector.selector === b.label_selector.selector;
 }

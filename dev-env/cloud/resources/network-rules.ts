@@ -32,7 +32,7 @@ export function checkNetworkRange(range: Cidr): void {
 }
 
 /** The network's first host: gateway of cloud subnets and never given to a member. */
-export function networkGateway(network: Pick<NetworkRecord, "ip_range">): number {
+function networkGateway(network: Pick<NetworkRecord, "ip_range">): number {
   return cidr(network.ip_range).first + 1;
 }
 

@@ -39,7 +39,7 @@ const publicKey: Check<string> = (value, path) => {
 };
 
 /** MD5 of the key blob, as `ssh-keygen -E md5` prints it. */
-export function fingerprintOf(key: string): string {
+function fingerprintOf(key: string): string {
   const blob = Buffer.from(key.split(" ")[1] ?? "", "base64");
   const digest = createHash("md5").update(blob).digest("hex");
   return (digest.match(/../g) ?? []).join(":");
