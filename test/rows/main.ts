@@ -14,7 +14,8 @@ import { SECTIONS } from "./table.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 // Proofs against the real API server first, then by file.
-const tests = [...(await listTests("integration")).toSorted(byFile), ...(await listTests("unit")).toSorted(byFile)];
+const real = [...(await listTests("integration")), ...(await listTests("slow"))];
+const tests = [...real.toSorted(byFile), ...(await listTests("unit")).toSorted(byFile)];
 const pages = {
   "docs/rows-nodes-and-routes.md": renderPage("Nodes and routes", SECTIONS, tests),
   "docs/rows-services.md": renderPage("Services", SERVICE_SECTIONS, tests),
