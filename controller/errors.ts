@@ -26,8 +26,9 @@ export class CloudError extends CcmError {
   /** The API's own code, e.g. `not_found`; `unreachable` when there was no answer. */
   readonly apiCode: string;
 
-  constructor(request: string, status: number, apiCode: string, message: string, cause?: unknown) {
-    super(`${request}: ${message} (${apiCode})`, { cause });
+  /** The reason is a text, or the error that was the cause. */
+  constructor(request: string, status: number, apiCode: string, reason: unknown) {
+    super(`${request}: ${messageOf(reason)} (${apiCode})`, reason instanceof Error ? { cause: reason } : undefined);
     this.status = status;
     this.apiCode = apiCode;
     this.retry = status === 401 || status === 403 ? "backoff" : "soon";

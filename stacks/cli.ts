@@ -19,6 +19,16 @@ const ANSWERS: Readonly<Record<string, string>> = {
   "stack history": "[]",
 };
 
+/** What the automation API calls a command with; its own type of it is internal. */
+type RunArguments = [
+  args: string[],
+  cwd: string,
+  additionalEnv: Record<string, string>,
+  onOutput: unknown,
+  onError: unknown,
+  signal: AbortSignal | undefined,
+];
+
 /**
  * A command for the automation API that starts `pulumi` once per run. Everything else it asks for is answered here:
  * the stack exists because we wrote its state, and what came out of a run is known from the event stream.
@@ -35,14 +45,7 @@ export class Cli {
 
   /** The command as the automation API wants it. */
   get command(): PulumiCommand {
-    const run = async (
-      args: string[],
-      cwd: string,
-      additional: Record<string, string>,
-      _onOutput: unknown,
-      _onError: unknown,
-      signal: AbortSignal | undefined,
-    ) => {
+    const run = async (...[args, cwd, additional, _onOutput, _onError, signal]: RunArguments) => {
       const answer = ANSWERS[args.slice(0, 2).join(" ")];
       if (answer !== undefined) return { stdout: answer, stderr: "", code: 0 };
       return this.#start(args, { cwd, env: { ...additional, ...this.environment }, ...(signal && { signal }) });

@@ -76,35 +76,23 @@ class UnitRecords {
   }
 
   route(route: RouteSpec): readonly ResourceRecord[] {
-    const id = `${route.networkId}-${route.destination}`;
-    return [this.#component, this.#record("networkRoute:NetworkRoute", "route", id, routeInputs(route))];
+    const own = { id: `${route.networkId}-${route.destination}`, inputs: routeInputs(route) };
+    return [this.#component, this.#record("networkRoute:NetworkRoute", "route", own)];
   }
 
   certificate(state: CertificateState): readonly ResourceRecord[] {
-    const { id, content } = state;
-    const record =
+    const { content } = state;
+    const [token, inputs] =
       content.type === "managed"
-        ? this.#record(
-            "managedCertificate:ManagedCertificate",
-            "certificate",
-            String(id),
-            managedInputs(state, content.domains),
-          )
-        : this.#record(
-            "uploadedCertificate:UploadedCertificate",
-            "certificate",
-            String(id),
-            uploadedInputs(state, content.pem),
-          );
-    return [this.#component, record];
+        ? ["managedCertificate:ManagedCertificate", managedInputs(state, content.domains)]
+        : ["uploadedCertificate:UploadedCertificate", uploadedInputs(state, content.pem)];
+    return [this.#component, this.#record(token, "certificate", { id: String(state.id), inputs })];
   }
 
   balancer(state: LoadBalancerState): readonly ResourceRecord[] {
     const { id, location, networkZone, ipv4, ipv6, network } = state;
-    const record = this.#record("loadBalancer:LoadBalancer", "balancer", String(id), {
-      ...balancerInputs(state),
-      location,
-    });
+    const own = { id: String(id), inputs: { ...balancerInputs(state), location } };
+    const record = this.#record("loadBalancer:LoadBalancer", "balancer", own);
     const balancer = { ...record, outputs: { ...record.outputs, networkZone, ipv4, ipv6 } };
     const part = { balancer: balancer.urn, loadBalancerId: id };
     const attachment = network && this.#attachment(state, network, part);
@@ -117,8 +105,7 @@ class UnitRecords {
         this.#record(
           "loadBalancerService:LoadBalancerService",
           listenerPart(listener.listenPort),
-          `${id}__${listener.listenPort}`,
-          { ...listenerInputs(listener), loadBalancerId: String(id) },
+          { id: `${id}__${listener.listenPort}`, inputs: { ...listenerInputs(listener), loadBalancerId: String(id) } },
           part,
         ),
       ),
@@ -126,8 +113,7 @@ class UnitRecords {
         this.#record(
           "loadBalancerTarget:LoadBalancerTarget",
           targetPart(target),
-          targetId(target, id),
-          { ...targetInputs(target), loadBalancerId: id },
+          { id: targetId(target, id), inputs: { ...targetInputs(target), loadBalancerId: id } },
           attachment && isPrivate(target) ? { ...part, through: attachment.urn } : part,
         ),
       ),
@@ -139,7 +125,7 @@ class UnitRecords {
       const [ipAddress, dnsPtr] = [state[version], rdns[version]];
       if (ipAddress === undefined || dnsPtr === undefined) return [];
       const inputs = { loadBalancerId: id, ipAddress, dnsPtr };
-      const record = this.#record("rdns:Rdns", rdnsPart(version), `l-${id}-${ipAddress}`, inputs, part);
+      const record = this.#record("rdns:Rdns", rdnsPart(version), { id: `l-${id}-${ipAddress}`, inputs }, part);
       return [{ ...record, propertyDependencies: { ...record.propertyDependencies, ipAddress: [part.balancer] } }];
     });
   }
@@ -148,17 +134,12 @@ class UnitRecords {
     const { networkId, subnet } = network;
     const wanted = { networkId, publicInterface, ...(subnet !== undefined && { subnet }) };
     const inputs = { ...attachmentInputs(wanted), loadBalancerId: id };
-    const record = this.#record(
-      "loadBalancerNetwork:LoadBalancerNetwork",
-      "network",
-      `${id}-${network.networkId}`,
-      inputs,
-      part,
-    );
+    const own = { id: `${id}-${network.networkId}`, inputs };
+    const record = this.#record("loadBalancerNetwork:LoadBalancerNetwork", "network", own, part);
     return { ...record, outputs: { ...record.outputs, networkId, ip: network.ip } };
   }
 
-  #record(token: string, part: string, id: string, inputs: object, of?: PartOf): ResourceRecord {
+  #record(token: string, part: string, { id, inputs }: Own, of?: PartOf): ResourceRecord {
     const type = `hcloud:index/${token}`;
     const [head] = this.#component.urn.split(`::${this.#unit}`);
     return {
@@ -177,6 +158,12 @@ class UnitRecords {
       }),
     };
   }
+}
+
+/** What a resource has of its own: the provider's id of it, and its inputs. */
+interface Own {
+  readonly id: string;
+  readonly inputs: object;
 }
 
 interface PartOf {

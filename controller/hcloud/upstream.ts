@@ -1,7 +1,7 @@
 /** The Hetzner API itself: adds the token, keeps connections open, gives up on silence. */
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
-import { CloudError, messageOf, NotLeader } from "../errors.ts";
+import { CloudError, NotLeader } from "../errors.ts";
 import { sendAtLastMoment } from "../last-moment.ts";
 import { openWayOut, type WayOut } from "../outbound.ts";
 import { type ApiRequest, type ApiResponse, isRead } from "./exchange.ts";
@@ -60,7 +60,7 @@ export class Upstream {
       trace?.({ method, path, ...(body !== undefined && { body }) }, answer);
       return answer;
     } catch (error) {
-      throw new CloudError(`${method} ${path}`, 0, "unreachable", messageOf(error), error);
+      throw new CloudError(`${method} ${path}`, 0, "unreachable", error);
     } finally {
       inFlight?.(-1);
     }

@@ -119,7 +119,7 @@ export class RobotClient {
       const headers = { authorization: `Basic ${basic}`, accept: "application/json", "user-agent": "lotse" };
       return await readText(this.#wayOut, url, { headers, timeoutMs: TIMEOUT_MS });
     } catch (error) {
-      throw new CloudError(request, 0, "unreachable", messageOf(error), error);
+      throw new CloudError(request, 0, "unreachable", error);
     }
   }
 }

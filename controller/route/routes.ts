@@ -56,34 +56,44 @@ export function planRoutes(view: RouteView, clusterCidrs: readonly string[]): Ro
  * The routes that nodes want. IPv6 ranges need none: the provider routes IPv4 only. Dedicated servers and other providers'
  * nodes are not in the network and have their pods reached otherwise; a node that has not been initialised yet waits.
  */
-export function renderRoutes({ nodes, servers, network }: RouteView): Pick<RoutePlan, "wanted" | "refused"> {
+export function renderRoutes(view: RouteView): Pick<RoutePlan, "wanted" | "refused"> {
   // By destination: the network has one route to each, and a node may list a range twice.
   const wanted = new Map<string, WantedRoute>();
   const refused: RefusedRoute[] = [];
-  for (const node of nodes) {
-    const name = node.metadata?.name ?? "";
-    const ranges = ipv4RangesOf(node);
-    const server = findServer(node, servers);
-    if (ranges.length === 0 || !isRoutable(node, servers) || node.metadata?.deletionTimestamp !== undefined) continue;
-    const gateway = addressIn(network, server);
-    if (!gateway) {
-      const detached = `server ${server?.name} is not attached to network ${network.name}: attach it`;
-      refused.push({ node: name, reason: server ? detached : "it has no server in this project", isFinal: false });
-      continue;
-    }
-    for (const destination of ranges) {
-      const holder = wanted.get(destination)?.node;
-      if (holder === undefined)
-        wanted.set(destination, { node: name, spec: { kind: "route", networkId: network.id, destination, gateway } });
-      else if (holder !== name)
-        refused.push({ node: name, reason: `${destination} is also the pod range of node ${holder}`, isFinal: true });
+  for (const node of view.nodes.filter((candidate) => isRoutable(candidate, view.servers))) {
+    const asked = routesTo(node, view);
+    if ("reason" in asked) refused.push(asked);
+    for (const route of "reason" in asked ? [] : asked) {
+      const { destination } = route.spec;
+      const holder = wanted.get(destination)?.node ?? route.node;
+      if (holder === route.node) wanted.set(destination, route);
+      else
+        refused.push({
+          node: route.node,
+          reason: `${destination} is also the pod range of node ${holder}`,
+          isFinal: true,
+        });
     }
   }
   return { wanted: [...wanted.values()], refused };
 }
 
 function isRoutable(node: V1Node, servers: readonly Server[]): boolean {
+  if (ipv4RangesOf(node).length === 0 || node.metadata?.deletionTimestamp !== undefined) return false;
   return parseProviderId(node.spec?.providerID).kind === "cloud" || findServer(node, servers) !== undefined;
+}
+
+/** One route for each of the node's ranges, or why there can be none. */
+function routesTo(node: V1Node, { servers, network }: RouteView): readonly WantedRoute[] | RefusedRoute {
+  const name = node.metadata?.name ?? "";
+  const server = findServer(node, servers);
+  const gateway = addressIn(network, server);
+  if (!gateway) {
+    const detached = `server ${server?.name} is not attached to network ${network.name}: attach it`;
+    return { node: name, reason: server ? detached : "it has no server in this project", isFinal: false };
+  }
+  const spec = { kind: "route", networkId: network.id, gateway } as const;
+  return ipv4RangesOf(node).map((destination) => ({ node: name, spec: { ...spec, destination } }));
 }
 
 /** In the form that the API gives back: bits beyond the prefix, which Kubernetes lets pass, would make it another range. */

@@ -23,30 +23,38 @@ export function catalogueProblems(service: V1Service, settings: Settings, around
 
 function typeProblems({ options, sources }: Settings, { types }: Catalogue): readonly Problem[] {
   if (!options.type || types.some(({ name }) => name === options.type)) return [];
-  return [unknown(sources.type, options.type, "type", types, ["type"])];
+  return [unknown({ source: sources.type, value: options.type, kind: "type", known: types, option: "type" })];
 }
 
 function locationProblems({ options, sources }: Settings, { locations }: Catalogue): readonly Problem[] {
   const { location, networkZone } = options;
   if (location) {
     if (locations.some(({ name }) => name === location)) return [];
-    return [unknown(sources.location, location, "location", locations, ["location"])];
+    const source = sources.location;
+    return [unknown({ source, value: location, kind: "location", known: locations, option: "location" })];
   }
   const zones = [...new Set(locations.map(({ network_zone }) => network_zone))];
   if (!networkZone || zones.includes(networkZone)) return [];
-  const named = zones.map((name) => ({ name }));
-  return [unknown(sources.networkZone, networkZone, "network zone", named, ["networkZone"])];
+  const known = zones.map((name) => ({ name }));
+  const source = sources.networkZone;
+  return [unknown({ source, value: networkZone, kind: "network zone", known, option: "networkZone" })];
 }
 
-function unknown(
-  source: string | undefined,
-  value: string,
-  kind: string,
-  known: readonly { readonly name: string }[],
-  options: Problem["options"],
-): Problem {
+interface Unknown {
+  /** Annotation or variable that the value comes from. */
+  readonly source: string | undefined;
+  readonly value: string;
+  readonly kind: string;
+  readonly known: readonly { readonly name: string }[];
+  readonly option: Problem["options"][number];
+}
+
+function unknown({ source, value, kind, known, option }: Unknown): Problem {
   const names = known.map(({ name }) => name).join(", ");
-  return { message: `${source}: ${JSON.stringify(value)} is not a ${kind} of the provider: ${names}`, options };
+  return {
+    message: `${source}: ${JSON.stringify(value)} is not a ${kind} of the provider: ${names}`,
+    options: [option],
+  };
 }
 
 /** Ports beyond the limit get no listener; those that have one keep it. */
