@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 import type { V1Node, V1Service, V1ServicePort } from "@kubernetes/client-node";
 import type { Snapshot } from "../cluster/desired.ts";
+import { findServer } from "../node/metadata.ts";
+import { parseProviderId } from "../node/provider-id.ts";
 
 /** A snapshot that is not quite the observed one, and what was made up for it. */
 export interface Imagined {
@@ -31,7 +33,13 @@ export function applyManifests(
       notes.push(`Service ${keyOf(applied)} does not exist yet: its uid, and names made from it, are made up`);
     return applied;
   });
-  const nodes = overlay(snapshot.nodes, given.nodes, applyNode);
+  const nodes = overlay(snapshot.nodes, given.nodes, (observed, manifest) => {
+    const applied = applyNode(observed, manifest);
+    const { kind } = parseProviderId(applied.spec?.providerID);
+    if ((kind === "cloud" || kind === "none") && !findServer(applied, snapshot.cloud.servers))
+      notes.push(`Node ${keyOf(applied)} has no server in this project: no target and no route are planned for it`);
+    return applied;
+  });
   return { snapshot: { ...snapshot, services, nodes }, notes };
 }
 

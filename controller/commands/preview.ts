@@ -5,8 +5,7 @@ import type { Plan } from "../cluster/plan.ts";
 import { runRequest } from "../cluster/run-request.ts";
 import type { Given } from "../command-line.ts";
 import type { Config } from "../config.ts";
-import { ConfigError, messageOf } from "../errors.ts";
-import { natural } from "../flag-values.ts";
+import { messageOf } from "../errors.ts";
 import type { FlagValues } from "../flags.ts";
 import { type Prices, pricesOf } from "../hcloud/prices.ts";
 import { CloudReader } from "../hcloud/reader.ts";
@@ -14,7 +13,6 @@ import { forPeople, jsonText } from "../printable.ts";
 import { type Forecast, hasChanges, renderForecast } from "./forecast.ts";
 import { forecastMarkdown } from "./forecast-markdown.ts";
 import { forecastText } from "./forecast-text.ts";
-import { growTo } from "./grow.ts";
 import { readManifests } from "./manifests.ts";
 import { commandConfig, type Sight } from "./observe.ts";
 import { applyManifests, type Imagined } from "./overlay.ts";
@@ -72,15 +70,9 @@ export interface Foresight {
   readonly desired: Desired;
 }
 
-/** What is observed, with the changes that the flags ask to imagine. */
-function imagine({ snapshot, options }: Sight, flags: FlagValues): Imagined {
-  const { from, "node-count": count } = flags;
-  const applied = typeof from === "string" ? applyManifests(snapshot, readManifests(from)) : { snapshot, notes: [] };
-  if (typeof count !== "string") return applied;
-  const parsed = natural(count);
-  if (!("value" in parsed)) throw new ConfigError([`--node-count: ${JSON.stringify(count)} is not ${parsed.allowed}`]);
-  const grown = growTo(parsed.value, applied.snapshot, options);
-  return { snapshot: grown.snapshot, notes: [...applied.notes, ...grown.notes] };
+/** What is observed, with the manifests of `--from` applied to it. */
+function imagine({ snapshot }: Sight, { from }: FlagValues): Imagined {
+  return typeof from === "string" ? applyManifests(snapshot, readManifests(from)) : { snapshot, notes: [] };
 }
 
 /** Prices are worth having, and no reason to fail: who may not read them still sees the changes. */

@@ -26,14 +26,13 @@ export const OTHER_COMMANDS: readonly CommandDefinition[] = [
     flags: [
       ...CLUSTER_FLAGS,
       { name: "from", value: "<path>", doc: "as if the Services and Nodes in this file or folder were applied" },
-      { name: "node-count", value: "<count>", doc: "as if the cluster had this many nodes" },
       JSON_FLAG,
       { name: "markdown", doc: "print Markdown, for a comment on a pull request" },
     ],
     epilogue: `Examples:
   lotse preview --cluster-cidr 10.244.0.0/16
   lotse preview --from manifests/ --markdown
-  lotse preview --node-count 12
+  lotse preview --from nodes.yaml
 
 Exit codes: 0 nothing to change, 2 changes, 1 an error, which is explained.
 

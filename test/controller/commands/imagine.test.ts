@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { RenderOptions, Snapshot } from "../../../controller/cluster/desired.ts";
-import { growTo } from "../../../controller/commands/grow.ts";
+import { type RenderOptions, renderCluster, type Snapshot } from "../../../controller/cluster/desired.ts";
 import { parseManifests, readManifests } from "../../../controller/commands/manifests.ts";
 import { applyManifests } from "../../../controller/commands/overlay.ts";
 import { paintFor } from "../../../controller/commands/paint.ts";
@@ -12,7 +11,7 @@ import { aNetwork, aNode, aServer, aService, NETWORK_ID } from "../../support/bu
 const OPTIONS: RenderOptions = {
   addressFamily: "ipv4",
   zoneLabel: true,
-  defaults: {},
+  defaults: { location: "fsn1" },
   clusterCidrs: ["10.244.0.0/16"],
   networkId: NETWORK_ID,
 };
@@ -129,43 +128,33 @@ describe("manifests over a cluster", () => {
     const { snapshot } = applyManifests({ ...EMPTY, nodes: [aNode({ id: 1 })] }, { services: [], nodes: [node] });
     expect(snapshot.nodes).toMatchObject([{ metadata: { labels }, spec: { providerID: "hcloud://1" } }]);
   });
-});
 
-describe("a cluster with more nodes", () => {
-  const snapshot: Snapshot = {
-    now: 0,
-    services: [],
-    nodes: [aNode({ id: 1, podCIDRs: ["10.244.0.0/24"] }), aNode({ id: 2, podCIDRs: ["10.244.2.0/24"] })],
-    cloud: {
-      servers: [aServer({ id: 1, privateIp: "10.0.0.254" }), aServer({ id: 2, type: "cx32", privateIp: "10.0.0.2" })],
+  it("add nodes, which become targets and get routes when their servers exist, and are noted when not", () => {
+    const cloud = {
+      servers: [aServer({ id: 1, privateIp: "10.0.0.1" }), aServer({ id: 2, privateIp: "10.0.0.2" })],
       loadBalancers: [],
       certificates: [],
-      network: aNetwork({ ip_range: "10.0.0.0/24" }),
-    },
-  };
-
-  it("has new ones on servers like the last, with addresses and pod ranges that nobody has", () => {
-    const { snapshot: grown, notes } = growTo(4, snapshot, OPTIONS);
-    expect(grown.nodes.slice(2).map(({ spec }) => spec?.podCIDRs)).toEqual([["10.244.1.0/24"], ["10.244.3.0/24"]]);
-    expect(grown.cloud.servers.slice(2).map(({ private_net }) => private_net)).toEqual([
-      [{ network: NETWORK_ID, ip: "10.0.0.253" }],
-      [{ network: NETWORK_ID, ip: "10.0.0.252" }],
+      network: aNetwork(),
+    };
+    const observed = {
+      ...EMPTY,
+      services: [aService()],
+      nodes: [aNode({ id: 1, podCIDRs: ["10.244.1.0/24"] })],
+      cloud,
+    };
+    const added = [
+      { metadata: { name: "node-2" }, spec: { podCIDRs: ["10.244.2.0/24"] } },
+      { metadata: { name: "node-9" }, spec: { podCIDRs: ["10.244.9.0/24"] } },
+      { metadata: { name: "dedicated" }, spec: { providerID: "hrobot://7" } },
+    ];
+    const { snapshot, notes } = applyManifests(observed, { services: [], nodes: added });
+    const { services, routes } = renderCluster(snapshot, OPTIONS);
+    expect(services).toMatchObject([{ spec: { targets: [{ serverId: 1 }, { serverId: 2 }] } }]);
+    expect(routes?.wanted.map(({ spec }) => [spec.destination, spec.gateway])).toEqual([
+      ["10.244.1.0/24", "10.0.0.1"],
+      ["10.244.2.0/24", "10.0.0.2"],
     ]);
-    expect(grown.cloud.servers[2]).toMatchObject({ name: "new-node-1", server_type: { name: "cx32" } });
-    expect(notes[0]).toMatch(/^new nodes are made up, 2 on servers like node-2/);
-  });
-
-  it("is the same when there are that many", () => {
-    expect(growTo(2, snapshot, OPTIONS)).toEqual({ snapshot, notes: [] });
-  });
-
-  it("does not say which nodes would go", () => {
-    expect(() => growTo(1, snapshot, OPTIONS)).toThrow(/--node-count 1: there are 2 nodes/);
-  });
-
-  it("has no routes to give when the cluster has no pod range", () => {
-    const { snapshot: grown } = growTo(3, snapshot, { ...OPTIONS, clusterCidrs: [] });
-    expect(grown.nodes[2]?.spec).toEqual({ providerID: "hcloud://9000000000" });
+    expect(notes).toEqual(["Node node-9 has no server in this project: no target and no route are planned for it"]);
   });
 });
 
