@@ -1,17 +1,33 @@
 /** The commands beside `run`. Each is loaded when it is called: the controller should not carry them in its memory. */
 import type { CommandDefinition } from "../command-line.ts";
 import { CLUSTER_FLAGS, type Flag } from "../flags.ts";
-import { ACCESS_FLAGS } from "./access-flags.ts";
 
 const ENVIRONMENT = `Reads the same environment as the controller: HCLOUD_TOKEN, HCLOUD_NETWORK, HCLOUD_ENDPOINT, HCLOUD_LOAD_BALANCERS_*.
 The cluster is the one that kubectl would talk to: --kubeconfig, $KUBECONFIG or ~/.kube/config.`;
 
+const FROM_FLAG: Flag = {
+  name: "from",
+  value: "<path>",
+  doc: "as if the Services and Nodes in this file or folder were applied",
+};
+const NAMESPACE_FLAG: Flag = {
+  name: "namespace",
+  value: "<name>",
+  doc: "where the controller runs (default: kube-system)",
+};
 const JSON_FLAG: Flag = { name: "json", doc: "print JSON, for programs" };
 const YES_FLAG: Flag = { name: "yes", doc: "do it, instead of showing what would be done" };
 
+/** Flags of commands that talk to the API server only. */
+const ACCESS_FLAGS: readonly Flag[] = [
+  { name: "kubeconfig", value: "<file>", doc: "how to reach the API server; default as kubectl's" },
+  { name: "master", value: "<url>", doc: "address of the API server, instead of the kubeconfig's" },
+  { name: "cluster-name", value: "<name>", doc: "name of the cluster's stack (default: kubernetes)" },
+  NAMESPACE_FLAG,
+];
 const DEPARTURE_FLAGS: readonly Flag[] = [
   ...CLUSTER_FLAGS,
-  { name: "namespace", value: "<name>", doc: "where the controller runs (default: kube-system)" },
+  NAMESPACE_FLAG,
   YES_FLAG,
   { name: "force", doc: "do not ask for the controller's Lease: only when none can be running" },
   JSON_FLAG,
@@ -25,7 +41,7 @@ export const OTHER_COMMANDS: readonly CommandDefinition[] = [
     summary: "show what the controller would change in the cloud right now, and why; changes nothing",
     flags: [
       ...CLUSTER_FLAGS,
-      { name: "from", value: "<path>", doc: "as if the Services and Nodes in this file or folder were applied" },
+      FROM_FLAG,
       JSON_FLAG,
       { name: "markdown", doc: "print Markdown, for a comment on a pull request" },
     ],
@@ -105,7 +121,7 @@ Exit codes: 0 done, or nothing to undo; 2 there is something to undo; 1 an error
     summary: "show nodes, balancers, routes, the last run and what waits, live on a terminal",
     flags: [
       ...CLUSTER_FLAGS,
-      { name: "namespace", value: "<name>", doc: "where the controller runs (default: kube-system)" },
+      NAMESPACE_FLAG,
       { name: "once", doc: "print it once, as where there is no terminal" },
       JSON_FLAG,
     ],
@@ -121,11 +137,7 @@ ${ENVIRONMENT}`,
   {
     name: "render",
     summary: "print what the cluster wants from the cloud, as YAML or JSON",
-    flags: [
-      ...CLUSTER_FLAGS,
-      { name: "from", value: "<path>", doc: "as if the Services and Nodes in this file or folder were applied" },
-      JSON_FLAG,
-    ],
+    flags: [...CLUSTER_FLAGS, FROM_FLAG, JSON_FLAG],
     epilogue: `Exit codes: 0 everything can be rendered, 1 something is refused, which is said under "refused".\n\n${ENVIRONMENT}`,
     action: async (given) => (await import("./render.ts")).render(given),
   },
