@@ -5,9 +5,9 @@
  */
 import * as pulumi from "@pulumi/pulumi";
 import { programOf } from "../stacks/program.ts";
+import { renderCluster } from "./cluster/desired.ts";
 import { wantedSpecs } from "./cluster/plan.ts";
-import { commandConfig, FLAGS_VARIABLE } from "./commands/observe.ts";
-import { survey } from "./commands/survey.ts";
+import { commandConfig, FLAGS_VARIABLE, open } from "./commands/open.ts";
 import { ConfigError } from "./errors.ts";
 import type { FlagValues } from "./flags.ts";
 
@@ -21,8 +21,8 @@ async function declareAll(): Promise<Record<string, unknown>> {
     );
   try {
     const given = JSON.parse(process.env[FLAGS_VARIABLE] || "{}") as FlagValues;
-    await using ends = new AsyncDisposableStack();
-    const { desired } = await survey(commandConfig({ ...given, "cluster-name": pulumi.getStack() }, process.env), ends);
+    await using session = await open(commandConfig({ ...given, "cluster-name": pulumi.getStack() }, process.env));
+    const desired = renderCluster(await session.observe(), session.options);
     return await programOf({ units: [...wantedSpecs(desired).values()], nodes: desired.nodes })();
   } catch (error) {
     throw error instanceof ConfigError ? new pulumi.RunError(error.message) : error;

@@ -6,15 +6,14 @@ import { ConfigError } from "../errors.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { OwnConfigMap } from "../kube/config-map.ts";
 import { forPeople, oneLine } from "../printable.ts";
-import { openAccess } from "./cluster-access.ts";
 import { fieldText } from "./forecast-text.ts";
+import { openAccess } from "./open.ts";
 
 /** Exit code when something waits and nothing was approved. */
 const WAITING = 2;
 
 export async function approve({ flags, operands: [id] }: Given): Promise<number> {
-  await using ends = new AsyncDisposableStack();
-  const access = await openAccess(flags, process.env, ends);
+  using access = await openAccess(flags, process.env);
   const map = new OwnConfigMap(access.client, access, "plan");
   const { plan, approval } = parseStored(await map.read());
   if (id === undefined) {

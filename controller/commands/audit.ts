@@ -5,13 +5,12 @@ import { OwnConfigMap } from "../kube/config-map.ts";
 import { forPeople, printable } from "../printable.ts";
 import { type AuditEntry, parseEntries, renderEntries } from "../record/entry.ts";
 import { ENTRIES } from "../record/record.ts";
-import { openAccess, textOf } from "./cluster-access.ts";
 import { fieldText } from "./forecast-text.ts";
+import { openAccess, textOf } from "./open.ts";
 
 export async function audit({ flags, operands: [service] }: Given): Promise<void> {
-  await using ends = new AsyncDisposableStack();
   const sinceMs = parseAge(textOf(flags.since));
-  const access = await openAccess(flags, process.env, ends);
+  using access = await openAccess(flags, process.env);
   const data = await new OwnConfigMap(access.client, access, "audit").read();
   const entries = select(parseEntries(data[ENTRIES] ?? ""), {
     ...(sinceMs !== undefined && { after: new Date(Date.now() - sinceMs).toISOString() }),

@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { RunReport } from "../../stacks/run.ts";
 import { startOwnEngine } from "../assemble.ts";
-import type { Desired, Snapshot } from "../cluster/desired.ts";
+import type { Desired } from "../cluster/desired.ts";
 import { Runner } from "../cluster/runner.ts";
 import type { Given } from "../command-line.ts";
 import type { Config } from "../config.ts";
@@ -13,17 +13,14 @@ import { OwnConfigMap } from "../kube/config-map.ts";
 import type { Leadership } from "../kube/lease.ts";
 import { SecretState } from "../kube/state-secrets.ts";
 import { Patcher } from "../kube/write.ts";
-import { createLogger, type Logger } from "../log.ts";
 import { forPeople, jsonText } from "../printable.ts";
 import { AuditRecord } from "../record/record.ts";
 import { serviceName } from "../service/ours.ts";
-import { textOf } from "./cluster-access.ts";
 import { type Departure, fatesOf, planDeparture, type Way } from "./departure.ts";
 import { DepartureProof } from "./departure-proof.ts";
 import { type DepartureReport, departureText } from "./departure-text.ts";
-import { commandConfig, FRESH, type Outlook, openOutlook } from "./observe.ts";
-import { becomeSoleWriter, holderOf } from "./sole-writer.ts";
-import { readLease } from "./status.ts";
+import { commandConfig, open, type Session } from "./open.ts";
+import { becomeSoleWriter, holderOf, readLease } from "./sole-writer.ts";
 
 /** Exit code when there is something to do, and it was only shown. */
 const TO_DO = 2;
@@ -34,21 +31,16 @@ export const destroy = ({ flags }: Given): Promise<number> => depart("destroy", 
 export const release = ({ flags }: Given): Promise<number> => depart("release", flags);
 
 /** Everything that a departure works with. */
-interface Stage extends Outlook {
+interface Stage extends Session {
   readonly way: Way;
-  readonly config: Config;
-  readonly log: Logger;
   readonly record: AuditRecord;
   readonly proof: DepartureProof;
-  readonly ends: AsyncDisposableStack;
   leadership: Leadership | undefined;
 }
 
 async function depart(way: Way, flags: FlagValues): Promise<number> {
-  await using ends = new AsyncDisposableStack();
-  const given = commandConfig({ ...flags, "leader-elect": true }, process.env);
-  const stage = await openStage(way, { ...given, namespace: textOf(flags.namespace) ?? given.namespace }, ends);
-  const before = await look(stage);
+  await using stage = await openStage(way, commandConfig(flags, process.env));
+  const before = await observeAndPlan(stage);
   const isAsked = flags.yes === true;
   const failures = isAsked ? await carryOut(stage, flags.force === true) : [];
   const notes = isAsked ? [] : await warnings(stage);
@@ -58,30 +50,23 @@ async function depart(way: Way, flags: FlagValues): Promise<number> {
   return !isAsked && (before.plan.length > 0 || report.services.length > 0) ? TO_DO : 0;
 }
 
-async function openStage(way: Way, config: Config, ends: AsyncDisposableStack): Promise<Stage> {
-  const log = await createLogger({ format: "text", level: "warn" });
+async function openStage(way: Way, config: Config): Promise<Stage> {
   let stage: Stage | undefined;
-  const outlook = await openOutlook(config, log, ends, {
+  const session = await open(config, {
     mayWrite: () => stage?.leadership?.isHeld ?? false,
     onExchange: (exchange) => stage?.record.note(exchange),
   });
-  const record = new AuditRecord({ map: new OwnConfigMap(outlook.client, config, "audit"), log });
+  const { client, gateway, log, ends } = session;
+  const record = new AuditRecord({ map: new OwnConfigMap(client, config, "audit"), log });
   ends.defer(() => record.stop());
-  const proof = new DepartureProof(new CloudReader(outlook.gateway));
-  stage = { ...outlook, way, config, log, record, proof, ends, leadership: undefined };
+  stage = { ...session, way, record, proof: new DepartureProof(new CloudReader(gateway)), leadership: undefined };
   return stage;
 }
 
-/** A departure, and what it was planned from. */
-interface Planned extends Departure {
-  readonly snapshot: Snapshot;
-}
-
-async function look({ way, look: observe, options, proof }: Stage): Promise<Planned> {
-  const snapshot = await observe(FRESH);
-  const departure = planDeparture(way, snapshot, options);
+async function observeAndPlan({ way, observe, options, proof }: Stage): Promise<Departure> {
+  const departure = planDeparture(way, await observe(), options);
   proof.observe(departure);
-  return { ...departure, snapshot };
+  return departure;
 }
 
 async function warnings({ client, config }: Stage): Promise<readonly string[]> {
@@ -96,7 +81,7 @@ async function warnings({ client, config }: Stage): Promise<readonly string[]> {
 
 /** Leaves. Returns what could not be done; doing it again goes on there. */
 async function carryOut(stage: Stage, isForced: boolean): Promise<readonly string[]> {
-  stage.leadership = await becomeSoleWriter(stage.config, stage.client, { ...stage, isForced });
+  stage.leadership = await becomeSoleWriter(stage, isForced);
   const { left, failures } = await clearForGood(stage);
   const unreleased = await letGo(stage, left);
   const refused = left.refused.map(({ object, mistakes }) => `${object}: ${mistakes.join("; ")}`);
@@ -118,7 +103,7 @@ async function clearForGood(stage: Stage): ReturnType<typeof clearCloud> {
 
 /** Runs until nothing is left to do, and looks again after each run: only what the cloud lists is proof. */
 async function clearCloud(stage: Stage): Promise<{ readonly left: Departure; readonly failures: readonly string[] }> {
-  let left = await look(stage);
+  let left = await observeAndPlan(stage);
   if (left.plan.length === 0) return { left, failures: [] };
   const engine = await startOwnEngine(stage.config, stage.client, stage.ends);
   const context = async (desired: Desired) => {
@@ -130,7 +115,7 @@ async function clearCloud(stage: Stage): Promise<{ readonly left: Departure; rea
   let failures: readonly string[] = [];
   for (let round = 1; round <= ROUNDS && left.plan.length > 0; round++) {
     failures = failuresOf(await runner.apply(left.plan, left.desired, []));
-    left = await look(stage);
+    left = await observeAndPlan(stage);
   }
   const still = left.plan.map(({ unit }) => `${unit} is still there`);
   return { left, failures: left.plan.length === 0 ? [] : failures.length > 0 ? failures : still };

@@ -16,6 +16,8 @@ type ReleaseWish = ServiceWish & { readonly kind: "release" };
 export type Way = "destroy" | "release";
 
 export interface Departure {
+  /** What it was planned from. */
+  readonly snapshot: Snapshot;
   /** What is wanted, and what of it exists. */
   readonly desired: Desired;
   /** What is left to do in the cloud; empty when everything is gone or nobody's. */
@@ -46,7 +48,7 @@ export function planDeparture(way: Way, snapshot: Snapshot, options: RenderOptio
   const refused = refusalsOf(balancers);
   const claimed = ours.filter(({ metadata }) => metadata?.finalizers?.includes(FINALIZER));
   const plan = [...planRun(balancers), ...routes.map((unit) => removal(unit, true))];
-  return { desired, plan, services: settled(claimed, desired), claimed, refused };
+  return { snapshot, desired, plan, services: settled(claimed, desired), claimed, refused };
 }
 
 function asDeleted(service: V1Service): V1Service {

@@ -7,14 +7,14 @@ import type { Config } from "../config.ts";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Forecast } from "./forecast.ts";
-import { foresee } from "./preview.ts";
+import { forecastChanges } from "./preview.ts";
 
 export async function rehearseForever(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   log.info({ cluster: config.clusterName }, "dry run: nothing is changed");
   let told = "";
   while (!signal.aborted) {
     try {
-      const forecast = await foresee(config, {});
+      const forecast = await forecastChanges(config, {});
       const news = JSON.stringify(forecast);
       if (news !== told) tell(forecast, log);
       told = news;

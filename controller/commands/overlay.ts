@@ -5,12 +5,6 @@ import type { Snapshot } from "../cluster/desired.ts";
 import { findServer } from "../node/metadata.ts";
 import { parseProviderId } from "../node/provider-id.ts";
 
-/** A snapshot that is not quite the observed one, and what was made up for it. */
-export interface Imagined {
-  readonly snapshot: Snapshot;
-  readonly notes: readonly string[];
-}
-
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 /** Where the API server looks for node ports by default. */
 const NODE_PORTS = { first: 30_000, last: 32_767 };
@@ -19,7 +13,7 @@ const NODE_PORTS = { first: 30_000, last: 32_767 };
 export function applyManifests(
   snapshot: Snapshot,
   given: { readonly services: readonly V1Service[]; readonly nodes: readonly V1Node[] },
-): Imagined {
+): { readonly snapshot: Snapshot; readonly notes: readonly string[] } {
   const ports = new NodePorts(snapshot.services);
   const notes: string[] = [];
   const services = overlay(snapshot.services, given.services.map(withNamespace), (observed, manifest) => {

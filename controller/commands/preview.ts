@@ -1,7 +1,5 @@
 /** `lotse preview`: what the controller would change right now. Reads, and changes nothing. */
 import { startOwnEngine } from "../assemble.ts";
-import type { Desired } from "../cluster/desired.ts";
-import type { Plan } from "../cluster/plan.ts";
 import { runRequest } from "../cluster/run-request.ts";
 import type { Given } from "../command-line.ts";
 import type { Config } from "../config.ts";
@@ -14,17 +12,15 @@ import { type Forecast, hasChanges, renderForecast } from "./forecast.ts";
 import { forecastMarkdown } from "./forecast-markdown.ts";
 import { forecastText } from "./forecast-text.ts";
 import { readManifests } from "./manifests.ts";
-import { commandConfig, type Sight } from "./observe.ts";
-import { applyManifests, type Imagined } from "./overlay.ts";
+import { type ClusterPlan, commandConfig, open, planOf, type Session } from "./open.ts";
+import { applyManifests } from "./overlay.ts";
 import { paintFor } from "./paint.ts";
-import { survey } from "./survey.ts";
 
 /** Exit code when there is something to change, as `terraform plan -detailed-exitcode` has made usual. */
 const CHANGES = 2;
 
 export async function preview({ flags }: Given): Promise<number> {
-  const config = commandConfig(flags, process.env);
-  const forecast = await foresee(config, flags);
+  const forecast = await forecastChanges(commandConfig(flags, process.env), flags);
   process.stdout.write(formatted(forecast, flags));
   if (forecast.units.some(({ failure }) => failure !== undefined)) return 1;
   return hasChanges(forecast) ? CHANGES : 0;
@@ -36,49 +32,44 @@ function formatted(forecast: Forecast, flags: FlagValues): string {
   return flags.markdown ? forecastMarkdown(shown) : forecastText(shown, paintFor(process.stdout, process.env));
 }
 
-/** Looks, plans and lets the engine say what it would do, in a folder of its own: the controller may run meanwhile. */
-export async function foresee(config: Config, flags: FlagValues): Promise<Forecast> {
-  return (await foreseeFully(config, flags)).forecast;
+/** What would change now, or with the manifests of `--from` applied. */
+export async function forecastChanges(config: Config, { from }: FlagValues): Promise<Forecast> {
+  await using session = await open(config);
+  const observed = await session.observe();
+  const { snapshot, notes } =
+    typeof from === "string" ? applyManifests(observed, readManifests(from)) : { snapshot: observed, notes: [] };
+  return await forecastPlan(planOf(snapshot, session), session, notes);
 }
 
-/** The same, with what it was foreseen from. */
-export async function foreseeFully(config: Config, flags: FlagValues): Promise<Foresight> {
-  await using ends = new AsyncDisposableStack();
-  const notes: string[] = [];
-  const { sight, snapshot, desired, plan, stopped } = await survey(config, ends, (seen) => {
-    const imagined = imagine(seen, flags);
-    notes.push(...imagined.notes);
-    return imagined.snapshot;
-  });
-  const priced = await fetchPrices(sight);
-  const outcomes = plan.length === 0 ? {} : await rehearse(plan, desired, { config, sight, ends });
-  const { nodes, cloud } = snapshot;
-  const forecast = renderForecast({
-    cluster: config.clusterName,
-    context: { desired, nodes, servers: cloud.servers, defaults: sight.options.defaults },
+/** What the engine would do for a plan, with reasons and prices. It runs in a folder of its own, beside the controller's. */
+export async function forecastPlan(
+  planned: ClusterPlan,
+  session: Session,
+  notes: readonly string[],
+): Promise<Forecast> {
+  const { snapshot, desired, plan, heldBack } = planned;
+  const { prices, notes: unpriced } = await fetchPrices(session);
+  const outcomes = plan.length === 0 ? {} : await previewRun(planned, session);
+  return renderForecast({
+    cluster: session.config.clusterName,
+    context: {
+      desired,
+      nodes: snapshot.nodes,
+      servers: snapshot.cloud.servers,
+      defaults: session.options.defaults,
+    },
     plan,
-    ...(stopped !== undefined && { heldBack: stopped }),
+    ...(heldBack !== undefined && { heldBack }),
     outcomes,
-    notes: [...notes, ...priced.notes],
-    ...(priced.prices && { prices: priced.prices }),
+    notes: [...notes, ...unpriced],
+    ...(prices && { prices }),
   });
-  return { forecast, desired };
-}
-
-export interface Foresight {
-  readonly forecast: Forecast;
-  readonly desired: Desired;
-}
-
-/** What is observed, with the manifests of `--from` applied to it. */
-function imagine({ snapshot }: Sight, { from }: FlagValues): Imagined {
-  return typeof from === "string" ? applyManifests(snapshot, readManifests(from)) : { snapshot, notes: [] };
 }
 
 /** Prices are worth having, and no reason to fail: who may not read them still sees the changes. */
 async function fetchPrices({
   gateway,
-}: Sight): Promise<{ readonly prices?: Prices; readonly notes: readonly string[] }> {
+}: Session): Promise<{ readonly prices?: Prices; readonly notes: readonly string[] }> {
   try {
     return { prices: pricesOf(await new CloudReader(gateway).pricing()), notes: [] };
   } catch (error) {
@@ -86,16 +77,10 @@ async function fetchPrices({
   }
 }
 
-interface Stage {
-  readonly config: Config;
-  readonly sight: Sight;
-  readonly ends: AsyncDisposableStack;
-}
-
 /** The engine's own word on a plan. The gateway lets only reads pass, whatever the engine may try. */
-async function rehearse(plan: Plan, desired: Desired, { config, sight, ends }: Stage) {
-  const engine = await startOwnEngine(config, sight.client, ends);
-  const access = sight.gateway.open({ run: "preview", mode: "preview" });
+async function previewRun({ plan, desired }: ClusterPlan, { config, client, gateway, ends }: Session) {
+  const engine = await startOwnEngine(config, client, ends);
+  const access = gateway.open({ run: "preview", mode: "preview" });
   try {
     return (await engine.run(runRequest("preview", plan, desired, access))).outcomes;
   } finally {

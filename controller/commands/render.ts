@@ -1,25 +1,23 @@
 /** `lotse render`: what the cluster wants from the cloud, as data. */
 import { stringify } from "yaml";
+import { renderCluster } from "../cluster/desired.ts";
 import { wantedSpecs } from "../cluster/plan.ts";
 import { refusalsOf } from "../cluster/refusals.ts";
 import type { Given } from "../command-line.ts";
 import { jsonText, printable } from "../printable.ts";
-import { textOf } from "./cluster-access.ts";
 import { readManifests } from "./manifests.ts";
-import { commandConfig } from "./observe.ts";
+import { commandConfig, open, textOf } from "./open.ts";
 import { applyManifests } from "./overlay.ts";
-import { survey } from "./survey.ts";
 
 export async function render({ flags }: Given): Promise<number> {
-  await using ends = new AsyncDisposableStack();
-  const config = commandConfig(flags, process.env);
+  await using session = await open(commandConfig(flags, process.env));
   const from = textOf(flags.from);
-  const { desired } = await survey(config, ends, ({ snapshot }) =>
-    from === undefined ? snapshot : applyManifests(snapshot, readManifests(from)).snapshot,
-  );
+  const observed = await session.observe();
+  const snapshot = from === undefined ? observed : applyManifests(observed, readManifests(from)).snapshot;
+  const desired = renderCluster(snapshot, session.options);
   const refused = refusalsOf(desired);
   const spec = {
-    cluster: config.clusterName,
+    cluster: session.config.clusterName,
     units: Object.fromEntries(wantedSpecs(desired)),
     nodes: desired.nodes,
     refused,

@@ -1,11 +1,21 @@
 /** Makes sure that no controller works while a command changes what is the controller's. */
 import { openLeadership } from "../assemble.ts";
 import type { Config } from "../config.ts";
-import { ConfigError } from "../errors.ts";
-import type { KubeClient } from "../kube/client.ts";
+import { ConfigError, KubeError } from "../errors.ts";
+import { type KubeClient, paths } from "../kube/client.ts";
 import { ALONE, type Leadership, type LeaseObject } from "../kube/lease.ts";
-import type { Logger } from "../log.ts";
-import { readLease } from "./status.ts";
+import type { Session } from "./open.ts";
+
+/** The Lease of the controller that leads; undefined where there is none. */
+export async function readLease(client: KubeClient, { lease }: Config): Promise<LeaseObject | undefined> {
+  if (!lease) return undefined;
+  try {
+    return await client.get<LeaseObject>(paths.lease(lease.namespace, lease.name));
+  } catch (error) {
+    if (error instanceof KubeError && error.status === 404) return undefined;
+    throw error;
+  }
+}
 
 /** Who has renewed a Lease so lately that it still counts. */
 export function holderOf(lease: LeaseObject | undefined, now: Date): string | undefined {
@@ -18,11 +28,7 @@ export function holderOf(lease: LeaseObject | undefined, now: Date): string | un
  * Takes the controllers' Lease, and keeps it to the end: none can begin meanwhile. Throws when one leads. A holder that
  * does not renew any more is waited for, by our own clock, as another controller would.
  */
-export async function becomeSoleWriter(
-  config: Config,
-  client: KubeClient,
-  { log, ends, isForced }: { readonly log: Logger; readonly ends: AsyncDisposableStack; readonly isForced: boolean },
-): Promise<Leadership> {
+export async function becomeSoleWriter({ config, client, log, ends }: Session, isForced: boolean): Promise<Leadership> {
   const { lease } = config;
   if (isForced || !lease) return ALONE;
   const refuse = (holder: string): never => {

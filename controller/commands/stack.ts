@@ -8,8 +8,7 @@ import type { Given } from "../command-line.ts";
 import type { Config, Environment } from "../config.ts";
 import { findEngine } from "../engine-home.ts";
 import { CLUSTER_FLAGS, type FlagValues } from "../flags.ts";
-import { commandConfig, FLAGS_VARIABLE } from "./observe.ts";
-import { survey } from "./survey.ts";
+import { commandConfig, FLAGS_VARIABLE, open, planOf } from "./open.ts";
 
 export async function stack({ flags }: Given): Promise<void> {
   const config = commandConfig(flags, process.env);
@@ -27,8 +26,8 @@ export async function writeStack(
   flags: FlagValues,
   directory: string,
 ): Promise<Readonly<Record<string, string>>> {
-  await using ends = new AsyncDisposableStack();
-  const { desired, plan } = await survey(config, ends);
+  await using session = await open(config);
+  const { desired, plan } = planOf(await session.observe(), session);
   const units = wantedSpecs(desired);
   const removals = plan.flatMap((step) => (step.kind === "remove" ? [step.unit] : []));
   const concerned = new Set<UnitId>([...units.keys(), ...removals]);

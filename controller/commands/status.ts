@@ -1,22 +1,15 @@
 /** `lotse status`: how the cluster stands, once or as it changes. */
 import { parseStored } from "../cluster/approval.ts";
-import { renderCluster } from "../cluster/desired.ts";
-import { guard } from "../cluster/guard.ts";
-import { planRun } from "../cluster/plan.ts";
 import type { Given } from "../command-line.ts";
-import type { Config } from "../config.ts";
-import { KubeError, messageOf } from "../errors.ts";
+import { messageOf } from "../errors.ts";
 import type { Ages } from "../hcloud/view.ts";
-import { type KubeClient, paths } from "../kube/client.ts";
 import { OwnConfigMap } from "../kube/config-map.ts";
-import type { LeaseObject } from "../kube/lease.ts";
-import { createLogger } from "../log.ts";
 import { forPeople, jsonText, oneLine } from "../printable.ts";
 import { parseStatus, STATUS } from "../record/status-board.ts";
-import { textOf } from "./cluster-access.ts";
 import { showLive } from "./live.ts";
-import { commandConfig, type Outlook, openOutlook } from "./observe.ts";
+import { commandConfig, open, planOf, type Session } from "./open.ts";
 import { paintFor } from "./paint.ts";
+import { readLease } from "./sole-writer.ts";
 import { statusText } from "./status-text.ts";
 import { type ClusterStatus, renderStatus } from "./status-view.ts";
 
@@ -25,14 +18,11 @@ const REDRAW_MS = 2_000;
 const AGES: Ages = { servers: 30_000, loadBalancers: 10_000, certificates: 600_000, network: 30_000 };
 
 export async function status({ flags }: Given): Promise<void> {
-  await using ends = new AsyncDisposableStack();
-  const config = commandConfig({ ...flags, "leader-elect": true }, process.env);
-  const placed = { ...config, namespace: textOf(flags.namespace) ?? config.namespace };
-  const outlook = await openOutlook(placed, await createLogger({ format: "text", level: "error" }), ends);
+  await using session = await open(commandConfig(flags, process.env), { level: "error" });
   const paint = paintFor(process.stdout, process.env);
   const look = async () => {
-    const view = await lookAt(placed, outlook);
-    return flags.json ? jsonText(view) : statusText(forPeople(view), paint);
+    const found = await readStatus(session);
+    return flags.json ? jsonText(found) : statusText(forPeople(found), paint);
   };
   if (!process.stdout.isTTY || flags.once || flags.json) {
     process.stdout.write(await look());
@@ -49,38 +39,22 @@ function untilInterrupted(): AbortSignal {
   return controller.signal;
 }
 
-/** How things stand now. */
-export async function lookAt(config: Config, { client, gateway, options, look }: Outlook): Promise<ClusterStatus> {
+async function readStatus(session: Session): Promise<ClusterStatus> {
+  const { client, config, gateway } = session;
   const [snapshot, lease, planned, board] = await Promise.all([
-    look(AGES),
+    session.observe(AGES),
     readLease(client, config),
     new OwnConfigMap(client, config, "plan").read(),
     new OwnConfigMap(client, config, "status").read(),
   ]);
-  const desired = renderCluster(snapshot, options);
-  const { plan, stopped } = guard(planRun(desired), Object.keys(desired.present).length, config.guard);
   const { plan: pending, approval } = parseStored(planned);
   const controller = parseStatus(board[STATUS]);
   return renderStatus({
     cluster: config.clusterName,
-    snapshot,
-    desired,
-    plan,
-    ...(stopped !== undefined && { heldBack: stopped }),
+    ...planOf(snapshot, session),
     ...(lease && { lease }),
     ...(pending && !approval && { pending }),
     ...(controller && { controller }),
     budget: gateway.budget,
   });
-}
-
-/** The Lease of the controller that leads; nothing where there is none. */
-export async function readLease(client: KubeClient, { lease }: Config): Promise<LeaseObject | undefined> {
-  if (!lease) return undefined;
-  try {
-    return await client.get<LeaseObject>(paths.lease(lease.namespace, lease.name));
-  } catch (error) {
-    if (error instanceof KubeError && error.status === 404) return undefined;
-    throw error;
-  }
 }

@@ -8,17 +8,16 @@ import { OwnConfigMap } from "../kube/config-map.ts";
 import { forPeople, jsonText, oneLine } from "../printable.ts";
 import { parseEntries } from "../record/entry.ts";
 import { ENTRIES } from "../record/record.ts";
-import { openAccess } from "./cluster-access.ts";
 import { fieldText } from "./forecast-text.ts";
+import { openAccess } from "./open.ts";
 import { planUndo, type Undo } from "./undo-plan.ts";
 
 /** Exit code when there is something to undo, and it was only shown. */
 const TO_DO = 2;
 
 export async function undo({ flags, operands: [operand = ""] }: Given): Promise<number> {
-  await using ends = new AsyncDisposableStack();
   const path = servicePath(operand);
-  const access = await openAccess(flags, process.env, ends);
+  using access = await openAccess(flags, process.env);
   const service = await readService(access.client, path, operand);
   const record = await new OwnConfigMap(access.client, access, "audit").read();
   const planned = planUndo(service, parseEntries(record[ENTRIES] ?? ""));

@@ -7,8 +7,8 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import type { Forecast } from "../../controller/commands/forecast.ts";
-import { commandConfig } from "../../controller/commands/observe.ts";
-import { foresee } from "../../controller/commands/preview.ts";
+import { commandConfig } from "../../controller/commands/open.ts";
+import { forecastChanges } from "../../controller/commands/preview.ts";
 import { writeStack } from "../../controller/commands/stack.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 import { eventually } from "../support/eventually.ts";
@@ -62,7 +62,7 @@ describe("previews of a cluster", () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  const look = (flags = {}): Promise<Forecast> => foresee(commandConfig({ ...FLAGS, ...flags }, env), flags);
+  const look = (flags = {}): Promise<Forecast> => forecastChanges(commandConfig({ ...FLAGS, ...flags }, env), flags);
   const annotate = (name: string, annotations: Record<string, string>) =>
     world.core.patchNamespacedService({
       name,

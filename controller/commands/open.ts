@@ -1,0 +1,125 @@
+/** What every command begins with: its configuration, a session with cluster and cloud, and the plan for what it observes. */
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+import type { V1Node, V1Secret, V1Service } from "@kubernetes/client-node";
+import { renderOptions } from "../assemble.ts";
+import { type CloudPorts, openCloud } from "../assemble-cloud.ts";
+import type { SecretList } from "../certificate/tls-secret.ts";
+import { type Desired, type RenderOptions, renderCluster, type Snapshot } from "../cluster/desired.ts";
+import { guard } from "../cluster/guard.ts";
+import { type Plan, planRun } from "../cluster/plan.ts";
+import { requirePlausible } from "../cluster/plausible.ts";
+import { type Config, type Environment, loadConfig } from "../config.ts";
+import { ConfigError } from "../errors.ts";
+import { clusterName } from "../flag-values.ts";
+import type { FlagValues } from "../flags.ts";
+import type { Gateway } from "../hcloud/gateway.ts";
+import type { Ages } from "../hcloud/view.ts";
+import { KubeClient, paths } from "../kube/client.ts";
+import { loadAccess } from "../kube/kubeconfig.ts";
+import { listAll } from "../kube/list.ts";
+import { createLogger, type Logger } from "../log.ts";
+
+/** Carries the flags of `lotse stack` to the program of a plain `pulumi preview`, as JSON. */
+export const FLAGS_VARIABLE = "LOTSE_PREVIEW_FLAGS";
+
+/** Everything fetched anew. */
+const FRESH: Ages = { servers: 0, loadBalancers: 0, certificates: 0, network: 0 };
+
+/** The configuration of a command: the controller's, with kubectl's default kubeconfig and the command's `--namespace`. */
+export function commandConfig(flags: FlagValues, env: Environment): Config {
+  const config = loadConfig({ ...flags, kubeconfig: flags.kubeconfig ?? kubeconfigOf(env) }, env);
+  return { ...config, namespace: textOf(flags.namespace) ?? config.namespace };
+}
+
+/** The kubeconfig that kubectl would use; undefined in a pod that has none. */
+function kubeconfigOf(env: Environment): string | undefined {
+  const [named] = (env.KUBECONFIG ?? "").split(delimiter);
+  if (named) return named;
+  const usual = join(env.HOME || homedir(), ".kube", "config");
+  return env.KUBERNETES_SERVICE_HOST || !existsSync(usual) ? undefined : usual;
+}
+
+/** The text of a flag; undefined when it is absent or empty. */
+export function textOf(value: FlagValues[string]): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Open connections to cluster and cloud. Disposing of it closes them, and everything put on `ends` since. */
+export interface Session extends AsyncDisposable {
+  readonly config: Config;
+  readonly client: KubeClient;
+  readonly gateway: Gateway;
+  readonly options: RenderOptions;
+  readonly log: Logger;
+  readonly ends: AsyncDisposableStack;
+  /** Lists cluster and cloud, by default without using a list fetched before. Throws when the lists contradict each other. */
+  observe(ages?: Ages): Promise<Snapshot>;
+}
+
+/** Connects to cluster and cloud. `level` is what is logged to standard error from there on. */
+export async function open(
+  config: Config,
+  { level = "warn", ...ports }: CloudPorts & { readonly level?: "warn" | "error" } = {},
+): Promise<Session> {
+  await using opened = new AsyncDisposableStack();
+  const log = await createLogger({ format: "text", level });
+  const { gateway, view, networkId } = await openCloud(config, log, opened, ports);
+  const client = new KubeClient(await loadAccess(config.kubeconfig, config.master));
+  opened.defer(() => client.close());
+  const observe = async (ages = FRESH): Promise<Snapshot> => {
+    const [nodes, services, secrets, cloud] = await Promise.all([
+      listAll<V1Node>(client, paths.nodes),
+      config.loadBalancers ? listAll<V1Service>(client, paths.services) : [],
+      listSecrets(client, config),
+      view.state(ages),
+    ]);
+    requirePlausible(cloud, nodes);
+    return { nodes, services, secrets, cloud, now: Date.now() };
+  };
+  const options = renderOptions(config, networkId);
+  const ends = opened.move();
+  return { config, client, gateway, options, log, ends, observe, [Symbol.asyncDispose]: () => ends.disposeAsync() };
+}
+
+async function listSecrets(client: KubeClient, { tlsSecrets }: Config): Promise<readonly SecretList[]> {
+  if (!tlsSecrets) return [];
+  const list = (namespace?: string) => listAll<V1Secret>(client, paths.tlsSecrets(namespace));
+  const { namespaces } = tlsSecrets;
+  if (!namespaces) return [{ secrets: await list() }];
+  return Promise.all(namespaces.map(async (namespace) => ({ namespace, secrets: await list(namespace) })));
+}
+
+/** What the controller would do about a snapshot. */
+export interface ClusterPlan {
+  readonly snapshot: Snapshot;
+  readonly desired: Desired;
+  readonly plan: Plan;
+  /** Set when the guard took removals out of the plan. */
+  readonly heldBack?: string;
+}
+
+/** Plans as the controller does. Pure. */
+export function planOf(snapshot: Snapshot, { config, options }: Pick<Session, "config" | "options">): ClusterPlan {
+  const desired = renderCluster(snapshot, options);
+  const { plan, stopped } = guard(planRun(desired), Object.keys(desired.present).length, config.guard);
+  return { snapshot, desired, plan, ...(stopped !== undefined && { heldBack: stopped }) };
+}
+
+/** An open connection to the cluster alone, for commands that need neither cloud nor token. */
+interface ClusterAccess extends Disposable {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly clusterName: string;
+}
+
+export async function openAccess(flags: FlagValues, env: Environment): Promise<ClusterAccess> {
+  const name = textOf(flags["cluster-name"]) ?? "kubernetes";
+  const parsed = clusterName(name);
+  if (!("value" in parsed)) throw new ConfigError([`--cluster-name: ${JSON.stringify(name)} is not ${parsed.allowed}`]);
+  const kubeconfig = textOf(flags.kubeconfig) ?? kubeconfigOf(env);
+  const client = new KubeClient(await loadAccess(kubeconfig, textOf(flags.master)));
+  const namespace = textOf(flags.namespace) ?? env.POD_NAMESPACE ?? "kube-system";
+  return { client, namespace, clusterName: parsed.value, [Symbol.dispose]: () => client.close() };
+}
