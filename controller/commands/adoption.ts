@@ -14,7 +14,7 @@ import type { Forecast } from "./forecast.ts";
  * | is being deleted | `leaving` |
  * | names one of somebody else's, or has two | `refused` |
  */
-export interface Adoption {
+interface Adoption {
   /** `default/web`. */
   readonly service: string;
   readonly finds: "own" | "adoptable" | "none" | "leaving" | "refused";

@@ -49,15 +49,11 @@ export function describePlan(plan: PendingPlan | undefined, approval: Approval |
     `${kind === "remove" ? "-" : "~"} ${object} (${unit})`,
     ...(kind === "remove"
       ? []
-      : differences.map(({ field, have, want }) => `    ${fieldText(fieldOf(field, have, want))}`)),
+      : differences.map(({ field, have, want }) => `    ${fieldText({ field, from: have, to: want })}`)),
   ]);
   const state = approval?.plan === plan.id ? `approved by ${approval.by} at ${approval.at}` : `waits since ${plan.at}`;
   const next = approval ? [] : [`to let it happen: lotse approve ${plan.id}`];
   return `${[`plan ${plan.id} ${state}`, ...steps, ...next].join("\n")}\n`;
-}
-
-function fieldOf(field: string, from: string | undefined, to: string | undefined) {
-  return { field, ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 }
 
 /** Who the API server takes us for; where it does not say, who we are on this machine. */

@@ -3,7 +3,7 @@ import type { Given } from "../command-line.ts";
 import { ConfigError } from "../errors.ts";
 import { OwnConfigMap } from "../kube/config-map.ts";
 import { forPeople, printable } from "../printable.ts";
-import { type AuditEntry, parseEntries, renderEntries } from "../record/entry.ts";
+import { type AuditEntry, attemptKey, parseEntries, renderEntries } from "../record/entry.ts";
 import { ENTRIES } from "../record/record.ts";
 import { fieldText } from "./forecast-text.ts";
 import { openAccess, textOf } from "./open.ts";
@@ -36,21 +36,16 @@ export function select(
 ): readonly AuditEntry[] {
   const isOf = (entry: AuditEntry) =>
     entry.kind === "change" && [entry.object, entry.object.split(" ")[1]].includes(object);
-  const units = new Set(entries.filter(isOf).map(keyOf));
+  const units = new Set(entries.filter(isOf).map(attemptKey));
   return entries.filter(
-    (entry) => (after === undefined || entry.at >= after) && (object === undefined || units.has(keyOf(entry))),
+    (entry) => (after === undefined || entry.at >= after) && (object === undefined || units.has(attemptKey(entry))),
   );
-}
-
-/** Everything of one unit in one run stands together. */
-function keyOf({ run, unit }: AuditEntry): string {
-  return `${run} ${unit}`;
 }
 
 /** The record for people: one block per run and unit, oldest first. */
 export function auditText(entries: readonly AuditEntry[]): string {
   if (entries.length === 0) return "no changes are recorded for that time\n";
-  const blocks = [...Map.groupBy(entries, keyOf).values()].map(blockText);
+  const blocks = [...Map.groupBy(entries, attemptKey).values()].map(blockText);
   return `${blocks.join("\n\n")}\n`;
 }
 

@@ -1,13 +1,6 @@
 /** A forecast as a tree for people, in a terminal. */
 
-import {
-  type Cost,
-  type FieldForecast,
-  type Forecast,
-  hasChanges,
-  type PartForecast,
-  type UnitForecast,
-} from "./forecast.ts";
+import { type Cost, type Forecast, hasChanges, type PartForecast, type UnitForecast } from "./forecast.ts";
 import { type Paint, plain } from "./paint.ts";
 
 const SIGNS = { create: "+", adopt: ">", change: "~", update: "~", replace: "±", delete: "-" } as const;
@@ -70,8 +63,15 @@ function partText({ part, operation, summary, reason, fields }: PartForecast, pa
   return [what, ...fields.map((field) => `        ${fieldText(field)}${paint(`   (${field.reason})`, "dim")}`)];
 }
 
+/** A field before and after; an absent side means that there is none. */
+export interface ChangedField {
+  readonly field: string;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
 /** `algorithm: round_robin → least_connections`. */
-export function fieldText({ field, from, to }: Omit<FieldForecast, "reason">): string {
+export function fieldText({ field, from, to }: ChangedField): string {
   return `${field}: ${from ?? "nothing"} → ${to ?? "nothing"}`;
 }
 

@@ -1,16 +1,10 @@
 /** What brings back what a Service asked for before its last change. Pure. */
 import type { V1Service } from "@kubernetes/client-node";
 import { loadBalancerUnit } from "../../stacks/names.ts";
-import { type AuditEntry, type RecordedWish, recordWish } from "../record/entry.ts";
+import { type AuditEntry, attemptKey, type RecordedWish, recordWish } from "../record/entry.ts";
 import { OPTIONS, PREFIX } from "../service/annotations.ts";
 import { serviceName, serviceRef } from "../service/ours.ts";
-
-/** An annotation, or the ports, before and after; an absent side means that there is none. */
-export interface Restored {
-  readonly field: string;
-  readonly from?: string;
-  readonly to?: string;
-}
+import type { ChangedField } from "./forecast-text.ts";
 
 export interface Undo {
   /** `default/web`. */
@@ -18,7 +12,8 @@ export interface Undo {
   /** When the wish that comes back was carried out, as an ISO time, and in which run. */
   readonly at: string;
   readonly run: string;
-  readonly fields: readonly Restored[];
+  /** Annotations, and the ports. */
+  readonly fields: readonly ChangedField[];
   /** What does not come back with it. */
   readonly notes: readonly string[];
   /** A merge patch; it holds only for the version of the Service that was looked at. */
@@ -35,10 +30,10 @@ export function planUndo(service: V1Service, entries: readonly AuditEntry[]): Un
   const unit = loadBalancerUnit(serviceRef(service));
   const now = recordWish(service);
   const applied = new Set(
-    entries.flatMap((entry) => (entry.kind === "outcome" && entry.status === "applied" ? [keyOf(entry)] : [])),
+    entries.flatMap((entry) => (entry.kind === "outcome" && entry.status === "applied" ? [attemptKey(entry)] : [])),
   );
   const isEarlier = (entry: AuditEntry): entry is Change =>
-    entry.kind === "change" && entry.unit === unit && entry.wish !== undefined && applied.has(keyOf(entry));
+    entry.kind === "change" && entry.unit === unit && entry.wish !== undefined && applied.has(attemptKey(entry));
   const earlier = entries.filter(isEarlier).findLast(({ wish }) => restored(now, wish).length > 0);
   if (!earlier) return undefined;
   const fields = restored(now, earlier.wish);
@@ -62,15 +57,13 @@ const LASTING: Readonly<Record<string, string>> = {
 
 const PORTS = "spec.ports";
 
-function restored(now: RecordedWish, then: RecordedWish): readonly Restored[] {
+function restored(now: RecordedWish, then: RecordedWish): readonly ChangedField[] {
   const keys = [...new Set([...Object.keys(now.annotations), ...Object.keys(then.annotations)])].sort();
   const sides = [
     ...keys.map((key) => [key, now.annotations[key], then.annotations[key]] as const),
     [PORTS, portsText(now), portsText(then)] as const,
   ];
-  return sides
-    .filter(([, from, to]) => from !== to)
-    .map(([field, from, to]) => ({ field, ...(from !== undefined && { from }), ...(to !== undefined && { to }) }));
+  return sides.filter(([, from, to]) => from !== to).map(([field, from, to]) => ({ field, from, to }));
 }
 
 /** Every field of every port, in an order that does not depend on who wrote it down. */
@@ -83,7 +76,7 @@ function portsText({ ports }: RecordedWish): string {
   return ports.map(port).join(", ");
 }
 
-function patchTo(wish: RecordedWish, { metadata }: V1Service, fields: readonly Restored[]): object {
+function patchTo(wish: RecordedWish, { metadata }: V1Service, fields: readonly ChangedField[]): object {
   const annotations = fields.filter(({ field }) => field !== PORTS).map(({ field, to }) => [field, to ?? null]);
   return {
     metadata: {
@@ -93,8 +86,4 @@ function patchTo(wish: RecordedWish, { metadata }: V1Service, fields: readonly R
     },
     ...(annotations.length < fields.length && { spec: { ports: wish.ports } }),
   };
-}
-
-function keyOf({ run, unit }: AuditEntry): string {
-  return `${run} ${unit}`;
 }

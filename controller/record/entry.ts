@@ -52,6 +52,11 @@ export type AuditEntry =
       readonly failure?: string;
     });
 
+/** The same for all entries about one unit in one run. */
+export function attemptKey({ run, unit }: AuditEntry): string {
+  return `${run} ${unit}`;
+}
+
 /** Differences of one unit that are written down; a large balancer has hundreds. */
 const MAX_DIFFERENCES = 40;
 const MAX_VALUE = 200;
