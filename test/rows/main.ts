@@ -7,7 +7,6 @@ import { renderReference } from "../../controller/service/reference.ts";
 import { renderMetricsPage } from "./metrics.ts";
 import { renderOptionsPage } from "./options.ts";
 import { type NamedTest, renderPage } from "./page.ts";
-import { renderPicture } from "./picture.ts";
 import { SERVICE_SECTIONS } from "./services-table.ts";
 import { SECTIONS } from "./table.ts";
 
@@ -22,7 +21,6 @@ const pages = {
   "docs/annotations.md": renderReference(),
   "docs/options.md": renderOptionsPage(),
   "docs/metrics.md": renderMetricsPage(),
-  "docs/architecture.svg": renderPicture(),
 };
 for (const [name, page] of Object.entries(pages)) {
   const file = new URL(`../../${name}`, import.meta.url);
