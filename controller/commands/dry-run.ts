@@ -1,6 +1,6 @@
 /**
- * `lotse run --dry-run`: looks as often as the controller would, and logs what it would change whenever that is something
- * new. It writes nothing anywhere, no Event and no status either, and takes no lease: it may run beside the real one.
+ * `lotse run --dry-run`, the observe-only mode: previews at every resync, and logs the result whenever it differs from the
+ * one before. Writes nothing, no Events and no statuses either, and takes no Lease, so it may run beside the controller.
  */
 import { setTimeout } from "node:timers/promises";
 import type { Config } from "../config.ts";
