@@ -1,46 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { type DevEnv, startDevEnv } from "../support/dev-env.ts";
-import { eventually } from "../support/eventually.ts";
-
-const NOTHING = {
-  servers: 0,
-  networks: 0,
-  firewalls: 0,
-  sshKeys: 0,
-  placementGroups: 0,
-  primaryIps: 0,
-  loadBalancers: 0,
-  certificates: 0,
-};
-/** Of everything one, but a server per machine, with two addresses each. */
-const built = (servers: number) => ({
-  ...NOTHING,
-  servers,
-  networks: 1,
-  firewalls: 1,
-  sshKeys: 1,
-  placementGroups: 1,
-  primaryIps: 2 * servers,
-});
-
-const PROGRAM = fileURLToPath(new URL("../support/dev-env-up.ts", import.meta.url));
-
-/** Starts a run in a process of its own and kills it, and only it, as soon as the cloud looks as the test wants it. */
-async function killOnce(env: DevEnv, operation: "up" | "down", isTime: () => boolean): Promise<void> {
-  const args = [PROGRAM, operation, env.cloud.url, env.cloud.token, env.directory];
-  const child = spawn(process.execPath, args, { stdio: "ignore" });
-  const exit = once(child, "exit");
-  await eventually(() => expect(isTime()).toBe(true), { timeoutMs: 60_000, intervalMs: 5 });
-  child.kill("SIGKILL");
-  const [, signal] = await exit;
-  expect(signal).toBe("SIGKILL"); // it was still at work
-}
+import { built, type DevEnv, NOTHING, startDevEnv } from "../support/dev-env.ts";
 
 const server = (env: DevEnv, name: string) => env.cloud.state.servers.find(name);
 
@@ -132,37 +94,6 @@ describe("the cloud half of a development environment", PATIENT, () => {
     const text = await readFile(state, "utf8");
     expect(text).toContain("dev-worker-1");
     for (const secret of [env.cloud.token, secrets.k3sToken, "OPENSSH PRIVATE KEY"]) expect(text).not.toContain(secret);
-  });
-
-  test("goes on after it was killed, while it was built and while it was removed", async () => {
-    await using env = await startDevEnv({ actionMs: 400 });
-    await killOnce(env, "up", () => env.cloud.state.servers.size >= 1);
-    await env.up();
-    expect(env.counts()).toEqual(built(3));
-    expect(
-      env.cloud.state.servers.values().map(({ status, private_net }) => `${status} ${private_net.length}`),
-    ).toEqual(["running 1", "running 1", "running 1"]);
-    const writes = env.cloud.journal.writes.length;
-    await env.up();
-    expect(env.cloud.journal.writes).toHaveLength(writes);
-
-    await killOnce(env, "down", () => env.cloud.state.servers.size < 3);
-    await env.down();
-    expect(env.counts()).toEqual(NOTHING);
-  });
-
-  test("is removed when it was killed half-built, and when its state is lost; others' things stay", async () => {
-    await using env = await startDevEnv({ actionMs: 200 });
-    const other = env.cloud.addNetwork({ name: "other" });
-    env.cloud.addServer({ name: "other", network: other.id });
-    await killOnce(env, "up", () => env.cloud.state.networks.size === 2);
-    await env.down();
-    expect(env.counts()).toEqual({ ...NOTHING, servers: 1, networks: 1, primaryIps: 2 });
-
-    await env.up({ workers: "1" });
-    await rm(env.folder.cloud, { recursive: true });
-    await env.down();
-    expect(env.counts()).toEqual({ ...NOTHING, servers: 1, networks: 1, primaryIps: 2 });
   });
 
   test("takes along what a controller inside it left behind, and nothing of another cluster's", async () => {

@@ -2,6 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { COMPILE_CACHE } from "./controller-process.ts";
 import type { World } from "./world.ts";
 
 const MAIN = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
@@ -39,6 +40,7 @@ function start(world: World, program: string, args: readonly string[]): RunningC
     stdio: ["pipe", "pipe", "pipe"],
     env: {
       ...process.env,
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
       KUBECONFIG: world.cluster.kubeconfig,
       HCLOUD_TOKEN: world.cloud.token,
       HCLOUD_ENDPOINT: world.cloud.url,

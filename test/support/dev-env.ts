@@ -13,6 +13,28 @@ import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 
 export const ENVIRONMENT = "dev";
 
+/** An empty project. */
+export const NOTHING = {
+  servers: 0,
+  networks: 0,
+  firewalls: 0,
+  sshKeys: 0,
+  placementGroups: 0,
+  primaryIps: 0,
+  loadBalancers: 0,
+  certificates: 0,
+};
+/** Of everything one, but a server per machine, with two addresses each. */
+export const built = (servers: number) => ({
+  ...NOTHING,
+  servers,
+  networks: 1,
+  firewalls: 1,
+  sshKeys: 1,
+  placementGroups: 1,
+  primaryIps: 2 * servers,
+});
+
 export class DevEnv implements AsyncDisposable {
   readonly cloud: Cloud;
   readonly directory: string;
