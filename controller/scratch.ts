@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { endLeftovers } from "../stacks/leftovers.ts";
+import { endPlugins } from "../stacks/leftovers.ts";
 
 /** Processes are told apart by host too: several may share a folder, and in containers all of them are number 1. */
 const PREFIX = `lotse-${hostname()}-`;
@@ -21,7 +21,7 @@ export async function makeScratch(parent = tmpdir()): Promise<string> {
 
 async function discard(folder: string): Promise<void> {
   try {
-    await endLeftovers(folder);
+    endPlugins(folder);
     await rm(folder, { recursive: true, force: true });
   } catch {
     // Another user's, who may remove it; it is in nobody's way.

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pluginPackage from "@pulumi/hcloud/package.json" with { type: "json" };
 import sdkPackage from "@pulumi/pulumi/package.json" with { type: "json" };
-import { endLeftovers, endPlugins, noteWorker } from "./leftovers.ts";
+import { endPlugins } from "./leftovers.ts";
 import { unitOf } from "./names.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
@@ -45,11 +45,10 @@ export class Engine {
     this.#options = options;
   }
 
-  /** Ends what an earlier engine left, prepares the folders and a warm worker. Throws when a binary does not fit. */
+  /** Prepares the folders and a warm worker. Throws when a binary does not fit. */
   async start(): Promise<void> {
     const { home } = this.#options;
     await requirePlugin(home);
-    await endLeftovers(home.directory);
     await prepareFolders(home);
     const state = await this.#options.store?.load();
     if (state !== undefined) await writeState(stateFile(home), state);
@@ -205,7 +204,6 @@ async function startWorker({ home, onWorker }: EngineOptions): Promise<ChildProc
   });
   const [ready] = (await Promise.race([once(worker, "message"), exited])) as [FromWorker];
   exited.catch(() => {}); // the run in progress notices an exit itself
-  if (worker.pid !== undefined) await noteWorker(home.directory, worker.pid);
   if (ready.kind === "ready" && ready.cliVersion !== SDK_VERSION) {
     await endGroup(worker, home);
     throw new Error(

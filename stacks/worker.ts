@@ -14,18 +14,18 @@ import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { RunReport, RunRequest } from "./run.ts";
 import { type EngineHome, folders, pruneHistory } from "./workspace.ts";
 
-// Started without a parent: when an image is built, for what Node makes of the sources.
-if (!process.send) process.exit();
+// Without a parent there is nothing to do: it has died already, or an image is built, for what Node makes of the sources.
+if (!process.connected) process.exit();
 
 // The SDK tells the engine of each step it takes, six messages per resource, and hears each again: a tenth of a run's time.
 Object.assign(sdkLog, { debug: async () => {} });
 
 const home = JSON.parse(process.argv[2] ?? "") as EngineHome;
+process.on("disconnect", endGroup);
 const bench = await setUp();
 /** The operation that is under way, or that waits for the next request. */
 let operation: Operation | undefined;
 
-process.on("disconnect", endGroup);
 process.on("message", (message: ToWorker) => {
   switch (message.kind) {
     case "warm":

@@ -1,8 +1,9 @@
-/** The `pulumi` command line of a stage: in a process group of its own that is noted down, so that none outlives us unseen. */
+/** The `pulumi` command line of a stage. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { PulumiCommand } from "@pulumi/pulumi/automation/index.js";
 import { CliError } from "../../stacks/cli.ts";
-import { noteWorker } from "../../stacks/leftovers.ts";
+import { endPlugins, endProcesses } from "../../stacks/leftovers.ts";
+import { type EngineHome, folders } from "../../stacks/workspace.ts";
 
 /**
  * What the automation API asks for before and after a run and is known without: each would start the command line once
@@ -17,15 +18,19 @@ const ANSWERS: Readonly<Record<string, string>> = {
 /** Operations that change something; the others are over in a moment and are left to the automation API. */
 const LONG = new Set(["up", "destroy"]);
 
+/** Ends the command line and the plugins that a killed run left behind: both were given the stage's own folder. */
+export function endLeftovers(home: EngineHome): void {
+  const given = `PULUMI_HOME=${folders(home).home}`;
+  endProcesses((table) => table("cmdline").startsWith(home.pulumi) && table("environ").split("\0").includes(given));
+  endPlugins(home.directory);
+}
+
 export class StageCommand {
   readonly #base: PulumiCommand;
-  readonly #directory: string;
   #child: ChildProcess | undefined;
 
-  /** `directory` is where the note of the running process goes. */
-  constructor(base: PulumiCommand, directory: string) {
+  constructor(base: PulumiCommand) {
     this.#base = base;
-    this.#directory = directory;
   }
 
   /** The command as the automation API wants it; `environment` is the whole environment of the process. */
@@ -62,9 +67,9 @@ export class StageCommand {
       });
     }
     try {
-      const ended = new Promise<number | null>((resolve, reject) => child.on("error", reject).on("close", resolve));
-      if (child.pid !== undefined) await noteWorker(this.#directory, child.pid);
-      const code = await ended;
+      const code = await new Promise<number | null>((resolve, reject) =>
+        child.on("error", reject).on("close", resolve),
+      );
       if (code !== 0) throw new CliError(args[0] ?? "", code, output.stderr || output.stdout);
       return { ...output, code };
     } finally {

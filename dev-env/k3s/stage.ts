@@ -9,7 +9,6 @@ import {
   Stack,
 } from "@pulumi/pulumi/automation/index.js";
 import { messageOf } from "../../controller/errors.ts";
-import { endLeftovers } from "../../stacks/leftovers.ts";
 import { PROJECT } from "../../stacks/names.ts";
 import type { ResourceRecord } from "../../stacks/unit-records.ts";
 import {
@@ -22,7 +21,7 @@ import {
   removeLocks,
   writeState,
 } from "../../stacks/workspace.ts";
-import { StageCommand } from "./command.ts";
+import { endLeftovers, StageCommand } from "./command.ts";
 import { DevEnvError } from "./errors.ts";
 import { StageSteps } from "./steps.ts";
 
@@ -63,11 +62,11 @@ export class Stage {
   /** Opens the stack, which is made when there is none. What a killed run left running is ended, its lock removed. */
   static async open(options: StageOptions): Promise<Stage> {
     const { home } = options;
-    await endLeftovers(home.directory);
+    endLeftovers(home);
     await prepareFolders(home);
     await removeLocks(home);
     const { project, home: pulumiHome } = folders(home);
-    const command = new StageCommand(await PulumiCommand.get({ root: dirname(dirname(home.pulumi)) }), home.directory);
+    const command = new StageCommand(await PulumiCommand.get({ root: dirname(dirname(home.pulumi)) }));
     const workspace = await LocalWorkspace.create({
       workDir: project,
       pulumiHome,

@@ -1,5 +1,8 @@
-import { readFileSync } from "node:fs";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Checkpoint, parseCheckpoint, reconcile } from "../../stacks/checkpoint.ts";
@@ -454,13 +457,34 @@ describe("a broken engine", () => {
     expect(report.durationMs).toBeLessThan(10_000);
   });
 
-  it("ends what an engine that died left running before it starts", async () => {
-    await using left = await startEngineWorld();
-    const pid = workerPid(left);
-    const next = left.newEngine();
-    await next.start();
-    await next.stop();
-    expect(() => process.kill(pid, 0)).toThrow("ESRCH");
+  it("ends with everything it has started, and takes its scratch folder along, when its process is killed", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "lotse-engine-"));
+    const options = {
+      home: { ...world.home, directory, isScratch: true },
+      deadlineMs: 1e4,
+      graceMs: 1,
+      maxWorkerBytes: 1e9,
+    };
+    const access = { endpoint: world.cloud.url, token: world.cloud.token };
+    const program = `
+      import { Engine } from ${JSON.stringify(new URL("../../stacks/engine.ts", import.meta.url))};
+      const engine = new Engine(${JSON.stringify(options)});
+      await engine.start();
+      await engine.warm(${JSON.stringify(access)});`;
+    const owner = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: "inherit" });
+    const started = () =>
+      descendantsOf(0).filter(({ command }) => command.includes(directory) && !command.includes("--eval"));
+    await eventually(() =>
+      expect(
+        started()
+          .map(({ command }) => /worker\.ts|plugins/.exec(command)?.[0])
+          .toSorted(),
+      ).toEqual(["plugins", "worker.ts"]),
+    );
+    owner.kill("SIGKILL");
+    await once(owner, "exit");
+    await eventually(() => expect(started()).toEqual([]));
+    expect(existsSync(directory)).toBe(false);
   });
 
   function killWorker(): void {
@@ -469,7 +493,9 @@ describe("a broken engine", () => {
 });
 
 function workerPid({ home }: EngineWorld): number {
-  return JSON.parse(readFileSync(join(home.directory, "worker.json"), "utf8")).group;
+  const isWorker = ({ command }: { readonly command: string }) =>
+    command.includes("worker.ts") && command.includes(home.directory);
+  return descendantsOf(process.pid).find(isWorker)?.pid ?? expect.unreachable("the engine has a worker");
 }
 
 /** Plugins that run for this engine, wherever they have ended up in the tree of processes. */

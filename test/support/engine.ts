@@ -17,17 +17,13 @@ export class EngineWorld implements AsyncDisposable {
   readonly cloud: Cloud;
   readonly home: EngineHome;
   readonly networkId: number;
-  engine: Engine;
+  readonly engine: Engine;
 
   constructor(cloud: Cloud, home: EngineHome, networkId: number, options: Partial<EngineOptions>) {
     this.cloud = cloud;
     this.home = home;
     this.networkId = networkId;
-    this.engine = this.newEngine(options);
-  }
-
-  newEngine(options: Partial<EngineOptions> = {}): Engine {
-    return new Engine({ home: this.home, deadlineMs: 60_000, graceMs: 5_000, maxWorkerBytes: 1e9, ...options });
+    this.engine = new Engine({ home, deadlineMs: 60_000, graceMs: 5_000, maxWorkerBytes: 1e9, ...options });
   }
 
   /** Runs with what the cloud really has of these units as the truth. */
