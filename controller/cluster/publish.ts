@@ -1,5 +1,5 @@
 /** Carries out the writes of a turn. Each stands alone: one that fails is logged and left to the next turn. */
-import { createHash } from "node:crypto";
+import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { messageOf } from "../errors.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Patcher } from "../kube/write.ts";
@@ -11,9 +11,6 @@ export interface PublishParts {
   readonly recorder: EventRecorder;
   readonly log: Logger;
 }
-
-/** How many topics are remembered. */
-const MEMORY = 5_000;
 
 /** Names under which users know the parts of a cloud-controller-manager in Events. */
 const COMPONENTS = { Service: "service-controller", Node: "cloud-node-controller" } as const;
@@ -27,7 +24,7 @@ const COMPONENT_OF_REASON: Readonly<Record<string, string>> = {
   NodeDeletionHeldBack: "cloud-node-lifecycle-controller",
 };
 
-/** Good news that ends a warning: should it come back, it is told again. */
+/** Good news that ends a warning. */
 const ENDS: Readonly<Record<string, readonly string[]>> = {
   EnsuredLoadBalancer: ["SyncLoadBalancerFailed"],
   Synced: ["InitializationFailed", "InvalidExternalIPv6"],
@@ -36,8 +33,6 @@ const ENDS: Readonly<Record<string, readonly string[]>> = {
 
 export class Publisher {
   readonly #parts: PublishParts;
-  /** The last warning about each object and topic: it is said once, and again when it changes. */
-  readonly #warned = new Map<string, string>();
 
   constructor(parts: PublishParts) {
     this.#parts = parts;
@@ -80,7 +75,7 @@ export class Publisher {
         return;
       case "network-condition":
         await patcher.setNetworkCondition(write.node, write.isAvailable);
-        if (write.isAvailable) this.#end("RouteCreated", write.node.metadata?.uid);
+        if (write.isAvailable) this.#end("RouteCreated", write.node);
         return;
       case "event":
         await this.#tell(write.event);
@@ -88,33 +83,14 @@ export class Publisher {
     }
   }
 
-  async #tell({ about, type, reason, message, occasion }: Notice): Promise<void> {
-    const { recorder, log } = this.#parts;
-    const uid = about.object.metadata?.uid;
-    this.#end(reason, uid);
-    if (type === "Warning") {
-      // Mistakes and failed runs share a reason; neither makes the other worth saying again.
-      const topic = occasion === undefined ? reason : `${reason} on occasion`;
-      if (!this.#isNews(`${uid} ${topic}`, [message, occasion])) return;
-      log.warn({ object: about.object.metadata?.name, reason }, message);
-    }
-    const component = COMPONENT_OF_REASON[reason] ?? COMPONENTS[about.kind];
-    await recorder.record({ kind: about.kind, object: about.object, type, reason, message, component });
+  async #tell({ about, ...said }: Notice): Promise<void> {
+    this.#end(said.reason, about.object);
+    const component = COMPONENT_OF_REASON[said.reason] ?? COMPONENTS[about.kind];
+    await this.#parts.recorder.record({ ...about, ...said, component });
   }
 
-  #end(news: string, uid: string | undefined): void {
-    for (const reason of ENDS[news] ?? []) this.#warned.delete(`${uid} ${reason}`);
-  }
-
-  /** Whether this was not the last thing said there. The longest unsaid is forgotten first. */
-  #isNews(topic: string, said: readonly (string | undefined)[]): boolean {
-    const digest = createHash("sha256").update(JSON.stringify(said)).digest("base64");
-    const isNews = this.#warned.get(topic) !== digest;
-    this.#warned.delete(topic);
-    this.#warned.set(topic, digest);
-    const [oldest] = this.#warned.keys();
-    if (this.#warned.size > MEMORY && oldest !== undefined) this.#warned.delete(oldest);
-    return isNews;
+  #end(news: string, object: V1Service | V1Node): void {
+    for (const reason of ENDS[news] ?? []) this.#parts.recorder.end(object, reason);
   }
 }
 

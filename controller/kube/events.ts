@@ -1,8 +1,12 @@
-/** Events on the objects users look at. The same thing said again raises the count of the Event that said it. */
+/**
+ * Events on the objects users look at. The one place that decides what is written: a warning that still holds is not
+ * repeated, and the same text for the same reason raises the count of the Event that has it.
+ */
 import { createHash } from "node:crypto";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { printable } from "../printable.ts";
+import { Recent } from "../work/recent.ts";
 import { type KubeClient, paths } from "./client.ts";
 import type { KubeObject } from "./informer.ts";
 
@@ -17,13 +21,14 @@ export interface EventInput {
   readonly message: string;
   /** Name of the upstream controller whose part we play, as its users know it. */
   readonly component: string;
+  /** What a warning refers to: when that changes, the same message is written again. */
+  readonly occasion?: string | undefined;
 }
 
 const MAX_MESSAGE = 1_000;
-/** How many different Events are remembered for counting. */
-const MEMORY = 2_000;
 
-interface Remembered {
+/** An Event that was written, and how often. */
+interface Written {
   readonly name: string;
   count: number;
 }
@@ -31,7 +36,10 @@ interface Remembered {
 export class EventRecorder {
   readonly #client: KubeClient;
   readonly #log: Logger;
-  readonly #said = new Map<string, Remembered>();
+  /** The last warning on each topic, until it is over. */
+  readonly #warned = new Recent<string>(5_000);
+  /** Events by what they say. */
+  readonly #written = new Recent<Written>(2_000);
 
   constructor(client: KubeClient, log: Logger) {
     this.#client = client;
@@ -41,17 +49,37 @@ export class EventRecorder {
   /** Writes an Event. An Event that cannot be written is logged: it must not keep anything else from happening. */
   async record(input: EventInput): Promise<void> {
     const { kind, object, type, reason } = input;
+    if (type === "Warning") {
+      if (!this.#isNews(input)) return;
+      this.#log.warn({ object: object.metadata?.name, reason }, input.message);
+    }
     const message = printable(input.message).slice(0, MAX_MESSAGE);
     const key = [kind, object.metadata?.uid, type, reason, message].join("\n");
     try {
-      const known = this.#said.get(key);
+      const known = this.#written.get(key);
       if (!known || !(await this.#repeat(object, known))) await this.#create({ ...input, message }, key);
     } catch (error) {
       this.#log.warn({ reason, error: messageOf(error) }, "event not written");
     }
   }
 
-  async #repeat(object: KubeObject, known: Remembered): Promise<boolean> {
+  /** Marks a warning as over: should it recur, it is written again. */
+  end(object: KubeObject, reason: string): void {
+    this.#warned.delete(topicOf({ object, reason }));
+  }
+
+  /** Whether a warning differs from the last one on its topic. */
+  #isNews(input: EventInput): boolean {
+    const topic = topicOf(input);
+    const said = createHash("sha256")
+      .update(JSON.stringify([input.message, input.occasion]))
+      .digest("base64");
+    const isNews = this.#warned.get(topic) !== said;
+    this.#warned.set(topic, said);
+    return isNews;
+  }
+
+  async #repeat(object: KubeObject, known: Written): Promise<boolean> {
     known.count += 1;
     const path = `${paths.events(namespaceOf(object))}/${known.name}`;
     const lastTimestamp = new Date().toISOString();
@@ -69,7 +97,7 @@ export class EventRecorder {
     const now = new Date();
     const suffix = createHash("sha256").update(`${key}${now.getTime()}`).digest("hex").slice(0, 16);
     const name = `${objectName}.${suffix}`;
-    this.#remember(key, { name, count: 1 });
+    this.#written.set(key, { name, count: 1 });
     await this.#client.create(paths.events(namespace), {
       metadata: { name, namespace },
       involvedObject: {
@@ -88,13 +116,11 @@ export class EventRecorder {
       count: 1,
     });
   }
+}
 
-  #remember(key: string, remembered: Remembered): void {
-    this.#said.delete(key);
-    this.#said.set(key, remembered);
-    const [oldest] = this.#said.keys();
-    if (this.#said.size > MEMORY && oldest !== undefined) this.#said.delete(oldest);
-  }
+/** Mistakes (which have an occasion) and failed runs share a reason; neither makes the other news. */
+function topicOf({ object, reason, occasion }: Pick<EventInput, "object" | "reason" | "occasion">): string {
+  return `${object.metadata?.uid} ${reason}${occasion === undefined ? "" : " on occasion"}`;
 }
 
 /** Events of objects without a namespace are kept in `default`. */

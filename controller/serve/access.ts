@@ -5,6 +5,7 @@ import { TLSSocket } from "node:tls";
 import { messageOf } from "../errors.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Logger } from "../log.ts";
+import { Recent } from "../work/recent.ts";
 import type { SecureConfig } from "./config.ts";
 
 interface User {
@@ -101,16 +102,13 @@ const MEMORY = 1_000;
 
 /** Answers of the API server, each for a while, and asked for once by all who want it at the same moment. */
 class Remembered<T> {
-  readonly #entries = new Map<string, { readonly value: Promise<{ value: T; ttlMs: number }>; until: number }>();
+  readonly #entries = new Recent<{ readonly value: Promise<{ value: T; ttlMs: number }>; until: number }>(MEMORY);
 
   async get(key: string, ask: () => Promise<{ readonly value: T; readonly ttlMs: number }>): Promise<T> {
     const known = this.#entries.get(key);
     if (known && performance.now() < known.until) return (await known.value).value;
     const entry = { value: ask(), until: Number.POSITIVE_INFINITY };
-    this.#entries.delete(key);
     this.#entries.set(key, entry);
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size > MEMORY && oldest !== undefined) this.#entries.delete(oldest);
     const { value, ttlMs } = await entry.value;
     entry.until = performance.now() + ttlMs;
     return value;

@@ -142,6 +142,11 @@ describe("Events", () => {
     expect(lines.filter(({ level }) => level === "warn")).toHaveLength(2);
   });
 
+  it("count a warning that comes back after another one", async () => {
+    for (const message of ["a", "b", "a"]) await publisher.publish([warning(message)]);
+    expect(bodies()).toMatchObject([{ message: "a" }, { message: "b" }, { count: 2 }]);
+  });
+
   it("framework R33: warn again of a route that fails as before, when it was there in between", async () => {
     const node = aNode({ id: 1 });
     const about = { kind: "Node", object: node } as const;
