@@ -48,6 +48,26 @@ export class KubeError extends CcmError {
   }
 }
 
+/** Whether the API server said that there is no such object. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof KubeError && error.status === 404;
+}
+
+/** Whether the API server refused because the object is not as the caller has seen it. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof KubeError && error.status === 409;
+}
+
+/** What the API server answers about an object; nothing when it says that there is none. */
+export async function ifFound<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
 /** Another replica leads, or may do so by now: nothing is written. */
 export class NotLeader extends CcmError {
   readonly code = "not-leader";

@@ -1,6 +1,6 @@
 /** Looks after nodes that are not Ready: deletes those whose server is gone, marks those whose server is off. */
 import type { V1Node } from "@kubernetes/client-node";
-import { KubeError, messageOf } from "../errors.ts";
+import { isConflict, isNotFound, messageOf } from "../errors.ts";
 import type { Server } from "../hcloud/api.ts";
 import type { CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
@@ -125,7 +125,7 @@ export class LifecycleTurn {
       log.info({ node: node.metadata?.name, isOff: !isReady(node) }, "shutdown taint follows the server");
     } catch (error) {
       // Somebody else wrote the node, or deleted it: their change brings it back here as it is now.
-      if (!(error instanceof KubeError && (error.status === 409 || error.status === 404))) throw error;
+      if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }
 

@@ -1,6 +1,6 @@
 /** Keeps nodes as the cloud has them. Needs no engine run and does not wait for one. */
 import type { V1Node } from "@kubernetes/client-node";
-import { KubeError } from "../errors.ts";
+import { isConflict, isNotFound } from "../errors.ts";
 import type { CloudView } from "../hcloud/view.ts";
 import type { Logger } from "../log.ts";
 import { decideNode, type Inventory, type NodeOptions, type NodeVerdict } from "../node/metadata.ts";
@@ -95,8 +95,8 @@ export class NodeTurn {
         await patchNode(node, verdict.patch);
         return await this.#report(node, verdict);
       } catch (error) {
-        if (isGone(error)) return;
-        if (attempt === ATTEMPTS || !(error instanceof KubeError && error.status === 409)) throw error;
+        if (isNotFound(error)) return; // nothing is left to write to
+        if (attempt === ATTEMPTS || !isConflict(error)) throw error;
       }
       node = await readNode(seen.metadata?.name ?? "");
       if (node) verdict = decideNode(node, inventory, options);
@@ -113,11 +113,6 @@ export class NodeTurn {
   async #tell(object: V1Node, notice: Omit<Notice, "about">): Promise<void> {
     await this.#parts.publish([{ kind: "event", event: { about: { kind: "Node", object }, ...notice } }]);
   }
-}
-
-/** True when there is no such node any more: nothing is left to write to. */
-function isGone(error: unknown): boolean {
-  return error instanceof KubeError && error.status === 404;
 }
 
 interface Decided {

@@ -1,13 +1,9 @@
 /** Which changes of objects make a turn worth its API calls. Heartbeats and our own writes do not. */
 import { isDeepStrictEqual } from "node:util";
 import type { V1Node, V1Secret, V1Service } from "@kubernetes/client-node";
+import type { Change } from "../kube/informer.ts";
 import { isReady } from "../node/lifecycle.ts";
 import { parseProviderId } from "../node/provider-id.ts";
-
-interface Change<T> {
-  readonly old?: T;
-  readonly now?: T;
-}
 
 /** True when balancers or routes may have to follow. */
 export function concernsCluster({ old, now }: Change<V1Node>): boolean {

@@ -1,7 +1,6 @@
 /** A ConfigMap of our own in the controller's namespace: read, and changed without losing what others changed meanwhile. */
-import { KubeError } from "../errors.ts";
+import { ifFound, isConflict } from "../errors.ts";
 import { type KubeClient, paths } from "./client.ts";
-import { deleteIfThere } from "./delete.ts";
 
 interface ConfigMap {
   readonly metadata?: { readonly name?: string; readonly resourceVersion?: string };
@@ -49,23 +48,18 @@ export class OwnConfigMap {
         await this.#put(present, data);
         return;
       } catch (error) {
-        if (!(error instanceof KubeError && error.status === 409) || attempt === TRIES) throw error;
+        if (!isConflict(error) || attempt === TRIES) throw error;
       }
     }
   }
 
   /** Deletes it, whether it exists or not. */
   async delete(): Promise<void> {
-    await deleteIfThere(this.#client, paths.configMap(this.#namespace, this.#name));
+    await ifFound(this.#client.delete(paths.configMap(this.#namespace, this.#name)));
   }
 
-  async #get(): Promise<ConfigMap | undefined> {
-    try {
-      return await this.#client.get<ConfigMap>(paths.configMap(this.#namespace, this.#name));
-    } catch (error) {
-      if (error instanceof KubeError && error.status === 404) return undefined;
-      throw error;
-    }
+  #get(): Promise<ConfigMap | undefined> {
+    return ifFound(this.#client.get<ConfigMap>(paths.configMap(this.#namespace, this.#name)));
   }
 
   async #put(present: ConfigMap | undefined, data: Data): Promise<void> {

@@ -1,8 +1,9 @@
 /** A local copy of one kind of object, kept current by list and watch, that survives whatever the API server does. */
-import { setTimeout } from "node:timers/promises";
 import { KubeError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { pause } from "../work/pause.ts";
 import type { KubeClient, WatchEvent } from "./client.ts";
+import { readList } from "./list.ts";
 
 /** What every object has. */
 export interface KubeObject {
@@ -14,23 +15,26 @@ export interface KubeObject {
   };
 }
 
-interface ObjectList<T> {
-  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
-  readonly items: readonly T[];
+/** A change of one object; `old` is absent when it is new, `now` when it was deleted. */
+export interface Change<T> {
+  readonly old?: T;
+  readonly now?: T;
 }
 
 export interface InformerOptions<T extends KubeObject> {
   readonly client: KubeClient;
   readonly path: string;
   readonly log: Logger;
-  /** Called after the copy changed; `old` is absent for a new object, `now` for a deleted one. */
-  readonly onChange: (change: { readonly old?: T; readonly now?: T }) => void;
+  /** Called after the copy changed. */
+  readonly onChange: (change: Change<T>) => void;
   /** Called when a watch stands again that was interrupted, with the time in which nothing was heard. */
   readonly onBack?: (silentMs: number) => void;
+  /** What has not been heard of for longer is not current. */
+  readonly staleMs?: number | undefined;
 }
 
-/** Objects per page of a list. */
-const PAGE = 500;
+/** Watches end, and begin anew, within 20 seconds. */
+const STALE_MS = 30_000;
 /**
  * A watch is as long as we are willing to be deceived by a connection that is only half open: the API server ends it after
  * this time, so that one that goes on is dead. Opening the next one is one small request.
@@ -47,7 +51,7 @@ const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404, 429]);
 /** A watch that has stood for so long is a good one. */
 const STEADY_MS = 1_000;
 
-/** Keeps a copy of all objects under one path. `items` is empty and must not be acted on until `synced`. */
+/** Keeps a copy of all objects under one path, to be acted on only while it `isCurrent`. */
 export class Informer<T extends KubeObject> {
   readonly #options: InformerOptions<T>;
   readonly #items = new Map<string, T>();
@@ -73,9 +77,14 @@ export class Informer<T extends KubeObject> {
     return this.#isSynced;
   }
 
-  /** When the API server last said anything, as `performance.now()`. */
-  get lastContact(): number {
-    return this.#lastContact;
+  /** Whether `items` may be acted on: the first list is in, and the API server was heard of lately. */
+  get isCurrent(): boolean {
+    return this.#isSynced && this.silentMs <= (this.#options.staleMs ?? STALE_MS);
+  }
+
+  /** Milliseconds since the API server last said anything. */
+  get silentMs(): number {
+    return performance.now() - this.#lastContact;
   }
 
   /** Starts listing and watching. Resolves when the first list is in. */
@@ -141,18 +150,13 @@ export class Informer<T extends KubeObject> {
   }
 
   async #list(): Promise<void> {
-    const found = new Map<string, T>();
-    let page: ObjectList<T> | undefined;
-    do {
-      const query = { limit: PAGE, continue: page?.metadata?.continue || undefined };
-      page = await this.#options.client.get<ObjectList<T>>(this.#options.path, query);
-      for (const item of page.items) found.set(keyOf(item), item);
-    } while (page.metadata?.continue);
+    const { items, metadata } = await readList<T>(this.#options.client, this.#options.path);
+    const found = new Map(items.map((item) => [keyOf(item), item]));
     this.#lastContact = performance.now();
     const gone = [...this.#items].filter(([key]) => !found.has(key));
     for (const [key] of gone) this.#apply(key, undefined);
     for (const [key, item] of found) this.#apply(key, item);
-    this.#version = page.metadata?.resourceVersion;
+    this.#version = metadata?.resourceVersion;
     this.#isSynced = true;
     this.#synced.resolve();
   }
@@ -203,9 +207,4 @@ function retryDelay(failures: number, isRefused: boolean): number {
   const usual = Math.min(RETRY_MS.first * 2 ** failures, RETRY_MS.most);
   const refused = isRefused ? Math.min(RETRY_MS.first * 2 ** (failures - REFUSED.patience), REFUSED.mostMs) : 0;
   return Math.max(usual, refused) * (0.5 + Math.random() / 2);
-}
-
-/** Waits, but not beyond the signal. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal }).catch(() => {}); // an abort is not a failure: the caller looks at the signal
 }

@@ -3,9 +3,9 @@
  * it has not been renewed for its whole duration. The holder counts from the moment it asked, and gives up well before
  * the others may take over, so that there is never more than one.
  */
-import { setTimeout } from "node:timers/promises";
-import { KubeError, messageOf } from "../errors.ts";
+import { ifFound, isConflict, isNotFound, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { pause } from "../work/pause.ts";
 import { type KubeClient, paths } from "./client.ts";
 import type { LeaseConfig } from "./lease-config.ts";
 
@@ -196,11 +196,7 @@ export class LeaderLease implements Leadership {
 
   async #look(): Promise<void> {
     const { client, config } = this.#parts;
-    const seen = await client.get<LeaseObject>(paths.lease(config.namespace, config.name)).catch((error: unknown) => {
-      if (error instanceof KubeError && error.status === 404) return undefined;
-      throw error;
-    });
-    this.#note(seen);
+    this.#note(await ifFound(client.get<LeaseObject>(paths.lease(config.namespace, config.name))));
   }
 
   #note(record: LeaseObject | undefined): void {
@@ -218,7 +214,7 @@ export class LeaderLease implements Leadership {
       if (before) await this.#replace(lease);
       else this.#note(await client.create<LeaseObject>(paths.leases(config.namespace), lease));
     } catch (error) {
-      if (error instanceof KubeError && (error.status === 409 || error.status === 404)) return false;
+      if (isConflict(error) || isNotFound(error)) return false;
       throw error;
     }
     this.#renewed = sent;
@@ -250,9 +246,4 @@ function claim(before: LeaseObject | undefined, config: LeaseConfig, identity: s
 /** Leases have their times to the microsecond, and the API server wants to see all six digits. */
 function microTime(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000Z");
-}
-
-/** Waits, but not beyond the signal. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal }).catch(() => {}); // an abort is not a failure: the caller looks at the signal
 }

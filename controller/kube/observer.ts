@@ -3,7 +3,7 @@ import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { CcmError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { type KubeClient, paths } from "./client.ts";
-import { Informer } from "./informer.ts";
+import { type Change, Informer } from "./informer.ts";
 
 /** The API server has not been heard of for so long that what we know may be wrong. */
 class StaleCluster extends CcmError {
@@ -11,15 +11,8 @@ class StaleCluster extends CcmError {
   readonly retry = "soon";
 }
 
-/** Watches end, and begin anew, within 20 seconds; what has not been heard of for longer is not acted on. */
-export const STALE_MS = 30_000;
 /** An outage after which work that failed for it may wait for its next try too long. */
 const OUTAGE_MS = 10_000;
-
-interface Change<T> {
-  readonly old?: T;
-  readonly now?: T;
-}
 
 export interface ObserverOptions {
   readonly client: KubeClient;
@@ -35,10 +28,8 @@ export interface ObserverOptions {
 export class KubeObserver {
   readonly #nodes: Informer<V1Node>;
   readonly #services: Informer<V1Service>;
-  readonly #staleMs: number;
 
-  constructor({ client, log, onNode, onService, onBack, staleMs = STALE_MS }: ObserverOptions) {
-    this.#staleMs = staleMs;
+  constructor({ client, log, onNode, onService, onBack, staleMs }: ObserverOptions) {
     const whenSynced =
       <T>(call: (change: T) => void) =>
       (change: T) => {
@@ -47,6 +38,7 @@ export class KubeObserver {
     const shared = {
       client,
       log,
+      staleMs,
       onBack: (silentMs: number) => {
         if (this.#isSynced && silentMs >= OUTAGE_MS) onBack?.();
       },
@@ -76,15 +68,14 @@ export class KubeObserver {
 
   /** Milliseconds since each watch was last heard of. */
   agesMs(): Readonly<Record<string, number>> {
-    const age = ({ lastContact }: { readonly lastContact: number }) => performance.now() - lastContact;
-    return { nodes: age(this.#nodes), services: age(this.#services) };
+    return { nodes: this.#nodes.silentMs, services: this.#services.silentMs };
   }
 
   /** Why what we know must not be acted on; nothing when it may. */
   staleness(): string | undefined {
     if (!this.#isSynced) return "the first lists are not there yet";
-    const silentMs = Math.max(...Object.values(this.agesMs()));
-    return silentMs <= this.#staleMs ? undefined : silence(silentMs);
+    const isCurrent = this.#nodes.isCurrent && this.#services.isCurrent;
+    return isCurrent ? undefined : silence(Math.max(...Object.values(this.agesMs())));
   }
 
   get #isSynced(): boolean {
@@ -92,9 +83,8 @@ export class KubeObserver {
   }
 
   #current<T extends V1Node | V1Service>(informer: Informer<T>): readonly T[] {
-    const silentMs = performance.now() - informer.lastContact;
-    if (silentMs <= this.#staleMs) return [...informer.items.values()];
-    throw new StaleCluster(`${silence(silentMs)}: nothing is changed until it is back`);
+    if (informer.isCurrent) return [...informer.items.values()];
+    throw new StaleCluster(`${silence(informer.silentMs)}: nothing is changed until it is back`);
   }
 }
 

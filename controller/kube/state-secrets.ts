@@ -6,9 +6,8 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { StateStore } from "../../stacks/state-store.ts";
-import { KubeError } from "../errors.ts";
+import { ifFound, isNotFound } from "../errors.ts";
 import { type KubeClient, paths } from "./client.ts";
-import { deleteIfThere } from "./delete.ts";
 
 /** Parts a state may have; the names are fixed, so that rights can name them. */
 const MAX_PARTS = 10;
@@ -65,16 +64,11 @@ export class SecretState implements StateStore {
   /** Deletes every part, the first one first: what is left of a deletion that broke off is not read any more. */
   async delete(): Promise<void> {
     for (let index = 0; index < MAX_PARTS; index++)
-      await deleteIfThere(this.#client, paths.secret(this.#namespace, this.#nameOf(index)));
+      await ifFound(this.#client.delete(paths.secret(this.#namespace, this.#nameOf(index))));
   }
 
-  async #read(index: number): Promise<Secret | undefined> {
-    try {
-      return await this.#client.get<Secret>(paths.secret(this.#namespace, this.#nameOf(index)));
-    } catch (error) {
-      if (error instanceof KubeError && error.status === 404) return undefined;
-      throw error;
-    }
+  #read(index: number): Promise<Secret | undefined> {
+    return ifFound(this.#client.get<Secret>(paths.secret(this.#namespace, this.#nameOf(index))));
   }
 
   async #write(
@@ -96,7 +90,7 @@ export class SecretState implements StateStore {
       if (index > 0 || version !== undefined)
         return await this.#client.replace(paths.secret(this.#namespace, name), body);
     } catch (error) {
-      if (!(error instanceof KubeError && error.status === 404)) throw error;
+      if (!isNotFound(error)) throw error;
       delete (body.metadata as { resourceVersion?: string }).resourceVersion;
     }
     return this.#client.create(paths.secrets(this.#namespace), body);

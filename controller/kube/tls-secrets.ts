@@ -5,7 +5,6 @@ import type { SecretList } from "../certificate/tls-secret.ts";
 import type { Logger } from "../log.ts";
 import { type KubeClient, paths } from "./client.ts";
 import { Informer, type InformerOptions } from "./informer.ts";
-import { STALE_MS } from "./observer.ts";
 
 /** Lists are waited for this long at the start; without the right to read them they would never come. */
 const PATIENCE_MS = 10_000;
@@ -44,9 +43,7 @@ export class TlsSecrets {
 
   /** The lists that are in and current. */
   lists(): readonly SecretList[] {
-    const current = this.#informers.filter(
-      ({ informer }) => informer.isSynced && performance.now() - informer.lastContact <= STALE_MS,
-    );
+    const current = this.#informers.filter(({ informer }) => informer.isCurrent);
     return current.map(({ informer, ...where }) => ({ ...where, secrets: [...informer.items.values()] }));
   }
 }

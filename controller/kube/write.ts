@@ -1,6 +1,6 @@
 /** The patcher: the few things we write to Services and Nodes, each as the smallest patch that does it. */
 import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
-import { KubeError } from "../errors.ts";
+import { ifFound, isConflict, isNotFound } from "../errors.ts";
 import type { NodePatch } from "../node/patch.ts";
 import { FINALIZER } from "../service/ours.ts";
 import { type KubeClient, paths } from "./client.ts";
@@ -57,13 +57,8 @@ export class Patcher {
   }
 
   /** The node as it is now, past every cache; nothing when it is gone. */
-  async readNode(name: string): Promise<V1Node | undefined> {
-    try {
-      return await this.#client.get<V1Node>(paths.node(name));
-    } catch (error) {
-      if (error instanceof KubeError && error.status === 404) return undefined;
-      throw error;
-    }
+  readNode(name: string): Promise<V1Node | undefined> {
+    return ifFound(this.#client.get<V1Node>(paths.node(name)));
   }
 
   /**
@@ -73,11 +68,10 @@ export class Patcher {
   async deleteNode({ metadata }: V1Node): Promise<boolean> {
     const preconditions = { uid: metadata?.uid, resourceVersion: metadata?.resourceVersion };
     try {
-      await this.#client.delete(paths.node(metadata?.name ?? ""), { preconditions });
+      await ifFound(this.#client.delete(paths.node(metadata?.name ?? ""), { preconditions }));
       return true;
     } catch (error) {
-      if (error instanceof KubeError && error.status === 409) return false;
-      if (error instanceof KubeError && error.status === 404) return true;
+      if (isConflict(error)) return false;
       throw error;
     }
   }
@@ -108,7 +102,7 @@ export class Patcher {
       });
     } catch (error) {
       // Gone, or replaced by another of its name: there is nothing left to write to.
-      if (!(error instanceof KubeError && (error.status === 404 || error.status === 409))) throw error;
+      if (!isNotFound(error) && !isConflict(error)) throw error;
     }
   }
 }
