@@ -11,9 +11,9 @@ import {
   waitingSteps,
 } from "./approval.ts";
 import type { Desired } from "./desired.ts";
-import { describeDifferences } from "./drift.ts";
+import { describeChanges } from "./drift.ts";
 import type { Plan, PlannedUnit } from "./plan.ts";
-import type { Write } from "./writes.ts";
+import { onService, type Write } from "./writes.ts";
 
 export interface ApprovalParts {
   readonly mode: ApprovalMode;
@@ -97,12 +97,10 @@ export class ApprovalGate {
 
 function noticesOf(waiting: Plan, { services }: Desired, id: string): readonly Write[] {
   return waiting.flatMap((step): readonly Write[] => {
-    const object = services.find(({ unit }) => unit === step.unit)?.service;
-    if (!object) return [];
-    const what = step.kind === "remove" ? "its load balancer would be deleted" : describeDifferences(step.differences);
+    const service = services.find(({ unit }) => unit === step.unit)?.service;
+    if (!service) return [];
+    const what = step.kind === "remove" ? "its load balancer would be deleted" : describeChanges(step.differences);
     const message = `A change waits for approval, run "lotse approve ${id}" to make it: ${what}`;
-    return [
-      { kind: "event", event: { about: { kind: "Service", object }, type: "Normal", reason: "PlanPending", message } },
-    ];
+    return [onService(service, { type: "Normal", reason: "PlanPending", message })];
   });
 }

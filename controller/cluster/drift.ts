@@ -3,6 +3,9 @@ import type { Difference } from "../../stacks/difference.ts";
 import type { UnitId, UnitSpec } from "../../stacks/spec.ts";
 import type { Plan } from "./plan.ts";
 
+/** Differences that an Event names; the others are counted. */
+const MOST_DESCRIBED = 5;
+
 /** A unit that was as wanted, and is not any more although nothing else is wanted. */
 export interface Drift {
   readonly unit: UnitId;
@@ -31,20 +34,21 @@ export class DriftWatch {
 
 /** What was changed outside, in a sentence for an Event. */
 export function describeDrift(differences: readonly Difference[]): string {
-  const shown = differences.slice(0, 5).map(({ field, want, have }) => {
+  return describe(differences, ({ field, want, have }) => {
     if (have === undefined) return `${field} was removed`;
     return want === undefined ? `${field} was added` : `${field} was changed to ${have}`;
   });
-  const more = differences.length - shown.length;
-  return shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 /** What is to change, in a sentence for an Event. */
-export function describeDifferences(differences: readonly Difference[]): string {
-  const shown = differences.slice(0, 5).map(({ field, want, have }) => {
+export function describeChanges(differences: readonly Difference[]): string {
+  return describe(differences, ({ field, want, have }) => {
     if (have === undefined) return `${field} is added`;
     return want === undefined ? `${field} is removed` : `${field} becomes ${want}`;
   });
-  const more = differences.length - shown.length;
-  return shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+function describe(differences: readonly Difference[], words: (difference: Difference) => string): string {
+  const more = differences.length - MOST_DESCRIBED;
+  return differences.slice(0, MOST_DESCRIBED).map(words).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

@@ -1,7 +1,7 @@
 /** May this change happen? Stops deletions that no object asked for when they are suspiciously many. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import type { Plan } from "./plan.ts";
-import type { Write } from "./writes.ts";
+import { onNode, onService, type Write } from "./writes.ts";
 
 export interface GuardLimits {
   /** So many removals at once are always fine. */
@@ -45,9 +45,8 @@ export function heldBack(
   // The nodes it is about are gone. This Service is in every cluster, where `kubectl get events` shows it.
   const service = services.find(({ metadata }) => metadata?.namespace === "default" && metadata.name === "kubernetes");
   const [node] = nodes;
-  const about = service
-    ? ({ kind: "Service", object: service } as const)
-    : node && ({ kind: "Node", object: node } as const);
   const message = `${stopped}; if that is right, start the controller with a larger --guard-removals`;
-  return about ? [{ kind: "event", event: { about, type: "Warning", reason: "RemovalsHeldBack", message } }] : [];
+  const notice = { type: "Warning", reason: "RemovalsHeldBack", message } as const;
+  if (service) return [onService(service, notice)];
+  return node ? [onNode(node, notice)] : [];
 }

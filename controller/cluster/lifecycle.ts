@@ -16,7 +16,7 @@ import {
 import type { NodePatch } from "../node/patch.ts";
 import type { RobotState } from "../robot/api.ts";
 import { inParallel } from "../work/parallel.ts";
-import type { Notice, Write } from "./writes.ts";
+import { type Notice, onNode, type Write } from "./writes.ts";
 
 export interface LifecycleTurnParts {
   readonly nodes: () => readonly V1Node[];
@@ -141,8 +141,8 @@ export class LifecycleTurn {
     }
   }
 
-  async #tell(object: V1Node, type: Notice["type"], reason: string, message: string): Promise<void> {
-    await this.#parts.publish([{ kind: "event", event: { about: { kind: "Node", object }, type, reason, message } }]);
+  async #tell(node: V1Node, type: Notice["type"], reason: string, message: string): Promise<void> {
+    await this.#parts.publish([onNode(node, { type, reason, message })]);
   }
 }
 

@@ -7,7 +7,7 @@ import { decideNode, type Inventory, type NodeOptions, type NodeVerdict } from "
 import { isUninitialised, type NodePatch } from "../node/patch.ts";
 import type { RobotInventory } from "../robot/api.ts";
 import { inParallel } from "../work/parallel.ts";
-import type { Notice, Write } from "./writes.ts";
+import { type Notice, onNode, type Write } from "./writes.ts";
 
 export interface NodeTurnParts {
   readonly nodes: () => readonly V1Node[];
@@ -110,8 +110,8 @@ export class NodeTurn {
     await this.#tell(node, { type: "Normal", reason: "Synced", message: "Node synced successfully" });
   }
 
-  async #tell(object: V1Node, notice: Omit<Notice, "about">): Promise<void> {
-    await this.#parts.publish([{ kind: "event", event: { about: { kind: "Node", object }, ...notice } }]);
+  async #tell(node: V1Node, notice: Omit<Notice, "about">): Promise<void> {
+    await this.#parts.publish([onNode(node, notice)]);
   }
 }
 

@@ -6,7 +6,7 @@ import { isReady } from "../node/lifecycle.ts";
 import { findServer } from "../node/metadata.ts";
 import { parseProviderId } from "../node/provider-id.ts";
 import { GUARD_LIMITS } from "./guard.ts";
-import type { Write } from "./writes.ts";
+import { onNode, type Write } from "./writes.ts";
 
 /** The cloud contradicts what the cluster shows; acting on it could take everything down. */
 export class ImplausibleCloud extends CcmError {
@@ -46,6 +46,5 @@ export function requirePlausible({ servers }: Pick<CloudState, "servers">, nodes
 /** What a node hears whose server the cloud does not list although the node is Ready. */
 export function contradiction(node: V1Node): Write {
   const message = `Node ${node.metadata?.name} is Ready, but the Hetzner API does not list its server: balancers and routes stay as they are`;
-  const about = { kind: "Node", object: node } as const;
-  return { kind: "event", event: { about, type: "Warning", reason: "ServerNotListed", message } };
+  return onNode(node, { type: "Warning", reason: "ServerNotListed", message });
 }

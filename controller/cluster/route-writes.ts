@@ -3,21 +3,17 @@ import type { V1Node } from "@kubernetes/client-node";
 import { differences } from "../../stacks/difference.ts";
 import { routeUnit } from "../../stacks/names.ts";
 import type { RunReport } from "../../stacks/run.ts";
-import type { RoutePlan, WantedRoute } from "../route/routes.ts";
+import type { WantedRoute } from "../route/routes.ts";
 import type { Desired } from "./desired.ts";
-import type { Write } from "./writes.ts";
-
-interface Aftermath {
-  readonly outcomes: RunReport["outcomes"];
-  readonly nodes: readonly V1Node[];
-}
+import { onNode, type Write } from "./writes.ts";
 
 /** A node's condition is false when all its routes are listed, true when one could not be made. */
 export function routeWrites(
-  routes: RoutePlan,
-  present: Desired["present"],
-  { outcomes, nodes }: Aftermath,
+  { routes, present }: Desired,
+  outcomes: RunReport["outcomes"],
+  nodes: readonly V1Node[],
 ): readonly Write[] {
+  if (!routes) return [];
   const isMissing = ({ spec }: WantedRoute) => differences(spec, present[routeUnit(spec)]).length > 0;
   return nodes.flatMap((node): readonly Write[] => {
     const isOfNode = (route: { readonly node: string }) => route.node === node.metadata?.name;
@@ -65,5 +61,5 @@ function misplaced(node: V1Node, { spec }: WantedRoute): Write {
 }
 
 function warn(object: V1Node, reason: string, message: string): Write {
-  return { kind: "event", event: { about: { kind: "Node", object }, type: "Warning", reason, message } };
+  return onNode(object, { type: "Warning", reason, message });
 }

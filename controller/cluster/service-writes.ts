@@ -12,13 +12,16 @@ import type { Desired } from "./desired.ts";
 import { type Drift, describeDrift } from "./drift.ts";
 import type { Plan } from "./plan.ts";
 import type { ServiceWish } from "./wishes.ts";
-import type { Write } from "./writes.ts";
+import { onService, type Write } from "./writes.ts";
 
 type Outcomes = RunReport["outcomes"];
 type BalanceWish = ServiceWish & { readonly kind: "balance" };
 type ReleaseWish = ServiceWish & { readonly kind: "release" };
 
-/** What a Service is told before the cloud is touched, and its finalizer. */
+/**
+ * Before the cloud is touched: the finalizer of every Service that wants a balancer, what is wrong with those refused, and
+ * what is about to happen to whom.
+ */
 export function serviceWritesBefore(desired: Desired, due: Plan, drifted: readonly Drift[]): readonly Write[] {
   const planned = new Map(due.map((step) => [step.unit, step.differences]));
   const drifts = new Map(drifted.map(({ unit, differences: found }) => [unit, found]));
@@ -42,8 +45,7 @@ function mistakeWrites({ service, mistakes }: ServiceWish & { readonly mistakes:
   if (mistakes.length === 0) return [];
   const message = `Error syncing load balancer: ${mistakes.join("; ")}`;
   const occasion = JSON.stringify([service.metadata?.annotations, service.spec]);
-  const about = { kind: "Service", object: service } as const;
-  return [{ kind: "event", event: { about, type: "Warning", reason: "SyncLoadBalancerFailed", message, occasion } }];
+  return [onService(service, { type: "Warning", reason: "SyncLoadBalancerFailed", message, occasion })];
 }
 
 function goodbye({ service, keeps }: ReleaseWish): Write {
@@ -174,9 +176,9 @@ function warnings(service: V1Service, notes: readonly Note[]): readonly Write[] 
 }
 
 function tell(service: V1Service, reason: string, message: string): Write {
-  return { kind: "event", event: { about: { kind: "Service", object: service }, type: "Normal", reason, message } };
+  return onService(service, { type: "Normal", reason, message });
 }
 
 function warn(service: V1Service, reason: string, message: string): Write {
-  return { kind: "event", event: { about: { kind: "Service", object: service }, type: "Warning", reason, message } };
+  return onService(service, { type: "Warning", reason, message });
 }

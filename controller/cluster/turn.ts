@@ -15,9 +15,11 @@ import { type Plan, type PlannedUnit, planRun, wantedSpecs } from "./plan.ts";
 import { proven } from "./proof.ts";
 import { objectOf } from "./reason.ts";
 import { refusalsOf } from "./refusals.ts";
+import { routeWrites } from "./route-writes.ts";
 import { Runner, type RunnerParts } from "./runner.ts";
+import { serviceWritesAfter, serviceWritesBefore } from "./service-writes.ts";
 import type { ServiceWish } from "./wishes.ts";
-import { type Write, writesAfter, writesBefore } from "./writes.ts";
+import type { Write } from "./writes.ts";
 
 export interface TurnParts extends LookoutParts, Omit<RunnerParts, "context"> {
   readonly guardLimits: GuardLimits;
@@ -87,7 +89,7 @@ export class ClusterTurn {
       hasRoutes: before.routes !== undefined,
     });
     const ripe = allowed.filter((step) => this.#backoff.isDue(step.unit, fingerprint(step)));
-    const told = [...writesBefore(before, ripe, drifted), ...notices, ...heldBack(stopped, observed())];
+    const told = [...serviceWritesBefore(before, ripe, drifted), ...notices, ...heldBack(stopped, observed())];
     const unclaimed = unitsOfClaims(before, await publish(told));
     const due = ripe.filter(({ unit }) => !unclaimed.has(unit));
 
@@ -97,7 +99,8 @@ export class ClusterTurn {
     this.#learn(due, plan, outcomes);
     for (const unit of takenAway(before, reported)) this.#absence.take(unit);
     const unproven = this.#absence.unproven(after);
-    await publish(writesAfter(without(after, unproven), outcomes, observed().nodes));
+    const settled = without(after, unproven);
+    await publish([...serviceWritesAfter(settled, outcomes), ...routeWrites(settled, outcomes, observed().nodes)]);
     await this.#runner.settle();
     this.#report(after, pending?.id);
     // What was approved is done: the next turn takes the approval down, before the same could happen unasked.

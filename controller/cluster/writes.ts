@@ -1,11 +1,5 @@
-/** What is to be written back to Kubernetes after a turn, as data. */
+/** What is to be written back to Kubernetes, as data. */
 import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
-import type { RunReport } from "../../stacks/run.ts";
-import type { Desired } from "./desired.ts";
-import type { Drift } from "./drift.ts";
-import type { Plan } from "./plan.ts";
-import { routeWrites } from "./route-writes.ts";
-import { serviceWritesAfter, serviceWritesBefore } from "./service-writes.ts";
 
 export type Write =
   | { readonly kind: "claim"; readonly service: V1Service }
@@ -26,22 +20,12 @@ export interface Notice {
   readonly occasion?: string;
 }
 
-/**
- * Before the cloud is touched: the finalizer of every Service that wants a balancer, what is wrong with those refused, and
- * what is about to happen to whom.
- */
-export function writesBefore(desired: Desired, due: Plan, drifted: readonly Drift[]): readonly Write[] {
-  return serviceWritesBefore(desired, due, drifted);
+/** A notice on a Service. */
+export function onService(object: V1Service, notice: Omit<Notice, "about">): Write {
+  return { kind: "event", event: { about: { kind: "Service", object }, ...notice } };
 }
 
-/** After it: status, finalizers and conditions, each on the proof of what the cloud now lists. */
-export function writesAfter(
-  desired: Desired,
-  outcomes: RunReport["outcomes"],
-  nodes: readonly V1Node[],
-): readonly Write[] {
-  return [
-    ...serviceWritesAfter(desired, outcomes),
-    ...(desired.routes ? routeWrites(desired.routes, desired.present, { outcomes, nodes }) : []),
-  ];
+/** A notice on a Node. */
+export function onNode(object: V1Node, notice: Omit<Notice, "about">): Write {
+  return { kind: "event", event: { about: { kind: "Node", object }, ...notice } };
 }

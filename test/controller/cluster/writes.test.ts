@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Desired } from "../../../controller/cluster/desired.ts";
+import { routeWrites } from "../../../controller/cluster/route-writes.ts";
+import { serviceWritesAfter, serviceWritesBefore } from "../../../controller/cluster/service-writes.ts";
 import type { ServiceWish } from "../../../controller/cluster/wishes.ts";
-import { type Write, writesAfter, writesBefore } from "../../../controller/cluster/writes.ts";
+import type { Write } from "../../../controller/cluster/writes.ts";
 import { FINALIZER } from "../../../controller/service/ours.ts";
 import { routeUnit, unitOf } from "../../../stacks/names.ts";
 import type { UnitOutcome } from "../../../stacks/run.ts";
@@ -47,26 +49,26 @@ const words = (writes: readonly Write[]) =>
 const messages = (writes: readonly Write[]) =>
   writes.flatMap((write) => (write.kind === "event" ? [write.event.message] : []));
 
-describe("writesBefore", () => {
+describe("writes before a run", () => {
   it("framework S06, S46: claims a Service before the cloud is touched, once", () => {
     const claimed = aService({ finalizers: ["other", FINALIZER] });
-    expect(words(writesBefore(desired({ services: [balance(), balance(claimed)] }), [], []))).toEqual(["claim"]);
+    expect(words(serviceWritesBefore(desired({ services: [balance(), balance(claimed)] }), [], []))).toEqual(["claim"]);
   });
 
   it("does not claim what is refused, and says everything that is wrong in one Event", () => {
-    const writes = writesBefore(desired({ services: [refused] }), [], []);
+    const writes = serviceWritesBefore(desired({ services: [refused] }), [], []);
     expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed"]);
     expect(messages(writes)).toEqual(["Error syncing load balancer: this; and that"]);
   });
 
   it("tells a refused Service of what it may have misspelt too", () => {
     const notes = [{ reason: "UnknownAnnotation", message: "did you mean location?" }] as const;
-    const writes = writesBefore(desired({ services: [{ ...refused, notes }] }), [], []);
+    const writes = serviceWritesBefore(desired({ services: [{ ...refused, notes }] }), [], []);
     expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed", "Warning UnknownAnnotation"]);
   });
 
   it("tells of mistakes, and serves the rest", () => {
-    const writes = writesBefore(
+    const writes = serviceWritesBefore(
       desired({ services: [balance(aService(), { mistakes: ["this", "and that"] })] }),
       [],
       [],
@@ -76,13 +78,13 @@ describe("writesBefore", () => {
   });
 
   it("does not claim what is released", () => {
-    expect(writesBefore(desired({ services: [release] }), [], [])).toEqual([]);
+    expect(serviceWritesBefore(desired({ services: [release] }), [], [])).toEqual([]);
   });
 });
 
-describe("writesAfter a balancer is wanted", () => {
+describe("writes after a run, when a balancer is wanted", () => {
   const published = (wish: ServiceWish, present: Desired["present"], outcome?: UnitOutcome) =>
-    writesAfter(desired({ services: [wish], present }), outcome ? { [UNIT]: outcome } : {}, []);
+    serviceWritesAfter(desired({ services: [wish], present }), outcome ? { [UNIT]: outcome } : {});
 
   it("framework S48: publishes its addresses once it is as wanted", () => {
     const writes = published(balance(), { [UNIT]: aBalancerState(HOSTS) }, { status: "applied", changes: [] });
@@ -143,13 +145,12 @@ describe("what is said about hosts", () => {
   });
   const told = (outcome: UnitOutcome, spec = SPEC) =>
     words(
-      writesAfter(
+      serviceWritesAfter(
         desired({
           services: [balance(aService({ ingress: INGRESS }), { spec })],
           present: { [UNIT]: aBalancerState({ targets: spec.targets }) },
         }),
         { [UNIT]: outcome },
-        [],
       ),
     );
   const due = (...fields: string[]) => [
@@ -157,7 +158,7 @@ describe("what is said about hosts", () => {
   ];
   const announced = (present: Desired["present"], ...fields: string[]) =>
     words(
-      writesBefore(
+      serviceWritesBefore(
         desired({ services: [balance(aService({ finalizers: [FINALIZER] }))], present }),
         due(...fields),
         [],
@@ -182,7 +183,7 @@ describe("what is said about hosts", () => {
   it("HCCM S7: failing to change them is told as such", () => {
     const services = [balance()];
     const { changes } = changed("server-1");
-    const writes = writesAfter(desired({ services }), { [UNIT]: { ...FAILED, changes } as UnitOutcome }, []);
+    const writes = serviceWritesAfter(desired({ services }), { [UNIT]: { ...FAILED, changes } as UnitOutcome });
     expect(words(writes)).toEqual(["Warning UpdateLoadBalancerFailed"]);
   });
 
@@ -199,25 +200,25 @@ describe("a balancer that stays behind", () => {
 
   it("is announced with the reason", () => {
     const step = { kind: "make", unit: UNIT, spec: keeps.spec, differences: [] } as const;
-    expect(messages(writesBefore(desired({ services: [wish] }), [step], []))).toEqual([
+    expect(messages(serviceWritesBefore(desired({ services: [wish] }), [step], []))).toEqual([
       "Leaving load balancer balancer without owner: it is shared",
     ]);
   });
 
   it("holds its Service until it has no owner, protected or not", () => {
     const present = { [UNIT]: aBalancerState({ deleteProtection: true }) };
-    expect(writesAfter(desired({ services: [wish], present }), {}, [])).toEqual([]);
+    expect(serviceWritesAfter(desired({ services: [wish], present }), {})).toEqual([]);
     const outcomes = { [UNIT]: { status: "applied", changes: [update] } } as const;
-    expect(words(writesAfter(desired({ services: [release] }), outcomes, []))).toEqual([
+    expect(words(serviceWritesAfter(desired({ services: [release] }), outcomes))).toEqual([
       "release",
       "Normal LoadBalancerKept",
     ]);
   });
 });
 
-describe("writesAfter a balancer is released", () => {
+describe("writes after a run, when a balancer is released", () => {
   const published = (present: Desired["present"], outcome?: UnitOutcome) =>
-    writesAfter(desired({ services: [release], present }), outcome ? { [UNIT]: outcome } : {}, []);
+    serviceWritesAfter(desired({ services: [release], present }), outcome ? { [UNIT]: outcome } : {});
 
   it("framework S64: lets the Service go when the cloud no longer lists it", () => {
     expect(words(published({}))).toEqual(["release", "Normal DeletedLoadBalancer"]);
@@ -240,12 +241,12 @@ describe("writesAfter a balancer is released", () => {
   });
 });
 
-describe("writesAfter routes", () => {
+describe("writes after a run about routes", () => {
   const ROUTE = aRoute("10.120.0.0/24", "10.0.0.1");
   const RUNIT = routeUnit(ROUTE);
   const condition = (status: string, reason: string) => [{ type: "NetworkUnavailable", status, reason }];
   const published = (node: Parameters<typeof aNode>[0], present: Desired["present"], outcome?: UnitOutcome) =>
-    writesAfter(
+    routeWrites(
       desired({
         routes: { wanted: [{ node: "node-1", spec: ROUTE }], refused: [], stale: [], misplaced: [] },
         present,
@@ -290,7 +291,7 @@ describe("writesAfter routes", () => {
       stale: [],
       misplaced: [],
     };
-    const writes = writesAfter(desired({ routes }), {}, [aNode({ id: 1 })]);
+    const writes = routeWrites(desired({ routes }), {}, [aNode({ id: 1 })]);
     expect(words(writes)).toEqual(["network-condition", "Warning FailedToCreateRoute"]);
     expect(messages(writes)[0]).toContain("it has no server");
   });
@@ -298,21 +299,21 @@ describe("writesAfter routes", () => {
   it("HCCM R9: tells of a misplaced range beside making its route", () => {
     const wanted = [{ node: "node-1", spec: ROUTE }];
     const routes = { wanted, refused: [], stale: [], misplaced: wanted };
-    const writes = writesAfter(desired({ routes, present: { [RUNIT]: ROUTE } }), {}, [aNode({ id: 1 })]);
+    const writes = routeWrites(desired({ routes, present: { [RUNIT]: ROUTE } }), {}, [aNode({ id: 1 })]);
     expect(words(writes)).toEqual(["Warning ClusterCIDRMisconfigured", "network-condition"]);
     expect(messages(writes)[0]).toContain("10.120.0.0/24");
   });
 
   it("framework R12: leaves a node without pod ranges alone", () => {
     expect(
-      writesAfter(desired({ routes: { wanted: [], refused: [], stale: [], misplaced: [] } }), {}, [aNode({ id: 1 })]),
+      routeWrites(desired({ routes: { wanted: [], refused: [], stale: [], misplaced: [] } }), {}, [aNode({ id: 1 })]),
     ).toEqual([]);
   });
 
   it("waits for all routes of a node", () => {
     const second = aRoute("10.120.1.0/24", "10.0.0.1");
     const wanted = [ROUTE, second].map((spec) => ({ node: "node-1", spec }));
-    const writes = writesAfter(
+    const writes = routeWrites(
       desired({ routes: { wanted, refused: [], stale: [], misplaced: [] }, present: { [RUNIT]: ROUTE } }),
       {},
       [aNode({ id: 1 })],
@@ -321,6 +322,6 @@ describe("writesAfter routes", () => {
   });
 
   it("touches no condition when routes are not ours to make", () => {
-    expect(writesAfter(desired({}), {}, [aNode({ id: 1 })])).toEqual([]);
+    expect(routeWrites(desired({}), {}, [aNode({ id: 1 })])).toEqual([]);
   });
 });
