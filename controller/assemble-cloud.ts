@@ -3,11 +3,9 @@ import packageJson from "../package.json" with { type: "json" };
 import { trustAuthorities } from "./authorities.ts";
 import type { Config } from "./config.ts";
 import { ConfigError, messageOf } from "./errors.ts";
-import type { ApiResponse } from "./hcloud/exchange.ts";
+import { type ApiResponse, traced } from "./hcloud/exchange.ts";
 import { type Exchange, Gateway } from "./hcloud/gateway.ts";
-import { fetchAttachedNetworks } from "./hcloud/metadata.ts";
 import { CloudReader } from "./hcloud/reader.ts";
-import { traced } from "./hcloud/trace.ts";
 import { Upstream } from "./hcloud/upstream.ts";
 import { CloudView } from "./hcloud/view.ts";
 import type { Logger } from "./log.ts";
@@ -16,6 +14,7 @@ import type { RobotConfig } from "./robot/config.ts";
 import { secretFile } from "./secret-file.ts";
 
 const API_TIMEOUT_MS = 30_000;
+const METADATA_TIMEOUT_MS = 5_000;
 
 /** Whoever wants to know of requests, and whether writes may go out. */
 export interface CloudPorts {
@@ -82,6 +81,14 @@ export async function checkAttachment(config: Config, networkId: number | undefi
   if (!attached || attached.includes(networkId)) return;
   const remedy = "attach it, or set HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK=true";
   throw new ConfigError([`HCLOUD_NETWORK: this server is not attached to network ${networkId}: ${remedy}`]);
+}
+
+/** Networks that this machine is attached to. Throws when there is no metadata service: this is no server of Hetzner's. */
+export async function fetchAttachedNetworks(endpoint: string): Promise<readonly number[]> {
+  const response = await fetch(`${endpoint}/private-networks`, { signal: AbortSignal.timeout(METADATA_TIMEOUT_MS) });
+  if (!response.ok) throw new Error(`the metadata service answered with status ${response.status}`);
+  // A list in YAML, of which one field is of interest.
+  return [...(await response.text()).matchAll(/^[\s-]*network_id:\s*(\d+)\s*$/gm)].map(([, id]) => Number(id));
 }
 
 /** The network's id; also proves that the API can be reached and takes the token. */

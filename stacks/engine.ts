@@ -5,14 +5,13 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import pluginPackage from "@pulumi/hcloud/package.json" with { type: "json" };
-import sdkPackage from "@pulumi/pulumi/package.json" with { type: "json" };
 import { endPlugins } from "./leftovers.ts";
 import { unitOf } from "./names.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
 import type { UnitId } from "./spec.ts";
 import type { StateStore } from "./state-store.ts";
+import { VERSIONS } from "./versions.ts";
 import { type EngineHome, prepareFolders, readState, stateFile, workerEnvironment, writeState } from "./workspace.ts";
 
 export interface EngineOptions {
@@ -29,8 +28,6 @@ export interface EngineOptions {
   readonly onWorker?: () => void;
 }
 
-const SDK_VERSION = sdkPackage.version;
-const PLUGIN_VERSION = pluginPackage.version;
 /** What a program declares is short-lived and little; the default room for it alone is a sixth of the worker's memory. */
 const WORKER_FLAGS = ["--max-semi-space-size=1"];
 const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));
@@ -204,10 +201,10 @@ async function startWorker({ home, onWorker }: EngineOptions): Promise<ChildProc
   });
   const [ready] = (await Promise.race([once(worker, "message"), exited])) as [FromWorker];
   exited.catch(() => {}); // the run in progress notices an exit itself
-  if (ready.kind === "ready" && ready.cliVersion !== SDK_VERSION) {
+  if (ready.kind === "ready" && ready.cliVersion !== VERSIONS.pulumi) {
     await endGroup(worker, home);
     throw new Error(
-      `pulumi is ${ready.cliVersion}, and the SDK ${SDK_VERSION}: both must be the same. Run "npm run setup"`,
+      `pulumi is ${ready.cliVersion}, and the SDK ${VERSIONS.pulumi}: both must be the same. Run "npm run setup"`,
     );
   }
   return worker;
@@ -215,9 +212,9 @@ async function startWorker({ home, onWorker }: EngineOptions): Promise<ChildProc
 
 /** Fails early and clearly where the engine would try to download a plugin, or take one from PATH by luck. */
 async function requirePlugin({ plugins }: EngineHome): Promise<void> {
-  const plugin = join(plugins, `resource-hcloud-v${PLUGIN_VERSION}`, "pulumi-resource-hcloud");
+  const plugin = join(plugins, `resource-hcloud-v${VERSIONS.hcloud}`, "pulumi-resource-hcloud");
   await access(plugin, constants.X_OK).catch((cause: unknown) => {
-    throw new Error(`the hcloud plugin ${PLUGIN_VERSION} is not at ${plugin}: run "npm run setup"`, { cause });
+    throw new Error(`the hcloud plugin ${VERSIONS.hcloud} is not at ${plugin}: run "npm run setup"`, { cause });
   });
 }
 

@@ -1,8 +1,8 @@
 /** The stack for the plain command line: a local backend whose state says what the cloud says. */
-import hcloudPackage from "@pulumi/hcloud/package.json" with { type: "json" };
 import { reconcile, renderCheckpoint } from "./checkpoint.ts";
 import { rootUrn } from "./names.ts";
 import type { RunRequest } from "./run.ts";
+import { VERSIONS } from "./versions.ts";
 import { backendFile, cliEnvironment, type EngineHome, prepareFolders, removeLocks, writeState } from "./workspace.ts";
 
 /** What a backend is made from: every unit that is wanted, or to be removed, and what exists of it. */
@@ -24,7 +24,7 @@ export async function writeBackend(home: EngineHome, content: BackendContent): P
   await removeLocks(home);
   const request: RunRequest = { mode: "preview", access: { endpoint: "", token: "" }, ...content };
   // Without settings of the stack's own: the provider is what the plain command line makes of it.
-  const context = { stack: home.stack, provider: { version: hcloudPackage.version, config: {} } };
+  const context = { stack: home.stack, provider: { version: VERSIONS.hcloud, config: {} } };
   const resources = reconcile([], request, context).map((record) =>
     record.urn === rootUrn(home.stack) ? { ...record, outputs: { nodes: content.nodes } } : record,
   );

@@ -2,7 +2,6 @@
  * One operation of the command line. It may begin before anybody knows what it is for: the command line starts and waits
  * for its key, which it gets together with the request. What a run has to wait for is then the run alone.
  */
-import hcloudPackage from "@pulumi/hcloud/package.json" with { type: "json" };
 import type { Stack } from "@pulumi/pulumi/automation/index.js";
 import { parseCheckpoint, reconcile, renderCheckpoint } from "./checkpoint.ts";
 import { type Cli, CliError } from "./cli.ts";
@@ -13,6 +12,7 @@ import { unitOf, unitsPattern } from "./names.ts";
 import { programOf } from "./program.ts";
 import { advance, type Ending, newProgress, outcomesOf } from "./progress.ts";
 import type { RunReport, RunRequest, Step } from "./run.ts";
+import { VERSIONS } from "./versions.ts";
 import { WarmPlugin } from "./warm-plugin.ts";
 import {
   backendFile,
@@ -31,7 +31,7 @@ const PARALLEL = 64;
 /** Answers of running actions come through the gateway as they arrive, so the plugin may look early and often. */
 export const PROVIDER_CONFIG = { pollInterval: "50ms", pollFunction: "constant" };
 
-const PROVIDER = { version: hcloudPackage.version, config: PROVIDER_CONFIG };
+const PROVIDER = { version: VERSIONS.hcloud, config: PROVIDER_CONFIG };
 
 /** What every operation of a worker shares. */
 export interface Workbench {

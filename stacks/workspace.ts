@@ -1,9 +1,9 @@
 /** Where the engine works: folders, the state file of its local backend, and the environment of the command line. */
 import { chmod, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
-import pluginPackage from "@pulumi/hcloud/package.json" with { type: "json" };
 import { PROJECT } from "./names.ts";
 import type { RunRequest } from "./run.ts";
+import { VERSIONS } from "./versions.ts";
 
 /** What the engine is made of, and where it may write. */
 export interface EngineHome {
@@ -39,7 +39,7 @@ export function folders(home: EngineHome): Readonly<Record<keyof typeof PATHS, s
 
 /** The provider's plugin in the engine's own folder: by this path it is found when its engine has died. */
 export function pluginFile(home: EngineHome): string {
-  const folder = `resource-hcloud-v${pluginPackage.version}`;
+  const folder = `resource-hcloud-v${VERSIONS.hcloud}`;
   return join(folders(home).home, "plugins", folder, "pulumi-resource-hcloud");
 }
 

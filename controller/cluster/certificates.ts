@@ -1,6 +1,8 @@
 /** What a turn has to know of the certificates of all Services. */
+import { PRIVATE_KEY } from "../../stacks/inputs.ts";
 import { unitOf } from "../../stacks/names.ts";
 import type { UnitId } from "../../stacks/spec.ts";
+import type { ApiRequest } from "../hcloud/exchange.ts";
 import type { Desired } from "./desired.ts";
 import { planRun } from "./plan.ts";
 import type { ServiceWish } from "./wishes.ts";
@@ -31,4 +33,18 @@ export function privateKeys({ services }: Desired): ReadonlyMap<string, string> 
   return new Map(
     wanted.flatMap(({ spec, privateKey }) => (privateKey === undefined ? [] : [[spec.name, privateKey] as const])),
   );
+}
+
+/**
+ * Puts the key of a certificate, known by its name, into the request that uploads it. All other requests stay as they are.
+ * Keys join their certificates in the gateway, so that nobody behind it ever has them.
+ */
+export function insertKeys(keys: ReadonlyMap<string, string>): (request: ApiRequest) => ApiRequest {
+  return (request) => {
+    if (request.method !== "POST" || request.path !== "/certificates" || request.body === undefined) return request;
+    const fields = JSON.parse(request.body) as { readonly name?: string; readonly private_key?: string };
+    const key = keys.get(fields.name ?? "");
+    if (key === undefined || fields.private_key !== PRIVATE_KEY) return request;
+    return { ...request, body: JSON.stringify({ ...fields, private_key: key }) };
+  };
 }

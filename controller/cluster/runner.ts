@@ -1,7 +1,6 @@
 /** Runs of the engine: one for everything due, explained in log and record, through a gateway that is open that long. */
 import type { Engine } from "../../stacks/engine.ts";
-import type { RunReport } from "../../stacks/run.ts";
-import { insertKeys } from "../certificate/private-keys.ts";
+import type { RunReport, RunRequest } from "../../stacks/run.ts";
 import { messageOf } from "../errors.ts";
 import type { Credential, Gateway } from "../hcloud/gateway.ts";
 import type { Logger } from "../log.ts";
@@ -9,14 +8,12 @@ import { changeEntries, outcomeEntries } from "../record/entry.ts";
 import type { AuditRecord } from "../record/record.ts";
 import type { LastRun } from "../record/status-board.ts";
 import { attributionOf, newBalancers } from "./attribution.ts";
-import { privateKeys } from "./certificates.ts";
+import { insertKeys, privateKeys } from "./certificates.ts";
 import type { Desired } from "./desired.ts";
 import type { Drift } from "./drift.ts";
 import type { Plan } from "./plan.ts";
 import type { ReasonContext } from "./reason.ts";
 import { explainRun, RunLog } from "./run-log.ts";
-import { allApplied, lastRunOf } from "./run-report.ts";
-import { runRequest } from "./run-request.ts";
 
 export interface RunnerParts {
   readonly engine: Pick<Engine, "run" | "saveState" | "warm">;
@@ -97,4 +94,34 @@ export class Runner {
       this.#parts.log.warn({ error: messageOf(error) }, "state not saved, the next run saves it");
     });
   }
+}
+
+/** A plan as the engine's request: the units it names, and what the cloud has of them and of all others. */
+export function runRequest(
+  mode: RunRequest["mode"],
+  plan: Plan,
+  desired: Desired,
+  access: RunRequest["access"],
+): RunRequest {
+  return {
+    mode,
+    units: plan.flatMap((step) => (step.kind === "make" ? [step.spec] : [])),
+    removals: plan.flatMap((step) => (step.kind === "remove" ? [step.unit] : [])),
+    present: desired.present,
+    nodes: desired.nodes,
+    access: { endpoint: access.endpoint, token: access.token },
+  };
+}
+
+function allApplied({ outcomes }: RunReport): boolean {
+  return Object.values(outcomes).every((outcome) => outcome.status === "applied");
+}
+
+/** A run in a few words, for the status. */
+function lastRunOf(run: string, { outcomes, durationMs }: RunReport): LastRun {
+  const failed = Object.entries(outcomes).flatMap(([unit, outcome]) =>
+    outcome.status === "failed" ? [[unit, outcome.failure.message]] : [],
+  );
+  const at = new Date().toISOString();
+  return { run, at, units: Object.keys(outcomes).length, failed: Object.fromEntries(failed), durationMs };
 }

@@ -1,6 +1,6 @@
 /** `lotse preview`: what the controller would change right now. Reads, and changes nothing. */
 import { startOwnEngine } from "../assemble.ts";
-import { runRequest } from "../cluster/run-request.ts";
+import { runRequest } from "../cluster/runner.ts";
 import type { Given } from "../command-line.ts";
 import type { Config } from "../config.ts";
 import { messageOf } from "../errors.ts";

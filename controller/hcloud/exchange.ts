@@ -53,3 +53,21 @@ export function cloudErrorOf(request: string, response: ApiResponse): CloudError
   const message = error.message ?? `the API answered with status ${response.status}`;
   return new CloudError(request, response.status, error.code ?? "unexpected", message);
 }
+
+/** Fields of bodies that hold a private key or a password. */
+const SECRET_FIELDS = new Set(["private_key", "root_password", "password", "token", "user_data"]);
+
+/** A request and its answer as HCLOUD_DEBUG shows them: whole, but for what must stay secret. */
+export function traced({ method, path, body }: ApiRequest, { status, body: answer }: ApiResponse) {
+  return { method, path, ...(body !== undefined && { sent: shown(body) }), status, answer: shown(answer) };
+}
+
+/** A body that is not JSON is not shown: nobody knows what is in it. */
+function shown(text: string): unknown {
+  if (text === "") return "";
+  try {
+    return JSON.parse(text, (key, value: unknown) => (SECRET_FIELDS.has(key) ? "[Redacted]" : value));
+  } catch {
+    return `${text.length} characters that are not JSON`;
+  }
+}

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { insertKeys } from "../../controller/certificate/private-keys.ts";
+import { insertKeys } from "../../controller/cluster/certificates.ts";
 import { Gateway } from "../../controller/hcloud/gateway.ts";
 import { Upstream } from "../../controller/hcloud/upstream.ts";
 import { parseCheckpoint, reconcile } from "../../stacks/checkpoint.ts";

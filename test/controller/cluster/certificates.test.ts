@@ -1,7 +1,13 @@
 import { X509Certificate } from "node:crypto";
 import type { V1Service } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
-import { certificateUnits, isUncertain, looksAgain, privateKeys } from "../../../controller/cluster/certificates.ts";
+import {
+  certificateUnits,
+  insertKeys,
+  isUncertain,
+  looksAgain,
+  privateKeys,
+} from "../../../controller/cluster/certificates.ts";
 import { type RenderOptions, renderCluster } from "../../../controller/cluster/desired.ts";
 import type { Certificate, LoadBalancer } from "../../../controller/hcloud/api.ts";
 import { FINALIZER } from "../../../controller/service/ours.ts";
@@ -111,5 +117,26 @@ describe("certificates of all Services", () => {
     expect([...privateKeys(wanted)]).toEqual([[name, PAIR.privateKey.trim()]]);
     expect(privateKeys(desired(named(MANAGED))).size).toBe(0);
     expect(privateKeys(desired(going, [issued])).size).toBe(0);
+  });
+});
+
+const insert = insertKeys(new Map([["web", "THE KEY"]]));
+const upload = (fields: object) => ({ method: "POST", path: "/certificates", body: JSON.stringify(fields) });
+const PLACEHOLDER = "held by the controller";
+
+describe("private keys in requests", () => {
+  it("join the certificate that they belong to", () => {
+    const { body } = insert(upload({ name: "web", certificate: "PEM", private_key: PLACEHOLDER }));
+    expect(JSON.parse(body ?? "")).toEqual({ name: "web", certificate: "PEM", private_key: "THE KEY" });
+  });
+
+  it.each([
+    ["another certificate", upload({ name: "other", private_key: PLACEHOLDER })],
+    ["one that brings a key of its own", upload({ name: "web", private_key: "another key" })],
+    ["a managed one", upload({ name: "web", type: "managed", domain_names: ["example.com"] })],
+    ["another request", { method: "PUT", path: "/certificates/1", body: '{"name":"web"}' }],
+    ["a request without a body", { method: "POST", path: "/certificates" }],
+  ])("are in no request for %s", (_, request) => {
+    expect(insert(request)).toBe(request);
   });
 });

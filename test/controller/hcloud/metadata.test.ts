@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { checkAttachment } from "../../../controller/assemble-cloud.ts";
+import { checkAttachment, fetchAttachedNetworks } from "../../../controller/assemble-cloud.ts";
 import { loadConfig } from "../../../controller/config.ts";
 import { ConfigError } from "../../../controller/errors.ts";
-import { fetchAttachedNetworks } from "../../../controller/hcloud/metadata.ts";
 import { type Cloud, startCloud } from "../../../dev-env/cloud/cloud.ts";
 import { aLog } from "../../support/log.ts";
 

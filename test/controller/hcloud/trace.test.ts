@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { traced } from "../../../controller/hcloud/trace.ts";
+import { traced } from "../../../controller/hcloud/exchange.ts";
 
 const answer = (body: string) => ({ status: 201, headers: {}, body });
 
