@@ -7,7 +7,7 @@ import { RemoteState } from "../stacks/remote-state.ts";
 import type { StateStore } from "../stacks/state-store.ts";
 import type { EngineHome } from "../stacks/workspace.ts";
 import type { RenderOptions } from "./cluster/desired.ts";
-import { Publisher } from "./cluster/publish.ts";
+import { Publisher, type PublishParts } from "./cluster/publish.ts";
 import type { Config } from "./config.ts";
 import { findEngine } from "./engine-home.ts";
 import { NotLeader } from "./errors.ts";
@@ -27,12 +27,17 @@ const GRACE_MS = 10_000;
 const MAX_WORKER_BYTES = 256 * 1024 * 1024;
 
 /** The Kubernetes side, proven to answer. */
-export async function openCluster(config: Config, log: Logger, ends: AsyncDisposableStack, ports: ClientOptions = {}) {
+export async function openCluster(
+  config: Config,
+  log: Logger,
+  ends: AsyncDisposableStack,
+  { onEvent, ...ports }: ClientOptions & Pick<PublishParts, "onEvent"> = {},
+) {
   const client = new KubeClient(await loadAccess(config.kubeconfig, config.master), ports);
   ends.defer(() => client.close());
   await client.get("/version");
   const patcher = new Patcher(client);
-  const publisher = new Publisher({ patcher, recorder: new EventRecorder(client, log), log });
+  const publisher = new Publisher({ patcher, recorder: new EventRecorder(client, log), onEvent, log });
   return { client, patcher, publish: publisher.publish.bind(publisher) };
 }
 

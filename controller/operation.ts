@@ -1,9 +1,7 @@
 /** How the controller is doing: what its edges report, as metrics and as answers to health checks. */
 import packageJson from "../package.json" with { type: "json" };
-import type { Engine } from "../stacks/engine.ts";
 import type { RunReport } from "../stacks/run.ts";
 import type { CloudPorts } from "./assemble-cloud.ts";
-import type { Write } from "./cluster/writes.ts";
 import type { Config } from "./config.ts";
 import type { Exchange } from "./hcloud/gateway.ts";
 import type { Leadership } from "./kube/lease.ts";
@@ -18,8 +16,6 @@ export interface Watched {
   readonly leadership: Pick<Leadership, "isHeld">;
   readonly loops: Pick<Loops<string>, "runningMs">;
 }
-
-type Publish = (writes: readonly Write[]) => Promise<readonly Write[]>;
 
 /** A turn that takes this many times as long as a run may is stuck: only a restart helps. */
 const STUCK_RUNS = 3;
@@ -49,29 +45,10 @@ export class Operation {
     };
   }
 
-  /** The same engine, with its runs counted. */
-  measure(engine: Engine): Pick<Engine, "run" | "saveState" | "warm"> {
-    return {
-      run: async (request, onStep) => {
-        const report = await engine.run(request, onStep);
-        this.metrics.run(report);
-        this.#engineFailure = failureOf(report);
-        return report;
-      },
-      saveState: () => engine.saveState(),
-      warm: (access) => engine.warm(access),
-    };
-  }
-
-  /** The same publishing, with its Events counted. */
-  counted(publish: Publish): Publish {
-    return async (writes) => {
-      const failed = await publish(writes);
-      for (const write of writes) {
-        if (write.kind === "event" && !failed.includes(write)) this.metrics.event(write.event);
-      }
-      return failed;
-    };
+  /** Takes in how a run of the engine ended. */
+  noteRun(report: RunReport): void {
+    this.metrics.run(report);
+    this.#engineFailure = failureOf(report);
   }
 
   stopping(): void {

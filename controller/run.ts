@@ -1,7 +1,10 @@
 /** `lotse run`: introduces the parts to each other, and runs them until it is told to stop. */
 import { openCluster, openEngine, openLeadership, openServing, renderOptions } from "./assemble.ts";
 import { checkAttachment, openCloud } from "./assemble-cloud.ts";
+import { Absence } from "./cluster/absence.ts";
+import type { Desired } from "./cluster/desired.ts";
 import { LifecycleTurn } from "./cluster/lifecycle.ts";
+import { Lookout } from "./cluster/lookout.ts";
 import { NodeTurn } from "./cluster/nodes.ts";
 import {
   concernsCluster,
@@ -10,6 +13,7 @@ import {
   concernsSecret,
   concernsService,
 } from "./cluster/relevance.ts";
+import { Runner } from "./cluster/runner.ts";
 import { ClusterTurn } from "./cluster/turn.ts";
 import { type Config, loadConfig } from "./config.ts";
 import { renderConfigz } from "./configz.ts";
@@ -24,6 +28,8 @@ import { Loops } from "./work/loops.ts";
 
 /** Events are gathered until this much quiet, at most for this long. */
 const GATHER = { quietMs: 100, patienceMs: 1_000 };
+/** Servers this old are good enough to name the node that a change is for. */
+const REASON_AGE_MS = 90_000;
 /** How long a run may go on after we were asked to stop: less than a kubelet waits before it kills. */
 const STOP_GRACE_MS = 15_000;
 
@@ -38,9 +44,11 @@ async function runController(config: Config, log: Logger, signal: AbortSignal): 
   const { gateway, view, networkId, robot } = await openCloud(config, log, ends, { ...ports, mayWrite });
   await checkAttachment(config, networkId, log);
   const leadership = await openLeadership(config, log, ends);
-  const onExchange = metrics.kubeExchange.bind(metrics);
-  const { client, patcher, ...cluster } = await openCluster(config, log, ends, { mayWrite, onExchange });
-  const publish = operation.counted(cluster.publish);
+  const { client, patcher, publish } = await openCluster(config, log, ends, {
+    mayWrite,
+    onExchange: metrics.kubeExchange.bind(metrics),
+    onEvent: (event) => metrics.event(event),
+  });
   reports = openReports(config, client, log, ends);
   const engine = await openEngine(config, client, ends, { mayWrite, onWorker: () => metrics.workerStarted() });
 
@@ -74,12 +82,12 @@ async function runController(config: Config, log: Logger, signal: AbortSignal): 
     secrets: secrets?.lists() ?? [],
   });
   const options = renderOptions(config, networkId);
-  const writing = {
-    publish,
-    patchNode: patcher.patchNode.bind(patcher),
-    readNode: patcher.readNode.bind(patcher),
-    deleteNode: patcher.deleteNode.bind(patcher),
+  const context = async (desired: Desired) => {
+    const servers = await view.servers(REASON_AGE_MS);
+    return { desired, nodes: nodes(), servers, defaults: options.defaults };
   };
+  const absence = new Absence();
+  const writing = { publish, patcher };
   const turns = {
     nodes: new NodeTurn({ nodes, view, ...writing, options, log, ...(robot && { robots: () => robot.inventory() }) }),
     lifecycle: new LifecycleTurn({
@@ -91,14 +99,19 @@ async function runController(config: Config, log: Logger, signal: AbortSignal): 
       ...(robot && { robotState: (number: number) => robot.state(number) }),
     }),
     cluster: new ClusterTurn({
+      lookout: new Lookout({ observed, view, publish, options, absence, resyncMs: config.resyncMs }),
+      runner: new Runner({
+        engine,
+        gateway,
+        context,
+        log,
+        ...reports,
+        onReport: (report) => operation.noteRun(report),
+      }),
+      absence,
       observed,
-      view,
-      engine: operation.measure(engine),
-      gateway,
       publish,
-      options,
       guardLimits: config.guard,
-      resyncMs: config.resyncMs,
       ...reports,
       report: (facts) => metrics.turn(facts),
       log,

@@ -3,6 +3,7 @@ import type { V1Node } from "@kubernetes/client-node";
 import { isConflict, isNotFound, messageOf } from "../errors.ts";
 import type { Server } from "../hcloud/api.ts";
 import type { CloudView } from "../hcloud/view.ts";
+import type { Patcher } from "../kube/write.ts";
 import type { Logger } from "../log.ts";
 import {
   decideLifecycle,
@@ -23,9 +24,7 @@ export interface LifecycleTurnParts {
   readonly view: Pick<CloudView, "servers" | "server">;
   /** Whether a dedicated server exists and runs; absent when there are none to look up. */
   readonly robotState?: (number: number) => Promise<RobotState>;
-  readonly patchNode: (node: V1Node, patch: NodePatch) => Promise<void>;
-  /** Deletes the node as it was seen; false when it was written to since and stays. */
-  readonly deleteNode: (node: V1Node) => Promise<boolean>;
+  readonly patcher: Pick<Patcher, "patchNode" | "deleteNode">;
   readonly publish: (writes: readonly Write[]) => Promise<unknown>;
   /** How often to look while some node is not Ready. */
   readonly periodMs: number;
@@ -119,9 +118,9 @@ export class LifecycleTurn {
   }
 
   async #taint(node: V1Node, { taints }: NodePatch): Promise<void> {
-    const { patchNode, log } = this.#parts;
+    const { patcher, log } = this.#parts;
     try {
-      await patchNode(node, taints ? { taints } : {});
+      await patcher.patchNode(node, taints ? { taints } : {});
       log.info({ node: node.metadata?.name, isOff: !isReady(node) }, "shutdown taint follows the server");
     } catch (error) {
       // Somebody else wrote the node, or deleted it: their change brings it back here as it is now.
@@ -130,12 +129,12 @@ export class LifecycleTurn {
   }
 
   async #delete(node: V1Node): Promise<void> {
-    const { deleteNode, log } = this.#parts;
+    const { patcher, log } = this.#parts;
     const { name } = node.metadata ?? {};
     const message = `Deleting node ${name} because it does not exist in the cloud provider`;
     await this.#tell(node, "Normal", "DeletingNode", message);
     try {
-      if (await deleteNode(node)) log.info({ node: name, providerID: node.spec?.providerID }, "node deleted");
+      if (await patcher.deleteNode(node)) log.info({ node: name, providerID: node.spec?.providerID }, "node deleted");
     } catch (error) {
       await this.#tell(node, "Warning", "DeletingNodeFailed", `Failed deleting node ${name}: ${messageOf(error)}`);
     }

@@ -27,16 +27,16 @@ export interface LookoutParts {
   readonly options: RenderOptions;
   /** A turn comes round by itself after half of this or later. */
   readonly resyncMs: number;
+  /** Takes in what every look finds. */
+  readonly absence: Pick<Absence, "observe">;
 }
 
 export class Lookout {
   readonly #parts: LookoutParts;
-  readonly #absence: Absence;
   readonly #firstLook: Ages;
 
-  constructor(parts: LookoutParts, absence: Absence) {
+  constructor(parts: LookoutParts) {
     this.#parts = parts;
-    this.#absence = absence;
     this.#firstLook = firstLook(parts.resyncMs);
   }
 
@@ -62,8 +62,9 @@ export class Lookout {
 
   async #observe(ages: Ages): Promise<Desired> {
     const cloud = await this.#observeCloud(ages);
-    const desired = renderCluster({ ...this.#parts.observed(), cloud, now: Date.now() }, this.#parts.options);
-    this.#absence.observe(desired);
+    const { observed, options, absence } = this.#parts;
+    const desired = renderCluster({ ...observed(), cloud, now: Date.now() }, options);
+    absence.observe(desired);
     return desired;
   }
 

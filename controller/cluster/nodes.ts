@@ -2,9 +2,10 @@
 import type { V1Node } from "@kubernetes/client-node";
 import { isConflict, isNotFound } from "../errors.ts";
 import type { CloudView } from "../hcloud/view.ts";
+import type { Patcher } from "../kube/write.ts";
 import type { Logger } from "../log.ts";
 import { decideNode, type Inventory, type NodeOptions, type NodeVerdict } from "../node/metadata.ts";
-import { isUninitialised, type NodePatch } from "../node/patch.ts";
+import { isUninitialised } from "../node/patch.ts";
 import type { RobotInventory } from "../robot/api.ts";
 import { inParallel } from "../work/parallel.ts";
 import { type Notice, onNode, type Write } from "./writes.ts";
@@ -14,9 +15,7 @@ export interface NodeTurnParts {
   readonly view: Pick<CloudView, "servers">;
   /** Absent when there are no dedicated servers. */
   readonly robots?: () => Promise<RobotInventory>;
-  readonly patchNode: (node: V1Node, patch: NodePatch) => Promise<void>;
-  /** The node as it is now; nothing when it is gone. */
-  readonly readNode: (name: string) => Promise<V1Node | undefined>;
+  readonly patcher: Pick<Patcher, "patchNode" | "readNode">;
   readonly publish: (writes: readonly Write[]) => Promise<unknown>;
   readonly options: NodeOptions;
   readonly log: Logger;
@@ -86,19 +85,19 @@ export class NodeTurn {
 
   /** Others write nodes too: on a conflict the patch is made anew from the node as it is now. */
   async #write(seen: V1Node, decided: Ready, inventory: Inventory): Promise<void> {
-    const { patchNode, readNode, options } = this.#parts;
+    const { patcher, options } = this.#parts;
     for (const warning of decided.warnings) await this.#tell(seen, { type: "Warning", ...warning });
     let node: V1Node | undefined = seen;
     let verdict: NodeVerdict = decided;
     for (let attempt = 1; node && verdict.kind === "ready" && Object.keys(verdict.patch).length > 0; attempt += 1) {
       try {
-        await patchNode(node, verdict.patch);
+        await patcher.patchNode(node, verdict.patch);
         return await this.#report(node, verdict);
       } catch (error) {
         if (isNotFound(error)) return; // nothing is left to write to
         if (attempt === ATTEMPTS || !isConflict(error)) throw error;
       }
-      node = await readNode(seen.metadata?.name ?? "");
+      node = await patcher.readNode(seen.metadata?.name ?? "");
       if (node) verdict = decideNode(node, inventory, options);
     }
   }

@@ -9,6 +9,8 @@ import type { Notice, Write } from "./writes.ts";
 export interface PublishParts {
   readonly patcher: Patcher;
   readonly recorder: EventRecorder;
+  /** Called for every Event, also for one that only repeats what was said. */
+  readonly onEvent?: ((event: Notice) => void) | undefined;
   readonly log: Logger;
 }
 
@@ -79,6 +81,7 @@ export class Publisher {
         return;
       case "event":
         await this.#tell(write.event);
+        this.#parts.onEvent?.(write.event);
         return;
     }
   }

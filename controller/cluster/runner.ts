@@ -22,6 +22,8 @@ export interface RunnerParts {
   readonly record?: Pick<AuditRecord, "add">;
   /** What reasons for changes are found in. */
   readonly context: (desired: Desired) => Promise<ReasonContext>;
+  /** Called after every run. */
+  readonly onReport?: (report: RunReport) => void;
   readonly log: Logger;
 }
 
@@ -47,7 +49,7 @@ export class Runner {
   async apply(due: Plan, desired: Desired, drifted: readonly Drift[]): Promise<RunReport["outcomes"]> {
     const recorded = JSON.stringify(desired.nodes);
     if (due.length === 0 && recorded === this.#recorded) return {};
-    const { engine, gateway, record } = this.#parts;
+    const { engine, gateway, record, onReport } = this.#parts;
     const run = `${Date.now().toString(36)}-${++this.#runs}`;
     const context = await this.#parts.context(desired);
     const log = new RunLog(this.#parts.log, run, explainRun(due, drifted, context));
@@ -63,6 +65,7 @@ export class Runner {
     if (due.length > 0) record?.add(changeEntries(run, due, context, new Date()));
     try {
       const report = await engine.run(runRequest("apply", due, desired, access), (step) => log.step(step));
+      onReport?.(report);
       if (allApplied(report)) this.#recorded = recorded;
       log.finished(report);
       record?.add(outcomeEntries(run, report.outcomes, new Date()));

@@ -4,24 +4,32 @@ import type { UnitId } from "../../stacks/spec.ts";
 import type { Logger } from "../log.ts";
 import type { StatusBoard } from "../record/status-board.ts";
 import { Backoff } from "../work/backoff.ts";
-import { Absence } from "./absence.ts";
+import type { Absence } from "./absence.ts";
 import type { ApprovalGate, Passed } from "./approval-gate.ts";
 import { certificateUnits, looksAgain } from "./certificates.ts";
 import type { Desired } from "./desired.ts";
 import { DriftWatch } from "./drift.ts";
 import { type Guarded, type GuardLimits, guard, heldBack } from "./guard.ts";
-import { Lookout, type LookoutParts } from "./lookout.ts";
+import type { Lookout, Observed } from "./lookout.ts";
 import { type Plan, type PlannedUnit, planRun, wantedSpecs } from "./plan.ts";
 import { proven } from "./proof.ts";
 import { objectOf } from "./reason.ts";
 import { refusalsOf } from "./refusals.ts";
 import { routeWrites } from "./route-writes.ts";
-import { Runner, type RunnerParts } from "./runner.ts";
+import type { Runner } from "./runner.ts";
 import { serviceWritesAfter, serviceWritesBefore } from "./service-writes.ts";
 import type { ServiceWish } from "./wishes.ts";
 import type { Write } from "./writes.ts";
 
-export interface TurnParts extends LookoutParts, Omit<RunnerParts, "context"> {
+export interface TurnParts {
+  readonly lookout: Pick<Lookout, "before" | "after">;
+  readonly runner: Pick<Runner, "apply" | "settle" | "lastRun">;
+  /** The one that the lookout reports to. */
+  readonly absence: Absence;
+  /** Synced caches of the API server's objects. */
+  readonly observed: () => Observed;
+  /** Carries out writes and returns those that failed. */
+  readonly publish: (writes: readonly Write[]) => Promise<readonly Write[]>;
   readonly guardLimits: GuardLimits;
   /** Holds back what needs approval; absent means that nothing does. */
   readonly approvals?: Pick<ApprovalGate, "pass">;
@@ -48,14 +56,8 @@ export interface TurnFacts {
 /** A Service whose finalizer could not be set is tried again this soon. */
 const CLAIM_RETRY_MS = 1_000;
 
-/** Servers this old do to say which node a change is for. */
-const REASON_AGE_MS = 90_000;
-
 export class ClusterTurn {
   readonly #parts: TurnParts;
-  readonly #absence = new Absence();
-  readonly #lookout: Lookout;
-  readonly #runner: Runner;
   readonly #backoff = new Backoff();
   readonly #drift = new DriftWatch();
   #stopped: string | undefined;
@@ -63,21 +65,12 @@ export class ClusterTurn {
 
   constructor(parts: TurnParts) {
     this.#parts = parts;
-    const { observed, view, options } = parts;
-    this.#lookout = new Lookout(parts, this.#absence);
-    this.#runner = new Runner({
-      ...parts,
-      context: async (desired) => {
-        const servers = await view.servers(REASON_AGE_MS);
-        return { desired, nodes: observed().nodes, servers, defaults: options.defaults };
-      },
-    });
   }
 
   /** One turn. Returns when the next one is wanted at the latest, if some unit waits to be tried again. */
   async run(): Promise<number | undefined> {
-    const { publish, observed } = this.#parts;
-    const before = await this.#lookout.before();
+    const { lookout, runner, absence, publish, observed } = this.#parts;
+    const before = await lookout.before();
     const { plan, stopped } = this.#guard(before);
     const drifted = this.#drift.observe(wantedSpecs(before), plan);
     const { plan: allowed, notices, pending } = await this.#approve(plan, before);
@@ -93,15 +86,15 @@ export class ClusterTurn {
     const unclaimed = unitsOfClaims(before, await publish(told));
     const due = ripe.filter(({ unit }) => !unclaimed.has(unit));
 
-    const reported = await this.#runner.apply(due, before, drifted);
-    const after = due.length === 0 ? before : await this.#lookout.after(due);
+    const reported = await runner.apply(due, before, drifted);
+    const after = due.length === 0 ? before : await lookout.after(due);
     const outcomes = proven(reported, due, after);
     this.#learn(due, plan, outcomes);
-    for (const unit of takenAway(before, reported)) this.#absence.take(unit);
-    const unproven = this.#absence.unproven(after);
+    for (const unit of takenAway(before, reported)) absence.take(unit);
+    const unproven = absence.unproven(after);
     const settled = without(after, unproven);
     await publish([...serviceWritesAfter(settled, outcomes), ...routeWrites(settled, outcomes, observed().nodes)]);
-    await this.#runner.settle();
+    await runner.settle();
     this.#report(after, pending?.id);
     // What was approved is done: the next turn takes the approval down, before the same could happen unasked.
     const settles = due.length > 0 && this.#parts.approvals !== undefined;
@@ -133,8 +126,9 @@ export class ClusterTurn {
   }
 
   #report(desired: Desired, pending: string | undefined): void {
-    const { lastRun } = this.#runner;
-    this.#parts.board?.report({
+    const { board, runner } = this.#parts;
+    const { lastRun } = runner;
+    board?.report({
       ...(lastRun && { lastRun }),
       refused: refusalsOf(desired),
       ...(this.#stopped !== undefined && { heldBack: this.#stopped }),
@@ -147,7 +141,7 @@ export class ClusterTurn {
       const outcome = outcomes[step.unit];
       if (outcome?.status === "failed") this.#backoff.failed(step.unit, fingerprint(step), outcome.failure.retry);
       else this.#backoff.clear(step.unit);
-      if (step.kind === "make") this.#absence.learn(step.unit, outcome);
+      if (step.kind === "make") this.#parts.absence.learn(step.unit, outcome);
     }
     this.#backoff.retain(new Set(plan.map(({ unit }) => unit)));
   }

@@ -32,14 +32,16 @@ function aTurn(...nodes: V1Node[]) {
       if (!state) throw new Error("Robot is away");
       return state;
     },
-    patchNode: async (node, patch) => {
-      if (world.failure) throw world.failure;
-      done.push([node.metadata?.name ?? "", patch]);
-    },
-    deleteNode: async (node) => {
-      if (world.failure) throw world.failure;
-      if (!world.isChanged) done.push(`delete ${node.metadata?.name}`);
-      return !world.isChanged;
+    patcher: {
+      patchNode: async (node, patch) => {
+        if (world.failure) throw world.failure;
+        done.push([node.metadata?.name ?? "", patch]);
+      },
+      deleteNode: async (node) => {
+        if (world.failure) throw world.failure;
+        if (!world.isChanged) done.push(`delete ${node.metadata?.name}`);
+        return !world.isChanged;
+      },
     },
     publish: async (more) => void writes.push(...more),
     periodMs: PERIOD,

@@ -24,14 +24,16 @@ function aTurn(...nodes: V1Node[]) {
   const turn = new NodeTurn({
     nodes: () => world.nodes,
     view: cloud.view,
-    patchNode: async (node, patch) => {
-      const name = node.metadata?.name ?? "";
-      if (name === world.broken) throw new Error(`${name} cannot be patched`);
-      if (name === world.gone) throw new KubeError(`PATCH ${name}`, 404, "not found");
-      if (world.conflicts-- > 0) throw new KubeError(`PATCH ${name}`, 409, "the object has been modified");
-      patches.push([name, patch]);
+    patcher: {
+      patchNode: async (node, patch) => {
+        const name = node.metadata?.name ?? "";
+        if (name === world.broken) throw new Error(`${name} cannot be patched`);
+        if (name === world.gone) throw new KubeError(`PATCH ${name}`, 404, "not found");
+        if (world.conflicts-- > 0) throw new KubeError(`PATCH ${name}`, 409, "the object has been modified");
+        patches.push([name, patch]);
+      },
+      readNode: async (name) => world.nodes.find(({ metadata }) => metadata?.name === name),
     },
-    readNode: async (name) => world.nodes.find(({ metadata }) => metadata?.name === name),
     publish: async (more) => void writes.push(...more),
     options: { addressFamily: "dualstack", zoneLabel: true },
     log,

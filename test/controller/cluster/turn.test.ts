@@ -1,7 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
-import type { RenderOptions } from "../../../controller/cluster/desired.ts";
+import { Absence } from "../../../controller/cluster/absence.ts";
+import type { Desired, RenderOptions } from "../../../controller/cluster/desired.ts";
 import { GUARD_LIMITS } from "../../../controller/cluster/guard.ts";
-import { ClusterTurn, type TurnFacts } from "../../../controller/cluster/turn.ts";
+import { Lookout, type LookoutParts } from "../../../controller/cluster/lookout.ts";
+import { Runner, type RunnerParts } from "../../../controller/cluster/runner.ts";
+import { ClusterTurn, type TurnFacts, type TurnParts } from "../../../controller/cluster/turn.ts";
 import type { Write } from "../../../controller/cluster/writes.ts";
 import { CloudError } from "../../../controller/errors.ts";
 import { FINALIZER } from "../../../controller/service/ours.ts";
@@ -47,6 +50,24 @@ const REMOVED: UnitOutcome = {
   changes: [{ unit: UNIT, part: "balancer", operation: "delete", fields: [] }],
 };
 
+type Given = Omit<LookoutParts, "absence" | "resyncMs"> & Omit<RunnerParts, "context"> & Pick<TurnParts, "report">;
+
+function turnOf(given: Given): ClusterTurn {
+  const absence = new Absence();
+  const { observed, view, options } = given;
+  const context = async (desired: Desired) => {
+    return { desired, nodes: observed().nodes, servers: await view.servers(90_000), defaults: options.defaults };
+  };
+  const lookout = new Lookout({ ...given, absence, resyncMs: 60_000 });
+  return new ClusterTurn({
+    ...given,
+    lookout,
+    runner: new Runner({ ...given, context }),
+    absence,
+    guardLimits: GUARD_LIMITS,
+  });
+}
+
 /** A turn with an engine that does what `act` says, one outcome for all units; everything it is asked for is kept. */
 function aTurn(
   given: {
@@ -88,7 +109,7 @@ function aTurn(
     sessions.push(`open ${name}`);
     return { endpoint: "http://gateway", token, close: async () => void sessions.push(`close ${name}`) };
   };
-  const turn = new ClusterTurn({
+  const turn = turnOf({
     observed: () => objects,
     view: cloud.view,
     engine: { run, saveState: async () => {}, warm: async ({ token }) => void world.warmed.push(token) },
@@ -98,8 +119,6 @@ function aTurn(
       return world.refuse(more);
     },
     options: OPTIONS,
-    guardLimits: GUARD_LIMITS,
-    resyncMs: 60_000,
     log,
   });
   return { ...world, world, turn };
@@ -394,7 +413,7 @@ function aRouteTurn(cloud: ReturnType<typeof aCloud>, nodes: () => ReturnType<ty
   const told: string[] = [];
   const facts: TurnFacts[] = [];
   const { log, lines } = aLog();
-  const turn = new ClusterTurn({
+  const turn = turnOf({
     observed: () => ({ services: [aService({ name: "kubernetes", type: "ClusterIP" })], nodes: nodes() }),
     view: cloud.view,
     engine: {
@@ -414,8 +433,6 @@ function aRouteTurn(cloud: ReturnType<typeof aCloud>, nodes: () => ReturnType<ty
       return [];
     },
     options: { ...OPTIONS, networkId: NETWORK_ID },
-    guardLimits: GUARD_LIMITS,
-    resyncMs: 60_000,
     report: (found) => facts.push(found),
     log,
   });
