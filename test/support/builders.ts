@@ -8,6 +8,7 @@ import type {
   V1ServicePort,
   V1Taint,
 } from "@kubernetes/client-node";
+import type { RenderOptions } from "../../controller/cluster/desired.ts";
 import type {
   LoadBalancer,
   LoadBalancerService,
@@ -24,6 +25,11 @@ export const NETWORK_ID = 7;
 
 /** The uid of a Service that is given none. */
 export const UID = "0c7e1a52-9d3b-4f60-8a71-5b2e6f4d9c18";
+
+/** What rendering is told: balancers in fsn1, no routes, no network. */
+export function aRenderOptions(given: Partial<RenderOptions> = {}): RenderOptions {
+  return { addressFamily: "ipv4", zoneLabel: true, defaults: { location: "fsn1" }, clusterCidrs: [], ...given };
+}
 
 /** `LoadBalancer` Service; a number among the ports is a TCP port with node port 30000 + port. Annotations go without prefix. */
 export function aService(

@@ -8,20 +8,15 @@ import {
   looksAgain,
   privateKeys,
 } from "../../../controller/cluster/certificates.ts";
-import { type RenderOptions, renderCluster } from "../../../controller/cluster/desired.ts";
+import { renderCluster } from "../../../controller/cluster/desired.ts";
 import type { Certificate, LoadBalancer } from "../../../controller/hcloud/api.ts";
 import { FINALIZER } from "../../../controller/service/ours.ts";
 import { certificateUnit } from "../../../stacks/names.ts";
 import type { CertificateContent } from "../../../stacks/spec.ts";
-import { aBalancer, aBalancerService, aService, UID } from "../../support/builders.ts";
+import { aBalancer, aBalancerService, aRenderOptions, aService, UID } from "../../support/builders.ts";
 import { anIssuedCertificate, aPair, aTlsSecret, managed, uploaded } from "../../support/certificates.ts";
 
-const OPTIONS: RenderOptions = {
-  addressFamily: "ipv4",
-  zoneLabel: true,
-  defaults: { location: "fsn1" },
-  clusterCidrs: [],
-};
+const OPTIONS = aRenderOptions();
 const PAIR = aPair();
 const CREATED = Date.parse("2026-11-16T10:00:00+00:00");
 const HTTPS = { protocol: "https" };

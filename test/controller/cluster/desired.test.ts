@@ -1,17 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { type RenderOptions, renderCluster, type Snapshot } from "../../../controller/cluster/desired.ts";
+import { renderCluster, type Snapshot } from "../../../controller/cluster/desired.ts";
 import { FINALIZER } from "../../../controller/service/ours.ts";
 import { loadBalancerUnit, routeUnit } from "../../../stacks/names.ts";
-import { aBalancer, aNetwork, aNode, aRoute, aServer, aService, NETWORK_ID, UID } from "../../support/builders.ts";
+import {
+  aBalancer,
+  aNetwork,
+  aNode,
+  aRenderOptions,
+  aRoute,
+  aServer,
+  aService,
+  NETWORK_ID,
+  UID,
+} from "../../support/builders.ts";
 
 const OWN = { "hcloud-ccm/service-uid": UID };
 const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
-const OPTIONS: RenderOptions = {
-  addressFamily: "ipv4",
-  zoneLabel: false,
-  defaults: { location: "fsn1" },
-  clusterCidrs: ["10.120.0.0/16"],
-};
+const OPTIONS = aRenderOptions({ zoneLabel: false, clusterCidrs: ["10.120.0.0/16"] });
 
 function render(
   snapshot: Partial<Omit<Snapshot, "cloud">> & { cloud?: Partial<Snapshot["cloud"]> },

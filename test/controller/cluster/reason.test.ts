@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type RenderOptions, renderCluster } from "../../../controller/cluster/desired.ts";
+import { renderCluster } from "../../../controller/cluster/desired.ts";
 import { planRun } from "../../../controller/cluster/plan.ts";
 import { objectOf, reasonFor } from "../../../controller/cluster/reason.ts";
 import { FINALIZER } from "../../../controller/service/ours.ts";
@@ -8,6 +8,7 @@ import {
   aBalancerService,
   aNetwork,
   aNode,
+  aRenderOptions,
   aServer,
   aServerTarget,
   aService,
@@ -15,13 +16,11 @@ import {
   UID,
 } from "../../support/builders.ts";
 
-const OPTIONS: RenderOptions = {
-  addressFamily: "ipv4",
-  zoneLabel: true,
+const OPTIONS = aRenderOptions({
   defaults: { location: "fsn1", type: "lb21" },
   clusterCidrs: ["10.244.0.0/16"],
   networkId: NETWORK_ID,
-};
+});
 const BALANCER = aBalancer({
   name: "balancer",
   labels: { "hcloud-ccm/service-uid": UID },

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { Absence } from "../../../controller/cluster/absence.ts";
-import type { Desired, RenderOptions } from "../../../controller/cluster/desired.ts";
+import type { Desired } from "../../../controller/cluster/desired.ts";
 import { GUARD_LIMITS } from "../../../controller/cluster/guard.ts";
 import { Lookout, type LookoutParts } from "../../../controller/cluster/lookout.ts";
 import { Runner, type RunnerParts } from "../../../controller/cluster/runner.ts";
@@ -15,6 +15,7 @@ import {
   aBalancerService,
   aNetwork,
   aNode,
+  aRenderOptions,
   aServer,
   aServerTarget,
   aService,
@@ -25,12 +26,7 @@ import { aCloud } from "../../support/fake-cloud.ts";
 import { aLog } from "../../support/log.ts";
 
 const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
-const OPTIONS: RenderOptions = {
-  addressFamily: "ipv4",
-  zoneLabel: true,
-  defaults: { location: "fsn1" },
-  clusterCidrs: ["10.120.0.0/16"],
-};
+const OPTIONS = aRenderOptions({ clusterCidrs: ["10.120.0.0/16"] });
 const AS_WANTED = aBalancer({
   name: "a0c7e1a529d3b4f608a715b2e6f4d9c1",
   labels: { "hcloud-ccm/service-uid": UID },

@@ -1,17 +1,12 @@
 import { expect, it } from "vitest";
-import { type RenderOptions, renderCluster } from "../../../controller/cluster/desired.ts";
+import { renderCluster } from "../../../controller/cluster/desired.ts";
 import { adoptionsOf, adoptionText } from "../../../controller/commands/adoption.ts";
 import type { Forecast } from "../../../controller/commands/forecast.ts";
 import { FINALIZER } from "../../../controller/service/ours.ts";
 import { loadBalancerUnit } from "../../../stacks/names.ts";
-import { aBalancer, aService } from "../../support/builders.ts";
+import { aBalancer, aRenderOptions, aService } from "../../support/builders.ts";
 
-const OPTIONS: RenderOptions = {
-  addressFamily: "ipv4",
-  zoneLabel: true,
-  defaults: { location: "fsn1" },
-  clusterCidrs: [],
-};
+const OPTIONS = aRenderOptions();
 const labels = (uid: string) => ({ "hcloud-ccm/service-uid": uid });
 
 it("tells for each Service which balancer it finds, and how much would change", () => {

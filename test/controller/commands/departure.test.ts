@@ -1,7 +1,7 @@
 import type { V1Service } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
 import { Absence } from "../../../controller/cluster/absence.ts";
-import type { RenderOptions, Snapshot } from "../../../controller/cluster/desired.ts";
+import type { Snapshot } from "../../../controller/cluster/desired.ts";
 import { type Departure, fatesOf, planDeparture, type Way } from "../../../controller/commands/departure.ts";
 import { DepartureProof } from "../../../controller/commands/departure-proof.ts";
 import { type DepartureReport, departureText } from "../../../controller/commands/departure-text.ts";
@@ -13,6 +13,7 @@ import {
   aBalancerService,
   aNetwork,
   aNode,
+  aRenderOptions,
   aServer,
   aServerTarget,
   aService,
@@ -22,13 +23,7 @@ import {
 
 import { aListedCertificate, anIssuedCertificate } from "../../support/certificates.ts";
 
-const OPTIONS: RenderOptions = {
-  addressFamily: "ipv4",
-  zoneLabel: true,
-  defaults: { location: "fsn1" },
-  clusterCidrs: ["10.244.0.0/16"],
-  networkId: NETWORK_ID,
-};
+const OPTIONS = aRenderOptions({ clusterCidrs: ["10.244.0.0/16"], networkId: NETWORK_ID });
 const OWNER = "hcloud-ccm/service-uid";
 
 const ours = (annotations = {}) => aService({ finalizers: [FINALIZER], annotations });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type RenderOptions, renderCluster, type Snapshot } from "../../../controller/cluster/desired.ts";
+import { renderCluster, type Snapshot } from "../../../controller/cluster/desired.ts";
 import { planRun } from "../../../controller/cluster/plan.ts";
 import { type Forecast, hasChanges, partOf, renderForecast } from "../../../controller/commands/forecast.ts";
 import { forecastMarkdown } from "../../../controller/commands/forecast-markdown.ts";
@@ -8,15 +8,19 @@ import type { Prices } from "../../../controller/hcloud/prices.ts";
 import { FINALIZER } from "../../../controller/service/ours.ts";
 import { loadBalancerUnit } from "../../../stacks/names.ts";
 import type { Change, RunReport } from "../../../stacks/run.ts";
-import { aBalancer, aBalancerService, aNode, aServer, aServerTarget, aService, UID } from "../../support/builders.ts";
+import {
+  aBalancer,
+  aBalancerService,
+  aNode,
+  aRenderOptions,
+  aServer,
+  aServerTarget,
+  aService,
+  UID,
+} from "../../support/builders.ts";
 
 const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
-const OPTIONS: RenderOptions = {
-  addressFamily: "ipv4",
-  zoneLabel: true,
-  defaults: { location: "fsn1" },
-  clusterCidrs: [],
-};
+const OPTIONS = aRenderOptions();
 const PRICES: Prices = {
   currency: "EUR",
   balancer: (type) => ({ lb11: 5.39, lb21: 16.4 })[type],

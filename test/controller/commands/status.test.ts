@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { type RenderOptions, renderCluster } from "../../../controller/cluster/desired.ts";
+import { renderCluster } from "../../../controller/cluster/desired.ts";
 import { planRun } from "../../../controller/cluster/plan.ts";
 import { completion } from "../../../controller/commands/completion.ts";
 import { statusText } from "../../../controller/commands/status-text.ts";
@@ -8,14 +8,18 @@ import { type ClusterStatus, renderStatus } from "../../../controller/commands/s
 import { OTHER_COMMANDS } from "../../../controller/commands/table.ts";
 import { versions } from "../../../controller/commands/version.ts";
 import type { LoadBalancerTarget } from "../../../controller/hcloud/api.ts";
-import { aBalancer, aBalancerService, aNode, aServer, aServerTarget, aService, UID } from "../../support/builders.ts";
+import {
+  aBalancer,
+  aBalancerService,
+  aNode,
+  aRenderOptions,
+  aServer,
+  aServerTarget,
+  aService,
+  UID,
+} from "../../support/builders.ts";
 
-const OPTIONS: RenderOptions = {
-  addressFamily: "ipv4",
-  zoneLabel: true,
-  defaults: { location: "fsn1" },
-  clusterCidrs: [],
-};
+const OPTIONS = aRenderOptions();
 
 function target(id: number, ...statuses: readonly string[]): LoadBalancerTarget {
   const health_status = statuses.map((status, index) => ({ listen_port: index, status }));
