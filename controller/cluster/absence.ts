@@ -1,10 +1,8 @@
 /** When a balancer that is not listed is known to be gone, and not on its way. */
 import type { UnitOutcome } from "../../stacks/run.ts";
 import type { UnitId } from "../../stacks/spec.ts";
+import { TIMINGS } from "../work/timings.ts";
 import type { Desired } from "./desired.ts";
-
-/** A request that nobody waits for any more has come to its end by then: as long as an answer is waited for. */
-const SETTLE_MS = 30_000;
 
 const NEVER = Number.NEGATIVE_INFINITY;
 
@@ -70,6 +68,6 @@ export class Absence {
 
   #waitMs(unit: UnitId): number {
     const now = this.#now();
-    return (this.#doubts.get(unit) ?? this.#startedAt ?? now) + SETTLE_MS - now;
+    return (this.#doubts.get(unit) ?? this.#startedAt ?? now) + TIMINGS.absence - now;
   }
 }

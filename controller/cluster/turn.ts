@@ -4,6 +4,7 @@ import type { UnitId } from "../../stacks/spec.ts";
 import type { Logger } from "../log.ts";
 import type { StatusBoard } from "../record/status-board.ts";
 import { Backoff } from "../work/backoff.ts";
+import { TIMINGS } from "../work/timings.ts";
 import type { Absence } from "./absence.ts";
 import type { ApprovalGate, Passed } from "./approval-gate.ts";
 import { certificateUnits, looksAgain } from "./certificates.ts";
@@ -53,9 +54,6 @@ export interface TurnFacts {
   readonly hasRoutes: boolean;
 }
 
-/** A Service whose finalizer could not be set is tried again this soon. */
-const CLAIM_RETRY_MS = 1_000;
-
 export class ClusterTurn {
   readonly #parts: TurnParts;
   readonly #backoff = new Backoff();
@@ -99,7 +97,7 @@ export class ClusterTurn {
     // What was approved is done: the next turn takes the approval down, before the same could happen unasked.
     const settles = due.length > 0 && this.#parts.approvals !== undefined;
     const atOnceMs = settles || this.#hasNextStage(after, outcomes) ? 0 : undefined;
-    const claimMs = unclaimed.size > 0 ? CLAIM_RETRY_MS : undefined;
+    const claimMs = unclaimed.size > 0 ? TIMINGS.claimRetry : undefined;
     return soonest([atOnceMs, claimMs, this.#backoff.nextMs, ...unproven.values(), ...looksAgain(after)]);
   }
 

@@ -2,6 +2,7 @@
 import { KubeError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { pause } from "../work/pause.ts";
+import { TIMINGS } from "../work/timings.ts";
 import type { KubeClient, WatchEvent } from "./client.ts";
 import { readList } from "./list.ts";
 
@@ -33,23 +34,10 @@ export interface InformerOptions<T extends KubeObject> {
   readonly staleMs?: number | undefined;
 }
 
-/** Watches end, and begin anew, within 20 seconds. */
-const STALE_MS = 30_000;
-/**
- * A watch is as long as we are willing to be deceived by a connection that is only half open: the API server ends it after
- * this time, so that one that goes on is dead. Opening the next one is one small request.
- */
-const WATCH_SECONDS = { least: 10, most: 15 };
-/** How much later than agreed the end may come. */
-const LATE_SECONDS = 5;
-/** The API server has few clients like us: soon after it is back we may be there. */
-const RETRY_MS = { first: 100, most: 500 };
-/** One that goes on refusing is asked less and less often. Just after a start it refuses what it will allow in a moment. */
-const REFUSED = { patience: 12, mostMs: 10_000 };
+/** Refusals in a row after which pauses grow: just after its start, an API server refuses what it allows a moment later. */
+const REFUSAL_PATIENCE = 12;
 /** What a person has to change: rights, or a path that there is not; and what the server asks for when it has too much to do. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404, 429]);
-/** A watch that has stood for so long is a good one. */
-const STEADY_MS = 1_000;
 
 /** Keeps a copy of all objects under one path, to be acted on only while it `isCurrent`. */
 export class Informer<T extends KubeObject> {
@@ -79,7 +67,7 @@ export class Informer<T extends KubeObject> {
 
   /** Whether `items` may be acted on: the first list is in, and the API server was heard of lately. */
   get isCurrent(): boolean {
-    return this.#isSynced && this.silentMs <= (this.#options.staleMs ?? STALE_MS);
+    return this.#isSynced && this.silentMs <= (this.#options.staleMs ?? TIMINGS.stale);
   }
 
   /** Milliseconds since the API server last said anything. */
@@ -111,7 +99,7 @@ export class Informer<T extends KubeObject> {
       } catch (error) {
         if (signal.aborted) return;
         // What has stood for a while and breaks is a new interruption, not the next failure of the last one.
-        failures = this.#stoodMs() > STEADY_MS ? 1 : failures + 1;
+        failures = this.#stoodMs() > TIMINGS.steadyWatch ? 1 : failures + 1;
         this.#awaySince ??= this.#lastContact;
         isCut = !(error instanceof KubeError && error.status > 0);
         isRefused = error instanceof KubeError && REFUSALS.has(error.status);
@@ -162,12 +150,12 @@ export class Informer<T extends KubeObject> {
   }
 
   async #watch(): Promise<void> {
-    const { least, most } = WATCH_SECONDS;
-    const timeoutSeconds = Math.round(least + Math.random() * (most - least));
+    const { shortest, longest, grace } = TIMINGS.watch;
+    const timeoutSeconds = Math.round((shortest + Math.random() * (longest - shortest)) / 1000);
     const query = { resourceVersion: this.#version, timeoutSeconds };
     await this.#options.client.watch<T>(this.#options.path, query, {
       signal: this.#stop.signal,
-      longestMs: (timeoutSeconds + LATE_SECONDS) * 1000,
+      longestMs: timeoutSeconds * 1000 + grace,
       onOpen: () => {
         this.#lastContact = performance.now();
         this.#openedAt = this.#lastContact;
@@ -204,7 +192,8 @@ export function keyOf({ metadata }: KubeObject): string {
 }
 
 function retryDelay(failures: number, isRefused: boolean): number {
-  const usual = Math.min(RETRY_MS.first * 2 ** failures, RETRY_MS.most);
-  const refused = isRefused ? Math.min(RETRY_MS.first * 2 ** (failures - REFUSED.patience), REFUSED.mostMs) : 0;
+  const { first, most, mostRefused } = TIMINGS.watchRetry;
+  const usual = Math.min(first * 2 ** failures, most);
+  const refused = isRefused ? Math.min(first * 2 ** (failures - REFUSAL_PATIENCE), mostRefused) : 0;
   return Math.max(usual, refused) * (0.5 + Math.random() / 2);
 }

@@ -2,6 +2,7 @@
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { CcmError } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { TIMINGS } from "../work/timings.ts";
 import { type KubeClient, paths } from "./client.ts";
 import { type Change, Informer } from "./informer.ts";
 
@@ -10,9 +11,6 @@ class StaleCluster extends CcmError {
   readonly code = "stale-cluster";
   readonly retry = "soon";
 }
-
-/** An outage after which work that failed for it may wait for its next try too long. */
-const OUTAGE_MS = 10_000;
 
 export interface ObserverOptions {
   readonly client: KubeClient;
@@ -40,7 +38,7 @@ export class KubeObserver {
       log,
       staleMs,
       onBack: (silentMs: number) => {
-        if (this.#isSynced && silentMs >= OUTAGE_MS) onBack?.();
+        if (this.#isSynced && silentMs >= TIMINGS.outage) onBack?.();
       },
     };
     this.#nodes = new Informer<V1Node>({ ...shared, path: paths.nodes, onChange: whenSynced(onNode) });

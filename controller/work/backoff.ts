@@ -1,12 +1,6 @@
 /** Which units have failed, and when each may be tried again. */
 import type { Failure } from "../../stacks/run.ts";
-
-const PAUSES_MS: Readonly<Record<Failure["retry"], { readonly first: number; readonly most: number }>> = {
-  soon: { first: 1_000, most: 60_000 },
-  backoff: { first: 5_000, most: 300_000 },
-  // What the user has to change, or somebody in the cloud: a look now and then is enough, a change is seen at once.
-  never: { first: 300_000, most: 300_000 },
-};
+import { TIMINGS } from "./timings.ts";
 
 interface Entry {
   readonly fingerprint: string;
@@ -31,7 +25,7 @@ export class Backoff {
   failed(key: string, fingerprint: string, retry: Failure["retry"]): void {
     const before = this.#entries.get(key);
     const failures = before?.fingerprint === fingerprint ? before.failures + 1 : 1;
-    const { first, most } = PAUSES_MS[retry];
+    const { first, most } = TIMINGS.unitRetry[retry];
     const retryAt = this.#now() + Math.min(first * 2 ** (failures - 1), most);
     this.#entries.set(key, { fingerprint, failures, retryAt });
   }

@@ -1,6 +1,7 @@
 /** Runs one piece of work when it is asked for: a burst of calls makes one run, and there is never more than one at a time. */
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { TIMINGS } from "./timings.ts";
 
 /** Told what loops do, for whoever measures it. */
 export interface LoopObserver {
@@ -24,8 +25,6 @@ export interface LoopOptions {
   readonly log: Logger;
   readonly observer?: LoopObserver;
 }
-
-const RETRY_MS = { first: 1_000, most: 30_000 };
 
 export class Loop {
   readonly #options: LoopOptions;
@@ -98,7 +97,8 @@ export class Loop {
       this.#failures = 0;
       return Math.min(wantedMs ?? rest, rest);
     } catch (error) {
-      const pauseMs = Math.min(RETRY_MS.first * 2 ** this.#failures, RETRY_MS.most);
+      const { first, most } = TIMINGS.turnRetry;
+      const pauseMs = Math.min(first * 2 ** this.#failures, most);
       this.#failures += 1;
       log.warn({ loop: name, error: messageOf(error), pauseMs }, "turn failed, trying again");
       return pauseMs;

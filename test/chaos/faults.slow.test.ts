@@ -37,7 +37,7 @@ describe("a cloud that fails", () => {
 
   it(`ends converged after faults of every kind (seed ${SEED})`, async () => {
     const random = new Random(SEED);
-    world = await startWorld({ nodes: 3, cloud: CLOUD });
+    world = await startWorld({ nodes: 3, cloud: CLOUD, isQuick: true });
     const foreign = await addForeign(world);
     const controller = new Supervised(world, ["--run-deadline=6"]);
     const { faults } = world.cloud;
@@ -60,7 +60,7 @@ describe("a cloud that fails", () => {
   }, 300_000);
 
   it("ends converged when its state is of an hour ago, and when two controllers run at once", async () => {
-    world = await startWorld({ nodes: 3, cloud: CLOUD });
+    world = await startWorld({ nodes: 3, cloud: CLOUD, isQuick: true });
     const foreign = await addForeign(world);
     const dir = await mkdtemp(join(tmpdir(), "lotse-state-"));
     try {

@@ -30,7 +30,7 @@ describe("SIGKILL at random moments of a run that builds, changes and deletes ba
 
   it(`ends converged, nothing lost, doubled or orphaned (${KILLS} kills, seed ${SEED})`, async () => {
     const random = new Random(SEED);
-    world = await startWorld({ nodes: 3, cloud: { latencyMs: 5, actionMs: 150, rateLimit: "off" } });
+    world = await startWorld({ nodes: 3, cloud: { latencyMs: 5, actionMs: 150, rateLimit: "off" }, isQuick: true });
     const foreign = await addForeign(world);
     const here = world;
     const controller = new Supervised(here);
@@ -60,7 +60,7 @@ describe("SIGKILL while the API still works on a new balancer", () => {
   afterEach(async () => world?.[Symbol.asyncDispose]());
 
   it("leaves none without an owner, although its Service is deleted before it appears", async () => {
-    world = await startWorld({ nodes: 1 });
+    world = await startWorld({ nodes: 1, isQuick: true });
     const { cloud, core } = world;
     const lists = () => cloud.journal.count({ method: "GET", path: "/load_balancers" });
     const creation = cloud.faults.add({ method: "POST", path: "/load_balancers", effect: { kind: "drop" } });

@@ -44,7 +44,7 @@ describe("leaving when things go wrong", { timeout: 180_000 }, () => {
   }
 
   beforeAll(async () => {
-    world = await startWorld({ nodes: 1, cloud: CLOUD, tlsSecrets: true });
+    world = await startWorld({ nodes: 1, cloud: CLOUD, tlsSecrets: true, isQuick: true });
     const { type = "", data = {} } = aTlsSecret("tls", aPair());
     await world.core.createNamespacedSecret({ namespace: "default", body: { metadata: { name: "tls" }, type, data } });
     const managed = { "certificate-type": "managed", "http-managed-certificate-domains": "example.com" };

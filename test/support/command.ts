@@ -2,7 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { COMPILE_CACHE } from "./controller-process.ts";
+import { COMPILE_CACHE, QUICK } from "./controller-process.ts";
 import type { World } from "./world.ts";
 
 const MAIN = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
@@ -23,7 +23,7 @@ export interface RunningCommand {
 
 /** Starts a command with the rights of an administrator of the world. */
 export function startCommand(world: World, args: readonly string[]): RunningCommand {
-  return start(world, process.execPath, [MAIN, ...args]);
+  return start(world, process.execPath, [...(world.isQuick ? QUICK : []), MAIN, ...args]);
 }
 
 /** Starts a command in a terminal of this size; what is written to its standard input is typed there. */

@@ -17,6 +17,8 @@ export interface WorldOptions {
   readonly isAudited?: boolean;
   /** Whether the controller may read TLS Secrets. */
   readonly tlsSecrets?: boolean;
+  /** Whether controllers and commands wait a third as long as in production: see `ControllerOptions`. */
+  readonly isQuick?: boolean;
 }
 
 const MANIFEST = new URL("../../controller/deploy/manifests/lotse.yaml", import.meta.url);
@@ -36,10 +38,17 @@ export class World implements AsyncDisposable {
   isEnding = false;
   /** A kubeconfig with the rights that the controller has in a cluster. */
   readonly kubeconfig: string;
+  readonly isQuick: boolean;
   readonly #controllers = new Set<ControllerProcess>();
   readonly #pods = new Set<Pods>();
 
-  constructor(cloud: Cloud, cluster: Cluster, networkId: number, access: { kubeconfig: string; observer: KubeClient }) {
+  constructor(
+    cloud: Cloud,
+    cluster: Cluster,
+    networkId: number,
+    access: { kubeconfig: string; observer: KubeClient; isQuick: boolean },
+  ) {
+    this.isQuick = access.isQuick;
     this.cloud = cloud;
     this.observer = access.observer;
     this.cluster = cluster;
@@ -57,6 +66,7 @@ export class World implements AsyncDisposable {
     env: Readonly<Record<string, string | undefined>> = {},
   ): ControllerProcess {
     const controller = new ControllerProcess({
+      isQuick: this.isQuick,
       flags: [
         "--kubeconfig",
         this.kubeconfig,
@@ -155,7 +165,7 @@ export class World implements AsyncDisposable {
 
 /** Starts everything but the controller. */
 export async function startWorld(given: WorldOptions = {}): Promise<World> {
-  const { nodes = 3, cloud: options = {}, isAudited = false, tlsSecrets = false } = given;
+  const { nodes = 3, cloud: options = {}, isAudited = false, tlsSecrets = false, isQuick = false } = given;
   await ensureToolchain(["pulumi", "pulumi-resource-hcloud"]);
   await using started = new AsyncDisposableStack();
   const cloud = started.adopt(await startCloud(options), (it) => it.stop());
@@ -167,7 +177,7 @@ export async function startWorld(given: WorldOptions = {}): Promise<World> {
   const observer = new KubeClient(await loadAccess(cluster.kubeconfig));
   started.defer(() => observer.close());
   const kubeconfig = await cluster.kubeconfigFor(IDENTITY);
-  const world = new World(cloud, cluster, network.id, { kubeconfig, observer });
+  const world = new World(cloud, cluster, network.id, { kubeconfig, observer, isQuick });
   await Promise.all(Array.from({ length: nodes }, (_, index) => world.addNode(index + 1)));
   started.move();
   return world;
