@@ -48,7 +48,7 @@ export async function openCloud(config: Config, log: Logger, ends: AsyncDisposab
   ends.defer(() => gateway.stop());
   const reader = new CloudReader(gateway);
   const networkId = await resolveNetwork(reader, config);
-  return { gateway, networkId, view: new CloudView(reader, networkId), robot: robot && openRobot(robot, log) };
+  return { gateway, networkId, reader, view: new CloudView(reader, networkId), robot: robot && openRobot(robot, log) };
 }
 
 /** Nothing without credentials: then dedicated servers are known by their nodes alone. */

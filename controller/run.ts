@@ -41,7 +41,7 @@ async function runController(config: Config, log: Logger, signal: AbortSignal): 
   const mayWrite = () => leadership.isHeld;
   let reports: ReturnType<typeof openReports> | undefined;
   const ports = operation.cloudPorts((exchange) => reports?.record.note(exchange));
-  const { gateway, view, networkId, robot } = await openCloud(config, log, ends, { ...ports, mayWrite });
+  const { gateway, reader, view, networkId, robot } = await openCloud(config, log, ends, { ...ports, mayWrite });
   await checkAttachment(config, networkId, log);
   const leadership = await openLeadership(config, log, ends);
   const { client, patcher, publish } = await openCluster(config, log, ends, {
@@ -86,7 +86,7 @@ async function runController(config: Config, log: Logger, signal: AbortSignal): 
     const servers = await view.servers(REASON_AGE_MS);
     return { desired, nodes: nodes(), servers, defaults: options.defaults };
   };
-  const absence = new Absence();
+  const absence = new Absence(reader);
   const writing = { publish, patcher };
   const turns = {
     nodes: new NodeTurn({ nodes, view, ...writing, options, log, ...(robot && { robots: () => robot.inventory() }) }),

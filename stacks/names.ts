@@ -29,6 +29,11 @@ function serviceKey({ namespace, name, uid }: ServiceRef): string {
   return `${namespace}/${name}@${uid.replaceAll("-", "").slice(0, 12)}`;
 }
 
+/** What the units of one Service have in common: its name and uid. */
+export function serviceKeyOf(unit: UnitId): string {
+  return unit.split("/").slice(1, 3).join("/");
+}
+
 /**
  * A certificate of a Service, named by what it holds: the same content is the same certificate, whoever made it, and a
  * changed wish is another one beside it. A second certificate with the same content is told from the first by its id.

@@ -3,9 +3,10 @@ import type { RunReport } from "../../stacks/run.ts";
 import type { UnitId } from "../../stacks/spec.ts";
 import type { Logger } from "../log.ts";
 import type { StatusBoard } from "../record/status-board.ts";
+import { serviceName } from "../service/ours.ts";
 import { Backoff } from "../work/backoff.ts";
 import { TIMINGS } from "../work/timings.ts";
-import type { Absence } from "./absence.ts";
+import type { Absence, Doubt } from "./absence.ts";
 import type { ApprovalGate, Passed } from "./approval-gate.ts";
 import { certificateUnits, looksAgain } from "./certificates.ts";
 import type { Desired } from "./desired.ts";
@@ -19,7 +20,6 @@ import { refusalsOf } from "./refusals.ts";
 import { routeWrites } from "./route-writes.ts";
 import type { Runner } from "./runner.ts";
 import { serviceWritesAfter, serviceWritesBefore } from "./service-writes.ts";
-import type { ServiceWish } from "./wishes.ts";
 import type { Write } from "./writes.ts";
 
 export interface TurnParts {
@@ -67,7 +67,7 @@ export class ClusterTurn {
 
   /** One turn. Returns when the next one is wanted at the latest, if some unit waits to be tried again. */
   async run(): Promise<number | undefined> {
-    const { lookout, runner, absence, publish, observed } = this.#parts;
+    const { lookout, runner, publish, observed } = this.#parts;
     const before = await lookout.before();
     const { plan, stopped } = this.#guard(before);
     const drifted = this.#drift.observe(wantedSpecs(before), plan);
@@ -88,9 +88,8 @@ export class ClusterTurn {
     const after = due.length === 0 ? before : await lookout.after(due);
     const outcomes = proven(reported, due, after);
     this.#learn(due, plan, outcomes);
-    for (const unit of takenAway(before, reported)) absence.take(unit);
-    const unproven = absence.unproven(after);
-    const settled = without(after, unproven);
+    const doubts = await this.#unproven(after);
+    const settled = without(after, doubts);
     await publish([...serviceWritesAfter(settled, outcomes), ...routeWrites(settled, outcomes, observed().nodes)]);
     await runner.settle();
     this.#report(after, pending?.id);
@@ -98,7 +97,8 @@ export class ClusterTurn {
     const settles = due.length > 0 && this.#parts.approvals !== undefined;
     const atOnceMs = settles || this.#hasNextStage(after, outcomes) ? 0 : undefined;
     const claimMs = unclaimed.size > 0 ? TIMINGS.claimRetry : undefined;
-    return soonest([atOnceMs, claimMs, this.#backoff.nextMs, ...unproven.values(), ...looksAgain(after)]);
+    const againMs = [...doubts.map(({ waitMs }) => waitMs), ...looksAgain(after)];
+    return soonest([atOnceMs, claimMs, this.#backoff.nextMs, ...againMs]);
   }
 
   /** Whether a run made another step possible, such as removing what is no longer used: it is taken at once. */
@@ -123,6 +123,14 @@ export class ClusterTurn {
     return (await approvals?.pass(plan, desired, objectOfStep)) ?? { plan, notices: [] };
   }
 
+  async #unproven(desired: Desired): Promise<readonly Doubt[]> {
+    const { absence, log } = this.#parts;
+    const doubts = await absence.unproven(desired);
+    for (const { wish, left } of doubts)
+      if (left.length > 0) log.warn({ service: serviceName(wish.service), left }, "service not released yet");
+    return doubts;
+  }
+
   #report(desired: Desired, pending: string | undefined): void {
     const { board, runner } = this.#parts;
     const { lastRun } = runner;
@@ -139,7 +147,7 @@ export class ClusterTurn {
       const outcome = outcomes[step.unit];
       if (outcome?.status === "failed") this.#backoff.failed(step.unit, fingerprint(step), outcome.failure.retry);
       else this.#backoff.clear(step.unit);
-      if (step.kind === "make") this.#parts.absence.learn(step.unit, outcome);
+      this.#parts.absence.learn(step, outcome);
     }
     this.#backoff.retain(new Set(plan.map(({ unit }) => unit)));
   }
@@ -152,16 +160,10 @@ function unitsOfClaims({ services }: Desired, failed: readonly Write[]): Readonl
   return new Set(unclaimed.flatMap((wish) => [wish.unit, ...certificateUnits(wish)]));
 }
 
-/** Balancers of Services that go, which a run has removed or left without owner, and says so. */
-function takenAway({ services }: Desired, reported: RunReport["outcomes"]): readonly UnitId[] {
-  const isTaken = ({ kind, unit }: ServiceWish) =>
-    kind === "release" && reported[unit]?.changes.some(({ part }) => part === "balancer") === true;
-  return services.filter(isTaken).map(({ unit }) => unit);
-}
-
-/** The same without Services whose balancers may still be on their way: they are not let go yet. */
-function without(desired: Desired, units: ReadonlyMap<UnitId, number>): Desired {
-  return { ...desired, services: desired.services.filter(({ unit }) => !units.has(unit)) };
+/** The same without Services of which something may still be there: they are not let go yet. */
+function without(desired: Desired, doubts: readonly Doubt[]): Desired {
+  const held = new Set(doubts.map(({ wish }) => wish.unit));
+  return { ...desired, services: desired.services.filter(({ unit }) => !held.has(unit)) };
 }
 
 function soonest(waits: readonly (number | undefined)[]): number | undefined {

@@ -2,6 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { RunReport } from "../../stacks/run.ts";
 import { startOwnEngine } from "../assemble.ts";
+import { Absence } from "../cluster/absence.ts";
 import type { Desired } from "../cluster/desired.ts";
 import { Runner } from "../cluster/runner.ts";
 import type { Given } from "../command-line.ts";
@@ -16,8 +17,7 @@ import { Patcher } from "../kube/write.ts";
 import { forPeople, jsonText } from "../printable.ts";
 import { AuditRecord } from "../record/record.ts";
 import { serviceName } from "../service/ours.ts";
-import { type Departure, fatesOf, planDeparture, type Way } from "./departure.ts";
-import { DepartureProof } from "./departure-proof.ts";
+import { type Departure, fatesOf, planDeparture, unproven, type Way } from "./departure.ts";
 import { type DepartureReport, departureText } from "./departure-text.ts";
 import { commandConfig, open, type Session } from "./open.ts";
 import { becomeSoleWriter, holderOf, readLease } from "./sole-writer.ts";
@@ -34,7 +34,7 @@ export const release = ({ flags }: Given): Promise<number> => depart("release", 
 interface Stage extends Session {
   readonly way: Way;
   readonly record: AuditRecord;
-  readonly proof: DepartureProof;
+  readonly absence: Absence;
   leadership: Leadership | undefined;
 }
 
@@ -59,13 +59,13 @@ async function openStage(way: Way, config: Config): Promise<Stage> {
   const { client, gateway, log, ends } = session;
   const record = new AuditRecord({ map: new OwnConfigMap(client, config, "audit"), log });
   ends.defer(() => record.stop());
-  stage = { ...session, way, record, proof: new DepartureProof(new CloudReader(gateway)), leadership: undefined };
+  stage = { ...session, way, record, absence: new Absence(new CloudReader(gateway)), leadership: undefined };
   return stage;
 }
 
-async function observeAndPlan({ way, observe, options, proof }: Stage): Promise<Departure> {
+async function observeAndPlan({ way, observe, options, absence }: Stage): Promise<Departure> {
   const departure = planDeparture(way, await observe(), options);
-  proof.observe(departure);
+  absence.observe(departure.desired);
   return departure;
 }
 
@@ -93,8 +93,9 @@ async function carryOut(stage: Stage, isForced: boolean): Promise<readonly strin
 /** Clears the cloud; and once more after a while when something of a Service may only have been late. */
 async function clearForGood(stage: Stage): ReturnType<typeof clearCloud> {
   const cleared = await clearCloud(stage);
-  const waitMs = stage.proof.waitMs(cleared.left);
-  if (waitMs === 0) return cleared;
+  const late = (await unproven(cleared.left, stage.absence)).filter(({ left }) => left.length === 0);
+  if (late.length === 0) return cleared;
+  const waitMs = Math.max(...late.map((doubt) => doubt.waitMs));
   const seconds = Math.ceil(waitMs / 1000);
   process.stderr.write(`lotse: looking again in ${seconds} s: some Services have no balancer, one may be on its way\n`);
   await setTimeout(waitMs);
@@ -128,12 +129,16 @@ function failuresOf(outcomes: RunReport["outcomes"]): readonly string[] {
 }
 
 /** Takes the finalizer from Services that have nothing in the cloud any more, and with what was deleted its address. */
-async function letGo({ way, client, leadership, proof }: Stage, { services }: Departure): Promise<readonly string[]> {
+async function letGo(stage: Stage, departure: Departure): Promise<readonly string[]> {
+  const { way, client, leadership } = stage;
   const patcher = new Patcher(client);
+  const doubts = new Map(
+    (await unproven(departure, stage.absence)).map(({ wish, left }) => [wish.service.metadata?.uid, left]),
+  );
   const failures: string[] = [];
-  for (const service of services) {
+  for (const service of departure.services) {
     try {
-      const left = await proof.leftOf(service);
+      const left = doubts.get(service.metadata?.uid) ?? [];
       if (left.length > 0) throw new Error(left.join("; "));
       if (!leadership?.isHeld) throw new NotLeader();
       await (way === "destroy" ? patcher.releaseService(service) : patcher.disownService(service));

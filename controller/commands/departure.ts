@@ -3,6 +3,7 @@ import type { V1Service } from "@kubernetes/client-node";
 import { certificateUnit } from "../../stacks/names.ts";
 import type { LoadBalancerState, UnitId } from "../../stacks/spec.ts";
 import { leaveCertificate, type OwnedCertificate } from "../certificate/owned.ts";
+import type { Absence, Doubt } from "../cluster/absence.ts";
 import { type Desired, type RenderOptions, renderCluster, type Snapshot } from "../cluster/desired.ts";
 import { type Plan, planRun, removal } from "../cluster/plan.ts";
 import { type Refusal, refusalsOf } from "../cluster/refusals.ts";
@@ -107,6 +108,12 @@ function settled(services: readonly V1Service[], { services: wishes, present }: 
 
 function isProtected(state: Desired["present"][UnitId]): state is LoadBalancerState {
   return state?.kind === "load-balancer" && state.deleteProtection;
+}
+
+/** Services that would be let go if it were proven that nothing of theirs is left in the cloud. */
+export async function unproven({ desired, services }: Departure, absence: Absence): Promise<readonly Doubt[]> {
+  const uids = new Set(services.map(({ metadata }) => metadata?.uid));
+  return (await absence.unproven(desired)).filter(({ wish }) => uids.has(wish.service.metadata?.uid));
 }
 
 /** One thing in the cloud, and what becomes of it. */

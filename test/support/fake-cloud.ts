@@ -7,6 +7,8 @@ import { CloudView } from "../../controller/hcloud/view.ts";
 export interface FakeCloud {
   servers: readonly Server[];
   balancers: readonly LoadBalancer[];
+  /** Balancers that are there, but missing from the list. */
+  unlisted: readonly LoadBalancer[];
   certificates: readonly Certificate[];
   network: Network | undefined;
   /** Without one it cannot be read. */
@@ -14,6 +16,7 @@ export interface FakeCloud {
   /** When set, every read fails with it. */
   failure: CloudError | undefined;
   readonly reads: string[];
+  readonly reader: CloudReader;
   readonly view: CloudView;
 }
 
@@ -27,6 +30,8 @@ export function aCloud(
     if (path.startsWith("/servers?")) return { servers: cloud.servers } as T;
     const server = cloud.servers.find(({ id }) => path === `/servers/${id}`);
     if (server) return { server } as T;
+    const balancer = [...cloud.balancers, ...cloud.unlisted].find(({ id }) => path === `/load_balancers/${id}`);
+    if (balancer) return { load_balancer: balancer } as T;
     if (path.startsWith("/load_balancers?")) return { load_balancers: cloud.balancers } as T;
     if (path.startsWith("/certificates?")) return { certificates: cloud.certificates } as T;
     if (cloud.network && path === `/networks/${cloud.network.id}`) return { network: cloud.network } as T;
@@ -36,15 +41,18 @@ export function aCloud(
     if (cloud.catalogue && path.startsWith("/locations?")) return { locations: cloud.catalogue.locations } as T;
     throw new CloudError(`GET ${path}`, 404, "not_found", "not found");
   };
+  const reader = new CloudReader({ read });
   const cloud: FakeCloud = {
     servers: given.servers ?? [],
     balancers: given.balancers ?? [],
+    unlisted: [],
     certificates: given.certificates ?? [],
     network: given.network,
     catalogue: undefined,
     failure: undefined,
     reads,
-    view: new CloudView(new CloudReader({ read }), given.network?.id),
+    reader,
+    view: new CloudView(reader, given.network?.id),
   };
   return cloud;
 }

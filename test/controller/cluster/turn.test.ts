@@ -22,7 +22,7 @@ import {
   NETWORK_ID,
   UID,
 } from "../../support/builders.ts";
-import { aCloud } from "../../support/fake-cloud.ts";
+import { aCloud, type FakeCloud } from "../../support/fake-cloud.ts";
 import { aLog } from "../../support/log.ts";
 
 const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
@@ -46,15 +46,17 @@ const REMOVED: UnitOutcome = {
   changes: [{ unit: UNIT, part: "balancer", operation: "delete", fields: [] }],
 };
 
-type Given = Omit<LookoutParts, "absence" | "resyncMs"> & Omit<RunnerParts, "context"> & Pick<TurnParts, "report">;
+type Given = Omit<LookoutParts, "view" | "absence" | "resyncMs"> &
+  Omit<RunnerParts, "context"> &
+  Pick<TurnParts, "report">;
 
-function turnOf(given: Given): ClusterTurn {
-  const absence = new Absence();
-  const { observed, view, options } = given;
+function turnOf({ reader, view }: FakeCloud, given: Given): ClusterTurn {
+  const { observed, options } = given;
+  const absence = new Absence(reader);
   const context = async (desired: Desired) => {
     return { desired, nodes: observed().nodes, servers: await view.servers(90_000), defaults: options.defaults };
   };
-  const lookout = new Lookout({ ...given, absence, resyncMs: 60_000 });
+  const lookout = new Lookout({ ...given, view, absence, resyncMs: 60_000 });
   return new ClusterTurn({
     ...given,
     lookout,
@@ -105,9 +107,8 @@ function aTurn(
     sessions.push(`open ${name}`);
     return { endpoint: "http://gateway", token, close: async () => void sessions.push(`close ${name}`) };
   };
-  const turn = turnOf({
+  const turn = turnOf(cloud, {
     observed: () => objects,
-    view: cloud.view,
     engine: { run, saveState: async () => {}, warm: async ({ token }) => void world.warmed.push(token) },
     gateway: { open, reserve: () => ({ endpoint: "http://gateway", token: `credential-${++world.reserved}` }) },
     publish: async (more) => {
@@ -190,6 +191,7 @@ describe("a turn", () => {
       services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
     });
     cloud.balancers = [AS_WANTED];
+    cloud.unlisted = [AS_WANTED]; // nobody asks: the run has said that it is gone
     world.act = () => REMOVED;
     await turn.run();
     expect(requests).toMatchObject([{ units: [], removals: [UNIT] }]);
@@ -218,18 +220,30 @@ describe("a turn", () => {
   });
 
   it("does not let a Service go when its balancer vanishes from the list: a list may lack what is there", async () => {
-    const { turn, cloud, objects, requests, kinds } = aTurn();
+    const { turn, cloud, objects, requests, kinds, lines } = aTurn();
+    cloud.balancers = [AS_WANTED];
+    await turn.run();
+    objects.services = [aService({ isDeleted: true, finalizers: [FINALIZER] })];
+    [cloud.balancers, cloud.unlisted] = [[], [AS_WANTED]];
+    const againMs = await turn.run();
+    expect(kinds()).not.toContain("release");
+    expect(lines).toContainEqual(expect.objectContaining({ level: "warn", service: "default/web" }));
+    expect(againMs).toBeGreaterThan(25_000);
+    expect(againMs).toBeLessThanOrEqual(30_000);
+    [cloud.balancers, cloud.unlisted] = [[AS_WANTED], []];
+    await turn.run();
+    expect(requests.flatMap(({ removals }) => removals)).toEqual([UNIT]);
+  });
+
+  it("lets a Service go at once when its balancer vanished and the API says that there is none", async () => {
+    const { turn, cloud, objects, kinds } = aTurn();
     cloud.balancers = [AS_WANTED];
     await turn.run();
     objects.services = [aService({ isDeleted: true, finalizers: [FINALIZER] })];
     cloud.balancers = [];
-    const againMs = await turn.run();
-    expect(kinds()).not.toContain("release");
-    expect(againMs).toBeGreaterThan(25_000);
-    expect(againMs).toBeLessThanOrEqual(30_000);
-    cloud.balancers = [AS_WANTED];
     await turn.run();
-    expect(requests.flatMap(({ removals }) => removals)).toEqual([UNIT]);
+    expect(kinds().slice(-2)).toEqual(["release", "DeletedLoadBalancer"]);
+    expect(cloud.reads.filter((path) => path === "/load_balancers/42")).toHaveLength(1);
   });
 
   it.each([
@@ -243,12 +257,12 @@ describe("a turn", () => {
       });
       cloud.balancers = [AS_WANTED];
       world.act = () => {
-        cloud.balancers = [];
+        [cloud.balancers, cloud.unlisted] = [[], [AS_WANTED]];
         return outcome;
       };
       await turn.run();
       expect(kinds()).toEqual(["DeletingLoadBalancer"]);
-      cloud.balancers = [AS_WANTED];
+      [cloud.balancers, cloud.unlisted] = [[AS_WANTED], []];
       world.act = () => {
         cloud.balancers = [];
         return REMOVED;
@@ -409,9 +423,8 @@ function aRouteTurn(cloud: ReturnType<typeof aCloud>, nodes: () => ReturnType<ty
   const told: string[] = [];
   const facts: TurnFacts[] = [];
   const { log, lines } = aLog();
-  const turn = turnOf({
+  const turn = turnOf(cloud, {
     observed: () => ({ services: [aService({ name: "kubernetes", type: "ClusterIP" })], nodes: nodes() }),
-    view: cloud.view,
     engine: {
       run: async (request) => {
         requests.push(request);

@@ -2,8 +2,7 @@ import type { V1Service } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
 import { Absence } from "../../../controller/cluster/absence.ts";
 import type { Snapshot } from "../../../controller/cluster/desired.ts";
-import { type Departure, fatesOf, planDeparture, type Way } from "../../../controller/commands/departure.ts";
-import { DepartureProof } from "../../../controller/commands/departure-proof.ts";
+import { type Departure, fatesOf, planDeparture, unproven, type Way } from "../../../controller/commands/departure.ts";
 import { type DepartureReport, departureText } from "../../../controller/commands/departure-text.ts";
 import { holderOf } from "../../../controller/commands/sole-writer.ts";
 import type { Certificate, LoadBalancer, Network } from "../../../controller/hcloud/api.ts";
@@ -176,7 +175,7 @@ describe("leaving with certificates", () => {
 describe("the proof that a Service may go", () => {
   /** A cloud in which these are by themselves, whatever a list says. */
   const proofIn = (existing: Readonly<Record<string, Readonly<Record<string, string>>>>, now: () => number) =>
-    new DepartureProof({ labels: async (kind, id) => existing[`${kind} ${id}`] }, new Absence(now));
+    new Absence({ labels: async (kind, id) => existing[`${kind} ${id}`] }, now);
   const issued = anIssuedCertificate();
 
   it.each<[string, Readonly<Record<string, Readonly<Record<string, string>>>>, readonly string[]]>([
@@ -192,28 +191,29 @@ describe("the proof that a Service may go", () => {
     ],
   ])("what was listed and is not any more: %s", async (_, existing, left) => {
     const proof = proofIn(existing, () => 0);
-    proof.observe(leave("destroy", [ours()], [own()], { certificates: [issued] }));
+    proof.observe(leave("destroy", [ours()], [own()], { certificates: [issued] }).desired);
     const after = leave("destroy", [ours()], []);
-    proof.observe(after);
-    expect(proof.waitMs(after)).toBe(0);
-    expect(await proof.leftOf(ours())).toEqual(left);
+    proof.observe(after.desired);
+    expect((await unproven(after, proof)).flatMap((doubt) => doubt.left)).toEqual(left);
   });
 
   it("what is listed needs no second look: it stays because it is protected", async () => {
     const proof = proofIn({ "load_balancer 42": { [OWNER]: UID } }, () => 0);
-    proof.observe(leave("destroy", [ours()], [own({ protection: { delete: true } })]));
-    expect(await proof.leftOf(ours())).toEqual([]);
+    const listed = leave("destroy", [ours()], [own({ protection: { delete: true } })]);
+    proof.observe(listed.desired);
+    expect(await unproven(listed, proof)).toEqual([]);
   });
 
-  it("what was never listed is waited for, where somebody waits", () => {
+  it("what was never listed is waited for, where somebody waits", async () => {
     let now = 0;
     const proof = proofIn({}, () => now);
     const claimed = leave("release", [ours()], []);
-    proof.observe(claimed);
-    expect([proof.waitMs(claimed), proof.waitMs(leave("release", [aService()], []))]).toEqual([30_000, 0]);
+    const waits = async (departure: Departure) => (await unproven(departure, proof)).map(({ waitMs }) => waitMs);
+    proof.observe(claimed.desired);
+    expect([await waits(claimed), await waits(leave("release", [aService()], []))]).toEqual([[30_000], []]);
     now = 30_000;
-    proof.observe(claimed);
-    expect(proof.waitMs(claimed)).toBe(0);
+    proof.observe(claimed.desired);
+    expect(await waits(claimed)).toEqual([]);
   });
 });
 
