@@ -2,22 +2,28 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { Engine } from "../stacks/engine.ts";
 import { RemoteState } from "../stacks/remote-state.ts";
 import type { StateStore } from "../stacks/state-store.ts";
 import type { EngineHome } from "../stacks/workspace.ts";
+import { ApprovalGate } from "./cluster/approval-gate.ts";
 import type { RenderOptions } from "./cluster/desired.ts";
 import { Publisher, type PublishParts } from "./cluster/publish.ts";
 import type { Config } from "./config.ts";
 import { findEngine } from "./engine-home.ts";
 import { NotLeader } from "./errors.ts";
 import { type ClientOptions, KubeClient } from "./kube/client.ts";
+import { OwnConfigMap } from "./kube/config-map.ts";
 import { EventRecorder } from "./kube/events.ts";
+import { Informer } from "./kube/informer.ts";
 import { loadAccess } from "./kube/kubeconfig.ts";
 import { ALONE, LeaderLease, type Leadership } from "./kube/lease.ts";
 import { SecretState } from "./kube/state-secrets.ts";
 import { Patcher } from "./kube/write.ts";
 import type { Logger } from "./log.ts";
+import { AuditRecord } from "./record/record.ts";
+import { StatusBoard } from "./record/status-board.ts";
 import { makeScratch } from "./scratch.ts";
 import { Access } from "./serve/access.ts";
 import { type Served, serveMetrics, serveSecurely } from "./serve/server.ts";
@@ -96,6 +102,24 @@ export async function openEngine(
   });
   ends.defer(() => engine.stop());
   return engine;
+}
+
+/** What the controller keeps beside its work: the record of changes, its status, and the plan that waits for approval. */
+export function openReports(config: Config, client: KubeClient, log: Logger, ends: AsyncDisposableStack) {
+  const file = config.auditFile ?? (config.workDir && join(config.workDir, "audit.jsonl"));
+  const record = new AuditRecord({ map: new OwnConfigMap(client, config, "audit"), log, ...(file && { file }) });
+  ends.defer(() => record.stop());
+  const board = new StatusBoard({ map: new OwnConfigMap(client, config, "status"), log });
+  ends.defer(() => board.stop());
+  if (config.approval === "none") return { record, board };
+  const map = new OwnConfigMap(client, config, "plan");
+  /** Calls back when somebody has written to the published plan: it may have been approved. */
+  const watchPlan = (onChange: () => void) => {
+    const watch = new Informer({ client, path: map.watchPath, log, onChange });
+    ends.defer(() => watch.stop());
+    void watch.start();
+  };
+  return { record, board, approvals: new ApprovalGate({ mode: config.approval, map, log }), watchPlan };
 }
 
 /** Health and metrics, for as long as we run. */

@@ -1,5 +1,5 @@
 /** `lotse run`: introduces the parts to each other, and runs them until it is told to stop. */
-import { openCluster, openEngine, openLeadership, openServing, renderOptions } from "./assemble.ts";
+import { openCluster, openEngine, openLeadership, openReports, openServing, renderOptions } from "./assemble.ts";
 import { checkAttachment, openCloud } from "./assemble-cloud.ts";
 import { Absence } from "./cluster/absence.ts";
 import type { Desired } from "./cluster/desired.ts";
@@ -23,7 +23,6 @@ import { KubeObserver } from "./kube/observer.ts";
 import { TlsSecrets } from "./kube/tls-secrets.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { Operation } from "./operation.ts";
-import { openReports } from "./reports.ts";
 import { Loops } from "./work/loops.ts";
 
 /** Events are gathered until this much quiet, at most for this long. */
