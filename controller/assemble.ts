@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
 import { Engine } from "../stacks/engine.ts";
 import { RemoteState } from "../stacks/remote-state.ts";
 import type { StateStore } from "../stacks/state-store.ts";
@@ -106,8 +105,7 @@ export async function openEngine(
 
 /** What the controller keeps beside its work: the record of changes, its status, and the plan that waits for approval. */
 export function openReports(config: Config, client: KubeClient, log: Logger, ends: AsyncDisposableStack) {
-  const file = config.auditFile ?? (config.workDir && join(config.workDir, "audit.jsonl"));
-  const record = new AuditRecord({ map: new OwnConfigMap(client, config, "audit"), log, ...(file && { file }) });
+  const record = new AuditRecord({ map: new OwnConfigMap(client, config, "audit"), log });
   ends.defer(() => record.stop());
   const board = new StatusBoard({ map: new OwnConfigMap(client, config, "status"), log });
   ends.defer(() => board.stop());

@@ -62,8 +62,6 @@ export interface Config {
   readonly isDryRun: boolean;
   /** Which changes wait until somebody approves them. */
   readonly approval: ApprovalMode;
-  /** Where the record of changes is written, beside its ConfigMap. */
-  readonly auditFile?: string;
   /** How often the cloud is compared with what is wanted when nothing happens. */
   readonly resyncMs: number;
   /** A run that takes longer is ended; what is left of it is for the next one. */
@@ -122,7 +120,6 @@ export function loadConfig(flags: FlagValues, env: Environment): Config {
     guard: { removals: read.flag("guard-removals", natural, GUARD_LIMITS.removals), share: GUARD_LIMITS.share },
     isDryRun: read.flag("dry-run", boolean, false),
     approval: read.flag("approval", approvalMode, read.env("LOTSE_APPROVAL", approvalMode, "none")),
-    ...read.text("auditFile", "audit-file"),
     resyncMs: read.flag("resync", period, 60) * 1000,
     runDeadlineMs: read.flag("run-deadline", period, 90) * 1000,
     nodeMonitorMs: read.flag("node-monitor-period", seconds(1, 3_600), 5) * 1000,

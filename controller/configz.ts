@@ -35,7 +35,6 @@ const SHOWN: { readonly [K in keyof Config]-?: Shown<NonNullable<Config[K]>> } =
   guard: true,
   isDryRun: true,
   approval: true,
-  auditFile: true,
   resyncMs: true,
   runDeadlineMs: true,
   nodeMonitorMs: true,

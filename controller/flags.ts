@@ -46,11 +46,6 @@ const ENGINE_FLAGS: readonly Flag[] = [
     value: "<which>",
     doc: "changes in the cloud that wait for `lotse approve`: none, deletions or manual, which is all (default: none)",
   },
-  {
-    name: "audit-file",
-    value: "<file>",
-    doc: "write the record of changes there too, as JSON lines (default: audit.jsonl in --work-dir, if that is set)",
-  },
 ];
 
 const CONTROLLER_FLAGS: readonly Flag[] = [

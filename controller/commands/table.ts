@@ -98,7 +98,8 @@ Exit codes: 0 approved, or nothing waits; 2 something waits; 1 an error, which i
   lotse audit default/web             # one Service
   lotse audit --json > changes.jsonl  # one JSON object per line
 
-The record is bounded: the newest 256 KiB are kept in the cluster. For more, give the controller an --audit-file.`,
+The record is bounded: the newest 256 KiB are kept in the cluster. The controller's log
+has every change too ("cloud changed"): collect it to keep them for longer.`,
     action: async (given) => (await import("./audit.ts")).audit(given),
   },
   {

@@ -1,5 +1,4 @@
-/** Keeps the record of changes: in a file as they happen, and in a ConfigMap behind everything that a user waits for. */
-import { appendFile, rename, stat } from "node:fs/promises";
+/** Keeps the record of changes in a ConfigMap, behind everything that a user waits for. */
 import { messageOf } from "../errors.ts";
 import type { Exchange } from "../hcloud/gateway.ts";
 import type { OwnConfigMap } from "../kube/config-map.ts";
@@ -8,16 +7,12 @@ import { type AuditEntry, keepNewest, renderEntries, writeEntry } from "./entry.
 
 export interface RecordParts {
   readonly map: Pick<OwnConfigMap, "update">;
-  /** Lines go here too, as soon as they are known; absent means nowhere. */
-  readonly file?: string;
   readonly log: Logger;
   readonly now?: () => Date;
 }
 
 /** A ConfigMap holds a megabyte, and is sent whole at every change. */
 const MAP_BYTES = 256 * 1024;
-/** A file that has grown to this is put aside, in place of the one before it. */
-const FILE_BYTES = 8 * 1024 * 1024;
 /** Changes in quick succession are written together. */
 const GATHER_MS = 2_000;
 /** The name of the entries in the ConfigMap. */
@@ -29,7 +24,6 @@ export class AuditRecord {
   #unsaved: AuditEntry[] = [];
   #timer: NodeJS.Timeout | undefined;
   #saving: Promise<void> = Promise.resolve();
-  #writing: Promise<void> = Promise.resolve();
 
   constructor(parts: RecordParts) {
     this.#parts = parts;
@@ -40,7 +34,6 @@ export class AuditRecord {
   add(entries: readonly AuditEntry[]): void {
     if (entries.length === 0) return;
     this.#unsaved.push(...entries);
-    this.#append(entries);
     this.#timer ??= setTimeout(() => this.#save(), GATHER_MS);
   }
 
@@ -53,7 +46,7 @@ export class AuditRecord {
   /** Writes what is left. */
   async stop(): Promise<void> {
     if (this.#timer) this.#save();
-    await Promise.all([this.#saving, this.#writing]);
+    await this.#saving;
   }
 
   #save(): void {
@@ -76,21 +69,4 @@ export class AuditRecord {
       log.warn({ error: messageOf(error) }, "audit record not saved, the next change saves it");
     }
   }
-
-  #append(entries: readonly AuditEntry[]): void {
-    const { file, log } = this.#parts;
-    if (file === undefined) return;
-    this.#writing = this.#writing
-      .then(() => rotate(file))
-      .then(() => appendFile(file, renderEntries(entries), { mode: 0o600 }))
-      .catch((error: unknown) => log.warn({ file, error: messageOf(error) }, "audit record not written to its file"));
-  }
-}
-
-async function rotate(file: string): Promise<void> {
-  const size = await stat(file).then(
-    (found) => found.size,
-    () => 0, // none yet
-  );
-  if (size >= FILE_BYTES) await rename(file, `${file}.1`);
 }

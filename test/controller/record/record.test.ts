@@ -1,6 +1,3 @@
-import { mkdtemp, readFile, rm, stat, truncate } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parseEntries } from "../../../controller/record/entry.ts";
 import { AuditRecord } from "../../../controller/record/record.ts";
@@ -16,7 +13,7 @@ const exchange = (path: string, method = "POST") => ({
 });
 
 /** A record over a ConfigMap that is only remembered; `failures` makes as many saves fail. */
-function aRecord(file?: string) {
+function aRecord() {
   const saved: { data: Readonly<Record<string, string>>; saves: number; failures: number } = {
     data: {},
     saves: 0,
@@ -28,7 +25,7 @@ function aRecord(file?: string) {
     if (saved.failures-- > 0) throw new Error("away");
     saved.data = change(saved.data);
   };
-  const record = new AuditRecord({ map: { update }, log, ...(file !== undefined && { file }) });
+  const record = new AuditRecord({ map: { update }, log });
   return {
     record,
     saved,
@@ -77,44 +74,5 @@ describe("the record in the cluster", () => {
     await record.stop();
     expect(Buffer.byteLength(saved.data.entries ?? "")).toBeLessThanOrEqual(256 * 1024);
     expect(saved.data.entries).toContain("/4999");
-  });
-});
-
-describe("the record in a file", () => {
-  let dir: string;
-  beforeEach(async () => {
-    dir = await mkdtemp(join(tmpdir(), "lotse-record-"));
-  });
-  afterEach(() => rm(dir, { recursive: true, force: true }));
-
-  it("is appended to, and for nobody else to read", async () => {
-    const file = join(dir, "audit.jsonl");
-    const { record } = aRecord(file);
-    record.note(exchange("/a"));
-    record.note(exchange("/b"));
-    await record.stop();
-    expect(parseEntries(await readFile(file, "utf8"))).toHaveLength(2);
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-  });
-
-  it("is put aside when it is large", async () => {
-    const file = join(dir, "audit.jsonl");
-    const first = aRecord(file).record;
-    first.note(exchange("/a"));
-    await first.stop();
-    await truncate(file, 8 * 1024 * 1024);
-    const second = aRecord(file).record;
-    second.note(exchange("/b"));
-    await second.stop();
-    expect(parseEntries(await readFile(file, "utf8"))).toHaveLength(1);
-    expect((await stat(`${file}.1`)).size).toBe(8 * 1024 * 1024);
-  });
-
-  it("that cannot be written holds nothing up", async () => {
-    const { record, lines, paths } = aRecord(join(dir, "none", "audit.jsonl"));
-    record.note(exchange("/a"));
-    await record.stop();
-    expect(lines).toMatchObject([{ msg: "audit record not written to its file" }]);
-    expect(paths()).toEqual(["/a"]);
   });
 });
