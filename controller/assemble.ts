@@ -71,25 +71,23 @@ export async function openLeadership(config: Config, log: Logger, ends: AsyncDis
   return leadership;
 }
 
-/** An engine for one command, in a folder of its own and without a state: the controller may run meanwhile. */
+/** An engine for one command, without a state: the controller may run meanwhile. */
 export async function startOwnEngine(config: Config, client: KubeClient, ends: AsyncDisposableStack): Promise<Engine> {
-  const { workDir: _, ...rest } = config;
-  const engine = await openEngine({ ...rest, state: "none" }, client, ends);
+  const engine = await openEngine({ ...config, state: "none" }, client, ends);
   await engine.start();
   return engine;
 }
 
-/** The engine, complete but cold. What it keeps between processes is read when it starts. */
+/** The engine, complete but cold, in a folder that lasts as long as this process. The stored state is read when it starts. */
 export async function openEngine(
   config: Config,
   client: KubeClient,
   ends: AsyncDisposableStack,
   { mayWrite = () => true, onWorker }: { readonly mayWrite?: () => boolean; readonly onWorker?: () => void } = {},
 ): Promise<Engine> {
-  const isScratch = config.workDir === undefined;
-  const directory = config.workDir ?? (await makeScratch());
-  if (isScratch) ends.defer(() => rm(directory, { recursive: true, force: true }));
-  const home = { ...findEngine(process.env), directory, isScratch, stack: config.clusterName };
+  const directory = await makeScratch();
+  ends.defer(() => rm(directory, { recursive: true, force: true }));
+  const home = { ...findEngine(process.env), directory, isScratch: true, stack: config.clusterName };
   const store = storeOf(config, home, client);
   const engine = new Engine({
     home,

@@ -50,8 +50,6 @@ export interface Config {
   readonly loadBalancerClasses: ServedClasses;
   /** Where the stack's state is kept: in Secrets of the `cluster`, nowhere (`none`), or in a Pulumi backend. */
   readonly state: string;
-  /** Where the engine works; a temporary folder when absent. */
-  readonly workDir?: string;
   /** Where our own objects live. */
   readonly namespace: string;
   /** Absent when leader election is off. */
@@ -97,7 +95,6 @@ export function loadConfig(flags: FlagValues, env: Environment): Config {
     ...(lease && { lease }),
     ...read.text("kubeconfig", "kubeconfig"),
     ...read.text("master", "master"),
-    ...read.text("workDir", "work-dir"),
     state: read.flag("state", stateLocation, read.env("LOTSE_STATE", stateLocation, "cluster")),
     namespace: env.POD_NAMESPACE || "kube-system",
     clusterName: read.flag("cluster-name", clusterName, "kubernetes"),

@@ -28,7 +28,6 @@ const SHOWN: { readonly [K in keyof Config]-?: Shown<NonNullable<Config[K]>> } =
   tlsSecrets: true,
   serviceDefaults: true,
   loadBalancerClasses: true,
-  workDir: true,
   namespace: true,
   lease: true,
   serve: true,

@@ -28,7 +28,6 @@ const ENGINE_FLAGS: readonly Flag[] = [
     value: "<where>",
     doc: "where the stack's state is kept: cluster (Secrets), none, or a Pulumi backend such as s3://bucket (default: cluster)",
   },
-  { name: "work-dir", value: "<dir>", doc: "folder for the engine's local files (default: a temporary one)" },
   { name: "resync", value: "<seconds>", doc: "compare the cloud with what is wanted this often (default: 60)" },
   { name: "run-deadline", value: "<seconds>", doc: "end a run that takes longer, and go on in the next (default: 90)" },
   {

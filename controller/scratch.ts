@@ -1,4 +1,4 @@
-/** The engine's folder where the operator names none: made for one process, and worth nothing after it. */
+/** The engine's folder: made for one process, and worth nothing after it. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";

@@ -64,8 +64,8 @@ describe("a cloud that fails", () => {
     const foreign = await addForeign(world);
     const dir = await mkdtemp(join(tmpdir(), "lotse-state-"));
     try {
-      const flags = [`--work-dir=${dir}`, "--state=none"];
-      const state = join(dir, "stack.json");
+      const flags = [`--state=file://${dir}`];
+      const state = join(dir, ".pulumi", "stacks", "lotse", "kubernetes.json");
       const controllers = [world.startController(flags)];
       const here = world;
       let old = "";

@@ -61,7 +61,6 @@ describe("a configuration", () => {
   it.each<[string, FlagValues, object]>([
     ["kubeconfig", { kubeconfig: "/etc/kc" }, { kubeconfig: "/etc/kc" }],
     ["master", { master: "https://x" }, { master: "https://x" }],
-    ["work-dir", { "work-dir": "/var/lib/lotse" }, { workDir: "/var/lib/lotse" }],
     ["state", { state: "s3://bucket/lotse" }, { state: "s3://bucket/lotse" }],
     ["cluster-name", { "cluster-name": "prod.eu-1" }, { clusterName: "prod.eu-1" }],
     ["one cluster-cidr", { "cluster-cidr": "10.244.0.0/16" }, { clusterCidrs: ["10.244.0.0/16"] }],

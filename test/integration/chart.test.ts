@@ -167,14 +167,7 @@ describe("the chart", () => {
     const { args } = containerOf(
       await objectsOf({ args: { bare: "", v: 4, "kube-api-burst": 1_000_000, "cloud-provider": null, state: null } }),
     );
-    expect(args).toEqual([
-      "run",
-      "--bare",
-      "--kube-api-burst=1000000",
-      "--leader-elect=true",
-      "--v=4",
-      "--work-dir=/tmp/lotse",
-    ]);
+    expect(args).toEqual(["run", "--bare", "--kube-api-burst=1000000", "--leader-elect=true", "--v=4"]);
   });
 
   it("HCCM D5: a network means its name, the pod range and the host's network", async () => {

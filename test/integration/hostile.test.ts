@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -70,7 +70,8 @@ describe("what users write into objects", () => {
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), "lotse-hostile-"));
     world = await startWorld({ nodes: 1 });
-    controller = world.startController(["-v=9", `--work-dir=${join(dir, "work")}`]);
+    await mkdir(join(dir, "work"));
+    controller = world.startController(["-v=9"], { TMPDIR: join(dir, "work") });
     for (const [index, value] of hostile().entries()) {
       const annotations = Object.fromEntries(OPTION_ROWS.map(([, { annotation }]) => [annotation, value]));
       await world.createService(`hostile-${index}`, annotations);

@@ -13,7 +13,7 @@ it("keeps the token in the controller: not in state, log, Events, nor in any pro
   const dir = await mkdtemp(join(tmpdir(), "lotse-secrets-"));
   await using world = await startWorld({ nodes: 1, cloud: { token: TOKEN, actionMs: 200 } });
   try {
-    const controller = world.startController(["-v=9", `--work-dir=${dir}`]);
+    const controller = world.startController(["-v=9"], { TMPDIR: dir });
     const seen = new Map<string, string>();
     const look = () => {
       // A child that has forked and not yet become another program is still the controller.
@@ -35,6 +35,7 @@ it("keeps the token in the controller: not in state, log, Events, nor in any pro
     expect(commands).toMatch(/pulumi-resource-hcloud/);
     for (const [command, all] of seen) expect(all.includes(TOKEN), command).toBe(false);
 
+    expect(filesIn(dir)).not.toEqual([]);
     for (const file of filesIn(dir)) expect(readFileSync(file, "utf8").includes(TOKEN), file).toBe(false);
     expect(controller.output).toContain('"msg":"api request"');
     expect(controller.output).not.toContain(TOKEN);

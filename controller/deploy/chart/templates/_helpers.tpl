@@ -32,7 +32,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 
 {{/* Flags: what other values ask for, then `args`, which win. */}}
 {{- define "lotse.args" -}}
-{{- $args := dict "leader-elect" "true" "work-dir" "/tmp/lotse" -}}
+{{- $args := dict "leader-elect" "true" -}}
 {{- with .Values.state.backend }}{{ $_ := set $args "state" . }}{{ end -}}
 {{- if .Values.networking.enabled }}{{ $_ := set $args "cluster-cidr" .Values.networking.clusterCIDR }}{{ end -}}
 {{- range $name, $value := .Values.args }}{{ $_ := set $args $name $value }}{{ end -}}
