@@ -1,7 +1,7 @@
 /** Builds the Hetzner side of the controller from its configuration. */
 import packageJson from "../package.json" with { type: "json" };
 import { trustAuthorities } from "./authorities.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { ConfigError, messageOf } from "./errors.ts";
 import { type ApiResponse, traced } from "./hcloud/exchange.ts";
 import { type Exchange, Gateway } from "./hcloud/gateway.ts";

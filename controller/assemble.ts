@@ -9,7 +9,7 @@ import type { EngineHome } from "../stacks/workspace.ts";
 import { ApprovalGate } from "./cluster/approval-gate.ts";
 import type { RenderOptions } from "./cluster/desired.ts";
 import { Publisher, type PublishParts } from "./cluster/publish.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { findEngine } from "./engine-home.ts";
 import { NotLeader } from "./errors.ts";
 import { type ClientOptions, KubeClient } from "./kube/client.ts";

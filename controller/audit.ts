@@ -8,8 +8,8 @@ import { programOf } from "../stacks/program.ts";
 import { renderCluster } from "./cluster/desired.ts";
 import { wantedSpecs } from "./cluster/plan.ts";
 import { commandConfig, FLAGS_VARIABLE, open } from "./commands/open.ts";
+import type { FlagValues } from "./config/flags.ts";
 import { ConfigError } from "./errors.ts";
-import type { FlagValues } from "./flags.ts";
 
 /** The stack's outputs. */
 export const nodes = (await declareAll()).nodes;

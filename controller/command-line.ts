@@ -1,7 +1,7 @@
 /** The command line `lotse`: its commands, their flags, and their help. */
 import { Command, Option } from "commander";
 import packageJson from "../package.json" with { type: "json" };
-import type { Flag, FlagValues } from "./flags.ts";
+import type { Flag, FlagValues } from "./config/flags.ts";
 
 /** A command of `lotse`. */
 export interface CommandDefinition {

@@ -2,8 +2,8 @@
 /** The program `lotse`: its commands, and the exit code. */
 import { type CommandDefinition, commandLine } from "./command-line.ts";
 import { OTHER_COMMANDS } from "./commands/table.ts";
+import { RUN_FLAGS } from "./config/flags.ts";
 import { CcmError, ConfigError } from "./errors.ts";
-import { RUN_FLAGS } from "./flags.ts";
 import { oneLine } from "./printable.ts";
 import { run } from "./run.ts";
 

@@ -2,7 +2,7 @@
 import packageJson from "../package.json" with { type: "json" };
 import type { RunReport } from "../stacks/run.ts";
 import type { CloudPorts } from "./assemble-cloud.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import type { Exchange } from "./hcloud/gateway.ts";
 import type { Leadership } from "./kube/lease.ts";
 import type { KubeObserver } from "./kube/observer.ts";

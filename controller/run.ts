@@ -15,10 +15,10 @@ import {
 } from "./cluster/relevance.ts";
 import { Runner } from "./cluster/runner.ts";
 import { ClusterTurn } from "./cluster/turn.ts";
-import { type Config, loadConfig } from "./config.ts";
-import { renderConfigz } from "./configz.ts";
+import { type Config, loadConfig } from "./config/config.ts";
+import { renderConfigz } from "./config/configz.ts";
+import type { FlagValues } from "./config/flags.ts";
 import { LeadershipLost } from "./errors.ts";
-import type { FlagValues } from "./flags.ts";
 import { KubeObserver } from "./kube/observer.ts";
 import { TlsSecrets } from "./kube/tls-secrets.ts";
 import { createLogger, type Logger } from "./log.ts";

@@ -3,7 +3,7 @@
  * one before. Writes nothing, no Events and no statuses either, and takes no Lease, so it may run beside the controller.
  */
 import { setTimeout } from "node:timers/promises";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Forecast } from "./forecast.ts";

@@ -10,10 +10,10 @@ import { type Desired, type RenderOptions, renderCluster, type Snapshot } from "
 import { guard } from "../cluster/guard.ts";
 import { type Plan, planRun } from "../cluster/plan.ts";
 import { requirePlausible } from "../cluster/plausible.ts";
-import { type Config, type Environment, loadConfig } from "../config.ts";
+import { type Config, type Environment, loadConfig } from "../config/config.ts";
+import { clusterName } from "../config/flag-values.ts";
+import type { FlagValues } from "../config/flags.ts";
 import { ConfigError } from "../errors.ts";
-import { clusterName } from "../flag-values.ts";
-import type { FlagValues } from "../flags.ts";
 import type { Gateway } from "../hcloud/gateway.ts";
 import type { Ages } from "../hcloud/view.ts";
 import { KubeClient, paths } from "../kube/client.ts";

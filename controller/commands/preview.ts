@@ -2,9 +2,9 @@
 import { startOwnEngine } from "../assemble.ts";
 import { runRequest } from "../cluster/runner.ts";
 import type { Given } from "../command-line.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
+import type { FlagValues } from "../config/flags.ts";
 import { messageOf } from "../errors.ts";
-import type { FlagValues } from "../flags.ts";
 import { type Prices, pricesOf } from "../hcloud/prices.ts";
 import { CloudReader } from "../hcloud/reader.ts";
 import { forPeople, jsonText } from "../printable.ts";

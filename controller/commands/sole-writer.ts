@@ -1,6 +1,6 @@
 /** Makes sure that no controller works while a command changes what is the controller's. */
 import { openLeadership } from "../assemble.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { ConfigError, KubeError } from "../errors.ts";
 import { type KubeClient, paths } from "../kube/client.ts";
 import { ALONE, type Leadership, type LeaseObject } from "../kube/lease.ts";

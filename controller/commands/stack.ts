@@ -5,9 +5,9 @@ import { writeBackend } from "../../stacks/local-backend.ts";
 import type { UnitId } from "../../stacks/spec.ts";
 import { wantedSpecs } from "../cluster/plan.ts";
 import type { Given } from "../command-line.ts";
-import type { Config, Environment } from "../config.ts";
+import type { Config, Environment } from "../config/config.ts";
+import { CLUSTER_FLAGS, type FlagValues } from "../config/flags.ts";
 import { findEngine } from "../engine-home.ts";
-import { CLUSTER_FLAGS, type FlagValues } from "../flags.ts";
 import { commandConfig, FLAGS_VARIABLE, open, planOf } from "./open.ts";
 
 export async function stack({ flags }: Given): Promise<void> {

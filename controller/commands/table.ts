@@ -1,6 +1,6 @@
 /** The commands beside `run`. Each is loaded when it is called: the controller should not carry them in its memory. */
 import type { CommandDefinition } from "../command-line.ts";
-import { CLUSTER_FLAGS, type Flag } from "../flags.ts";
+import { CLUSTER_FLAGS, type Flag } from "../config/flags.ts";
 
 const ENVIRONMENT = `Reads the same environment as the controller: HCLOUD_TOKEN, HCLOUD_NETWORK, HCLOUD_ENDPOINT, HCLOUD_LOAD_BALANCERS_*.
 The cluster is the one that kubectl would talk to: --kubeconfig, $KUBECONFIG or ~/.kube/config.`;

@@ -1,8 +1,8 @@
 /** `lotse undo`: lets a Service ask again for what it asked for before its last change. */
 import type { V1Service } from "@kubernetes/client-node";
 import type { Given } from "../command-line.ts";
+import { objectName } from "../config/flag-values.ts";
 import { ConfigError, KubeError } from "../errors.ts";
-import { objectName } from "../flag-values.ts";
 import { type KubeClient, paths } from "../kube/client.ts";
 import { OwnConfigMap } from "../kube/config-map.ts";
 import { forPeople, jsonText, oneLine } from "../printable.ts";

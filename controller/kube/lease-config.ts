@@ -1,6 +1,6 @@
 /** The flags of leader election; names, defaults and rules are upstream's. */
-import { objectName } from "../flag-values.ts";
-import type { Reading } from "../reading.ts";
+import { objectName } from "../config/flag-values.ts";
+import type { Reading } from "../config/reading.ts";
 import { boolean, oneOf, seconds } from "../service/values.ts";
 
 export interface LeaseConfig {

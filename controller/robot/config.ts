@@ -1,6 +1,6 @@
 /** The environment's settings for dedicated servers; names and defaults are the official controller's (E26 to E30). */
-import { url } from "../flag-values.ts";
-import type { Reading } from "../reading.ts";
+import { url } from "../config/flag-values.ts";
+import type { Reading } from "../config/reading.ts";
 import { boolean, seconds } from "../service/values.ts";
 
 export interface RobotConfig {

@@ -1,6 +1,6 @@
 /** Where health and metrics are served, and to whom. */
 import { isIP } from "node:net";
-import type { Reading } from "../reading.ts";
+import type { Reading } from "../config/reading.ts";
 import { boolean, integer, oneOf, type Parser, seconds } from "../service/values.ts";
 
 export interface ListenAddress {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { V1EnvVar } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { type Config, loadConfig } from "../../controller/config.ts";
+import { type Config, loadConfig } from "../../controller/config/config.ts";
 import { MANIFESTS, staleManifests } from "../../dev-env/chart/manifests.ts";
 import { CHART, type ChartValues, helm, renderChart } from "../../dev-env/chart/render.ts";
 import { type Cluster, startCluster } from "../../dev-env/cluster/cluster.ts";

@@ -1,6 +1,6 @@
 /** docs/options.md: every flag and every environment variable, from their tables. */
-import { ENVIRONMENT, type Variable } from "../../controller/environment.ts";
-import { type Flag, RUN_FLAGS } from "../../controller/flags.ts";
+import { ENVIRONMENT, type Variable } from "../../controller/config/environment.ts";
+import { type Flag, RUN_FLAGS } from "../../controller/config/flags.ts";
 
 /** The page as Markdown. */
 export function renderOptionsPage(): string {

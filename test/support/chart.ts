@@ -2,7 +2,7 @@
 import type { V1Container, V1EnvVar, V1ObjectMeta, V1PodTemplateSpec } from "@kubernetes/client-node";
 import { parseAllDocuments } from "yaml";
 import { commandLine } from "../../controller/command-line.ts";
-import { type FlagValues, RUN_FLAGS } from "../../controller/flags.ts";
+import { type FlagValues, RUN_FLAGS } from "../../controller/config/flags.ts";
 import { type ChartValues, type RenderOptions, renderChart } from "../../dev-env/chart/render.ts";
 
 /** An object of any kind, with what tests look at. */

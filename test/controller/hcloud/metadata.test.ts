@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { checkAttachment, fetchAttachedNetworks } from "../../../controller/assemble-cloud.ts";
-import { loadConfig } from "../../../controller/config.ts";
+import { loadConfig } from "../../../controller/config/config.ts";
 import { ConfigError } from "../../../controller/errors.ts";
 import { type Cloud, startCloud } from "../../../dev-env/cloud/cloud.ts";
 import { aLog } from "../../support/log.ts";

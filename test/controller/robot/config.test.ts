@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { Reading } from "../../../controller/reading.ts";
+import { Reading } from "../../../controller/config/reading.ts";
 import { loadRobotConfig } from "../../../controller/robot/config.ts";
 
 function load(env: Readonly<Record<string, string>>) {

@@ -1,19 +1,19 @@
 /** Flags and environment → a frozen Config. Every mistake is reported at once. */
-import type { ApprovalMode } from "./cluster/approval.ts";
-import { GUARD_LIMITS, type GuardLimits } from "./cluster/guard.ts";
+import type { ApprovalMode } from "../cluster/approval.ts";
+import { GUARD_LIMITS, type GuardLimits } from "../cluster/guard.ts";
+import { ConfigError } from "../errors.ts";
+import { type LeaseConfig, loadLeaseConfig } from "../kube/lease-config.ts";
+import type { AddressFamily } from "../node/addresses.ts";
+import { loadRobotConfig, type RobotConfig } from "../robot/config.ts";
+import { loadServeConfig, type ServeConfig } from "../serve/config.ts";
+import type { ServiceOptions } from "../service/annotations.ts";
+import { CLASSLESS, type ServedClasses, servedClasses } from "../service/ours.ts";
+import { parseDefaults } from "../service/settings.ts";
+import { boolean, oneOf, seconds } from "../service/values.ts";
 import { ALL_CONTROLLERS, controllers } from "./controllers.ts";
-import { ConfigError } from "./errors.ts";
 import { cidrs, clusterName, natural, period, prefixes, secretScope, stateLocation, url } from "./flag-values.ts";
 import { type FlagValues, RUN_FLAGS } from "./flags.ts";
-import { type LeaseConfig, loadLeaseConfig } from "./kube/lease-config.ts";
-import type { AddressFamily } from "./node/addresses.ts";
 import { type Environment, Reading } from "./reading.ts";
-import { loadRobotConfig, type RobotConfig } from "./robot/config.ts";
-import { loadServeConfig, type ServeConfig } from "./serve/config.ts";
-import type { ServiceOptions } from "./service/annotations.ts";
-import { CLASSLESS, type ServedClasses, servedClasses } from "./service/ours.ts";
-import { parseDefaults } from "./service/settings.ts";
-import { boolean, oneOf, seconds } from "./service/values.ts";
 
 export interface Config {
   readonly kubeconfig?: string;

@@ -1,8 +1,8 @@
 /** Looks settings up in flags and environment, and notes what is wrong with them. */
 import { readFileSync } from "node:fs";
-import { messageOf } from "./errors.ts";
+import { messageOf } from "../errors.ts";
+import { boolean, type Parser } from "../service/values.ts";
 import type { FlagValues } from "./flags.ts";
-import { boolean, type Parser } from "./service/values.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadConfig } from "../../controller/config.ts";
-import { ENVIRONMENT } from "../../controller/environment.ts";
-import { ConfigError } from "../../controller/errors.ts";
-import { type FlagValues, RUN_FLAGS } from "../../controller/flags.ts";
+import { loadConfig } from "../../../controller/config/config.ts";
+import { ENVIRONMENT } from "../../../controller/config/environment.ts";
+import { type FlagValues, RUN_FLAGS } from "../../../controller/config/flags.ts";
+import { ConfigError } from "../../../controller/errors.ts";
 
 const TOKEN = { HCLOUD_TOKEN: "t".repeat(64) };
 const load = (flags: FlagValues = {}, env: Record<string, string> = {}) => loadConfig(flags, { ...TOKEN, ...env });

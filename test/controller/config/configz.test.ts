@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { loadConfig } from "../../controller/config.ts";
-import { renderConfigz } from "../../controller/configz.ts";
+import { loadConfig } from "../../../controller/config/config.ts";
+import { renderConfigz } from "../../../controller/config/configz.ts";
 
 const ENV = {
   HCLOUD_TOKEN: "t0ken".repeat(12),

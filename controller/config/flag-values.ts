@@ -1,6 +1,6 @@
 /** Texts of flags and environment variables of the whole program → values; those of Services are in service/values.ts. */
 import ipaddr from "ipaddr.js";
-import { boolean, type Parser } from "./service/values.ts";
+import { boolean, type Parser } from "../service/values.ts";
 
 /** Where the stack's state is kept. */
 export const stateLocation: Parser<string> = (value) =>

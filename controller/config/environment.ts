@@ -1,5 +1,5 @@
 /** The environment variables we read, for the reference. Each is parsed where it is used; a test proves the two agree. */
-import { ENV_PREFIX, OPTION_ROWS } from "./service/annotations.ts";
+import { ENV_PREFIX, OPTION_ROWS } from "../service/annotations.ts";
 
 export interface Variable {
   readonly name: string;
