@@ -26,7 +26,6 @@ const ENV_FILE = fileURLToPath(new URL("../.lotse/env", import.meta.url));
 const { values: options } = parseArgs({ options: { "no-controller": { type: "boolean", default: false } } });
 const started = performance.now();
 const stop = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
 
 try {
   await demo();
@@ -40,6 +39,7 @@ try {
 
 async function demo(): Promise<void> {
   const tools = await setUp();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
   await using parts = new AsyncDisposableStack();
   const local = await startLocal({ tools, envFile: ENV_FILE, cloud: CLOUD, say }, parts);
   if (options["no-controller"]) return await waitWithout();
@@ -78,7 +78,7 @@ Ctrl-C ends everything and leaves nothing behind.
 }
 
 async function setUp(): Promise<Toolchain> {
-  const display = new ProgressDisplay(process.stdout, true);
+  const display = new ProgressDisplay(process.stdout);
   try {
     return await ensureToolchain(TOOLS, display.report);
   } finally {

@@ -68,7 +68,7 @@ async function runChecks(): Promise<readonly StepResult[]> {
 }
 
 async function setUp(): Promise<boolean> {
-  const display = new ProgressDisplay(process.stdout, true);
+  const display = new ProgressDisplay(process.stdout);
   try {
     await ensureToolchain(undefined, display.report);
     return true;

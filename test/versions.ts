@@ -3,24 +3,26 @@
  * versions, one after another. Builds them when they are not there. Not part of `npm test`: it takes an hour.
  */
 import { spawn } from "node:child_process";
-import { ensureApiServer, ensureToolchain, otherApiServers } from "../dev-env/toolchain/toolchain.ts";
+import { ProgressDisplay } from "../dev-env/toolchain/progress.ts";
+import { ensureToolchain, otherApiServers } from "../dev-env/toolchain/toolchain.ts";
 
 const args = process.argv.slice(2);
 const wanted = args.filter((arg) => /^\d+\.\d+$/.test(arg));
 const files = args.filter((arg) => !wanted.includes(arg));
 const results = new Map<string, boolean>();
-await ensureToolchain();
+const display = new ProgressDisplay(process.stdout);
 for (const version of wanted.length > 0 ? wanted : otherApiServers) {
-  process.stdout.write(`Kubernetes ${version}: building the API server, unless it is there …\n`);
-  results.set(version, await runTests(await ensureApiServer(version)));
+  process.env.LOTSE_KUBERNETES = version; // for this process and for the tests
+  await ensureToolchain(undefined, display.report);
+  display.close();
+  results.set(version, await runTests());
 }
 for (const [version, isFine] of results) process.stdout.write(`${isFine ? "ok  " : "FAIL"} Kubernetes ${version}\n`);
 process.exitCode = [...results.values()].every(Boolean) ? 0 : 1;
 
-function runTests(assets: string): Promise<boolean> {
+function runTests(): Promise<boolean> {
   const child = spawn("vitest", ["run", "--project", "integration", ...files], {
     stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, KUBEBUILDER_ASSETS: assets },
   });
   return new Promise((resolve, reject) => child.on("error", reject).on("close", (code) => resolve(code === 0)));
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ensureToolchain, type Progress } from "../toolchain/toolchain.ts";
+import { ensureToolchain } from "../toolchain/toolchain.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { type ClusterFiles, layOutFiles } from "./files.ts";
 import { administrator, groupsOf, renderKubeconfig, type User } from "./kubeconfig.ts";
@@ -22,13 +22,11 @@ export interface ClusterOptions {
   readonly apiServerFlags?: readonly string[];
   /** Name of a user whose requests are noted in `audit.log`, in the cluster's folder. */
   readonly auditedUser?: string;
-  /** Told when binaries have to be downloaded or built first, which takes minutes. */
-  readonly report?: (progress: Progress) => void;
 }
 
 /** Starts a control plane of its own on loopback: etcd and kube-apiserver, ready for use. Several run side by side. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const { paths } = await ensureToolchain(["etcd", "kube-apiserver"], options.report);
+  const { paths } = await ensureToolchain(["etcd", "kube-apiserver"]);
   const files = layOutFiles(await mkdtemp(join(tmpdir(), "lotse-cluster-")));
   const plane = await startControlPlane({
     files,

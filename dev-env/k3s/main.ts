@@ -95,7 +95,7 @@ async function act(action: Action, flags: Flags): Promise<void> {
 }
 
 async function setUp(): Promise<Toolchain> {
-  const display = new ProgressDisplay(process.stderr, true);
+  const display = new ProgressDisplay(process.stderr);
   try {
     return await ensureToolchain(["pulumi", "pulumi-resource-hcloud"], display.report);
   } finally {

@@ -1,54 +1,98 @@
+import { createHash } from "node:crypto";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { type Cache, type Found, freshTmpDir, moveToStore } from "./cache.ts";
-import { probeTool, type Search } from "./find.ts";
-import type { Host, RunResult } from "./host.ts";
-import { lastLines } from "./output.ts";
-import type { Tool } from "./tools.ts";
+import { buffer, text } from "node:stream/consumers";
+import { type Archive, findDigest } from "./archives.ts";
+import { type Cache, freshTmpDir, moveToStore } from "./cache.ts";
+import type { Host } from "./host.ts";
 
-const downloadTimeoutMs = 120_000;
-const installerUrl = "https://get.pulumi.com/install.sh";
-const installScript = fileURLToPath(new URL("install-pulumi.ts", import.meta.url));
-
-/** Why Pulumi's download server cannot be used, or undefined when it can. */
-export async function whyNoDownload(host: Host): Promise<string | undefined> {
-  const reason = await host.whyUnreachable(installerUrl);
-  return reason && `no download: ${installerUrl} cannot be fetched (${reason})`;
+/** Where archives come from: the site that holds all releases, or a mirror with the same paths. */
+export interface DownloadSite {
+  readonly url: string;
+  /** A site that sends nothing for this long counts as unreachable. */
+  readonly silenceMs: number;
 }
 
-/** True for what Pulumi's own installers offer. */
-export function isDownloadable(tool: Tool): boolean {
-  return tool.name === "pulumi" || tool.name === "pulumi-resource-hcloud";
-}
+/** Why an archive could not be downloaded. */
+export class DownloadError extends Error {
+  override readonly name = "DownloadError";
+  /** The site did not answer, so it need not be asked for other archives. */
+  readonly isUnreachable: boolean;
 
-/** Gets a tool with Pulumi's own installer. The plugin needs the CLI, which is tried first for that reason. */
-export async function downloadTool(tool: Tool, cache: Cache, host: Host, pulumi?: Found): Promise<Search> {
-  const dir = await freshTmpDir(cache, tool.name);
-  if (tool.name === "pulumi") {
-    const result = await host.run(process.execPath, [installScript, dir], { timeoutMs: downloadTimeoutMs });
-    return accept(tool, join(dir, "bin"), result, cache, host);
+  constructor(message: string, isUnreachable = false) {
+    super(message);
+    this.isUnreachable = isUnreachable;
   }
-  if (!pulumi) return { notes: ["no download: the pulumi command, which installs plugins, is not there yet"] };
-  const args = ["plugin", "install", "resource", "hcloud", tool.version, "--non-interactive"];
-  const env = { PULUMI_HOME: dir, PULUMI_SKIP_UPDATE_CHECK: "true" };
-  const result = await host.run(pulumi.path, args, { timeoutMs: downloadTimeoutMs, env });
-  return accept(tool, join(dir, "plugins", `resource-hcloud-v${tool.version}`), result, cache, host);
 }
 
-/** Takes what an installer left in `dir` only if it is the right binary: installers may fail half-way. */
-async function accept(tool: Tool, dir: string, result: RunResult, cache: Cache, host: Host): Promise<Search> {
-  const search = await probeTool(tool, { path: join(dir, tool.name), source: "download" }, host);
-  if (!search.found) return { notes: [`download failed: ${describeRun(result)}`] };
-  return { found: { ...search.found, path: await moveToStore(cache, tool, dir) } };
-}
+const hashes: Readonly<Record<number, string>> = { 40: "sha1", 64: "sha256", 128: "sha512" };
+const maxDownloadMs = 10 * 60_000;
 
-function describeRun(result: RunResult): string {
-  switch (result.kind) {
-    case "not-started":
-      return result.reason;
-    case "timed-out":
-      return `not finished after ${downloadTimeoutMs / 1000} s`;
-    case "exited":
-      return lastLines(result.output, 3);
+/** Downloads an archive, checks its digest and moves its tools into the store. Rejects with a DownloadError. */
+export async function downloadArchive(archive: Archive, site: DownloadSite, cache: Cache, host: Host): Promise<void> {
+  const expected = archive.digest ?? (await publishedDigest(archive, site));
+  const content = await buffer(receive(archive, archive.file, site));
+  const actual = createHash(hashes[expected.length] ?? "sha256")
+    .update(content)
+    .digest("hex");
+  if (actual !== expected) {
+    throw new DownloadError(`${archive.file} has the wrong digest: ${actual}, expected ${expected}`);
   }
+  const dir = await freshTmpDir(cache);
+  const file = join(dir, archive.file);
+  await writeFile(file, content);
+  const result = await host.run("tar", ["-xzf", file, "-C", dir, "--no-same-owner"]);
+  if (result.kind !== "ok") throw new DownloadError(`${archive.file} cannot be unpacked: ${result.output.trim()}`);
+  await keepTools(archive, dir, cache);
+}
+
+/** An archive holds more than is needed. */
+async function keepTools(archive: Archive, dir: string, cache: Cache): Promise<void> {
+  const kept = join(dir, "kept");
+  await mkdir(kept);
+  for (const tool of archive.tools) {
+    await rename(join(dir, archive.folder, tool), join(kept, tool)).catch(() => {
+      throw new DownloadError(`${archive.file} does not hold ${tool}`);
+    });
+  }
+  await moveToStore(cache, archive.storeName, kept);
+}
+
+/** Guards against damage, not against a forged release: it comes from the same site as the archive. */
+async function publishedDigest(archive: Archive, site: DownloadSite): Promise<string> {
+  const { checksumFile, file } = archive;
+  const checksums = checksumFile === undefined ? "" : await text(receive(archive, checksumFile, site));
+  const digest = findDigest(checksums, file);
+  if (digest === undefined) throw new DownloadError(`no digest of ${file} is known`);
+  return digest;
+}
+
+/** The content of one file of a release, as it arrives. */
+async function* receive(archive: Archive, file: string, site: DownloadSite): AsyncGenerator<Uint8Array> {
+  const url = `${site.url}/${archive.release}/${file}`;
+  const silence = new AbortController();
+  const onSilence = () => silence.abort(new Error(`no data for ${site.silenceMs / 1000} s`));
+  const timer = setTimeout(onSilence, site.silenceMs);
+  let isUnreachable = true;
+  try {
+    const response = await fetch(url, {
+      signal: AbortSignal.any([silence.signal, AbortSignal.timeout(maxDownloadMs)]),
+    });
+    isUnreachable = false;
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    for await (const chunk of response.body ?? []) {
+      timer.refresh();
+      yield chunk;
+    }
+  } catch (error) {
+    throw new DownloadError(`${url}: ${reasonOf(error)}`, isUnreachable);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The innermost message of an error: `fetch failed` alone explains nothing. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : reasonOf(error.cause);
 }

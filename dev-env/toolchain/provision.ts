@@ -1,32 +1,21 @@
-import { rm } from "node:fs/promises";
-import { buildTool, whyNoGo } from "./build.ts";
-import {
-  type Cache,
-  type Found,
-  layOutCache,
-  prepareCache,
-  publishIndex,
-  readIndex,
-  recall,
-  remember,
-  type Source,
-} from "./cache.ts";
-import { downloadTool, isDownloadable, whyNoDownload } from "./download.ts";
-import { ToolchainError } from "./errors.ts";
-import { explainFileError, explainMissing } from "./explain.ts";
-import { findTool } from "./find.ts";
+import { existsSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { buildTool } from "./build.ts";
+import { type Cache, layOutCache, linkFromStore, linkTo, publishSet } from "./cache.ts";
+import { DownloadError, type DownloadSite, downloadArchive } from "./download.ts";
+import { explainFileError, explainMissing } from "./errors.ts";
 import type { Host } from "./host.ts";
 import { withLock } from "./lock.ts";
 import { type Tool, type ToolName, type Tools, toolNames } from "./tools.ts";
 
-/** What happens to one tool right now. `ready` comes exactly once per tool and carries where it came from. */
+/** What happens right now; `label` names a tool or an archive with its version. */
 export type Progress =
-  | {
-      readonly tool: Tool;
-      readonly phase: "waiting" | "searching" | "downloading" | "building";
-      readonly elapsedMs: number;
-    }
-  | { readonly tool: Tool; readonly phase: "ready"; readonly elapsedMs: number; readonly source: Source };
+  | { readonly phase: "waiting" }
+  | { readonly phase: "downloading"; readonly label: string }
+  /** `remainingMs` is an estimate for everything that is still to be built. */
+  | { readonly phase: "building"; readonly label: string; readonly remainingMs: number }
+  | { readonly phase: "downloaded" | "built"; readonly label: string; readonly elapsedMs: number }
+  | { readonly phase: "not-downloaded"; readonly label: string; readonly reason: string };
 
 /** What to provide, and with what. */
 export interface Provision {
@@ -35,146 +24,89 @@ export interface Provision {
   readonly wanted: readonly ToolName[];
   /** The folder with the Go modules. */
   readonly goDir: string;
+  readonly site: DownloadSite;
   readonly host: Host;
   readonly report: (progress: Progress) => void;
 }
 
 /** Provides the wanted tools and returns the cache that holds their links. Rejects with a ToolchainError. */
 export async function provisionTools(provision: Provision): Promise<Cache> {
-  const { host, tools } = provision;
+  const { tools, wanted, host, report } = provision;
   const cache = layOutCache(tools, host.env);
+  const selected = toolNames.filter((name) => wanted.includes(name)).map((name) => tools[name]);
+  const missing = () => selected.filter((tool) => !existsSync(linkTo(cache, tool)));
+  const onWait = () => report({ phase: "waiting" });
   try {
-    await prepareCache(cache);
-    await provideMissing(provision, cache);
-    await publishIndex(cache, await readIndex(cache));
+    await mkdir(cache.root, { recursive: true });
+    if (missing().length > 0) await withLock(cache.lockFile, onWait, () => provide(missing(), provision, cache));
+    await publishSet(cache);
   } catch (error) {
-    throw explainFileError(error, cache);
+    throw explainFileError(error, cache.root);
   }
   return cache;
 }
 
-async function provideMissing(provision: Provision, cache: Cache): Promise<void> {
-  const run = new ProvisionRun(provision, cache);
-  const wanted = new Set(provision.wanted);
-  const selected = toolNames.filter((name) => wanted.has(name)).map((name) => provision.tools[name]);
-  const missing = await run.recallTools(selected);
-  if (missing.length === 0) return;
-  const onWait = () => run.reportWaiting(missing);
-  await withLock(cache.lockFile, onWait, async () => run.provide(await run.recallTools(missing)));
+/** Must hold the lock. */
+async function provide(tools: readonly Tool[], provision: Provision, cache: Cache): Promise<void> {
+  try {
+    const unstored = await linkStored(tools, cache);
+    const obstacles = await download(unstored, provision, cache);
+    await build(await linkStored(unstored, cache), obstacles, provision, cache);
+  } finally {
+    // Nobody else writes there while we hold the lock, so this also sweeps up after a process that was killed.
+    await rm(cache.tmpDir, { recursive: true, force: true });
+  }
 }
 
-/** One pass through the ways: remembered, found, downloaded, built. Each way gets what the ones before left over. */
-class ProvisionRun {
-  readonly #provision: Provision;
-  readonly #cache: Cache;
-  readonly #startedMs = performance.now();
-  readonly #notes = new Map<Tool, string[]>();
-  #pulumi: Found | undefined;
+/** Links what the store has; returns the other tools. */
+async function linkStored(tools: readonly Tool[], cache: Cache): Promise<readonly Tool[]> {
+  const missing: Tool[] = [];
+  for (const tool of tools) if (!(await linkFromStore(cache, tool))) missing.push(tool);
+  return missing;
+}
 
-  constructor(provision: Provision, cache: Cache) {
-    this.#provision = provision;
-    this.#cache = cache;
-  }
-
-  reportWaiting(tools: readonly Tool[]): void {
-    for (const tool of tools) this.#provision.report({ tool, phase: "waiting", elapsedMs: this.#elapsed() });
-  }
-
-  /** Tools that the index still vouches for are done; returns the others. */
-  async recallTools(tools: readonly Tool[]): Promise<readonly Tool[]> {
-    const index = await readIndex(this.#cache);
-    const missing: Tool[] = [];
-    for (const tool of tools) {
-      const found = await recall(this.#cache, index, tool);
-      const isOurs = found?.source === "build" || found?.source === "download";
-      if (found) this.#announce(tool, isOurs ? { ...found, source: "cache" } : found, this.#elapsed());
-      else missing.push(tool);
-    }
-    return missing;
-  }
-
-  /** Must hold the lock. */
-  async provide(tools: readonly Tool[]): Promise<void> {
+/** Brings the archives of these tools into the store, as far as possible; returns what went wrong. */
+async function download(
+  tools: readonly Tool[],
+  { site, host, report }: Provision,
+  cache: Cache,
+): Promise<readonly string[]> {
+  const obstacles: string[] = [];
+  for (const archive of new Set(tools.flatMap((tool) => tool.archive ?? []))) {
+    const { label } = archive;
+    const startedMs = performance.now();
+    report({ phase: "downloading", label });
     try {
-      await this.#build(await this.#download(await this.#find(tools)));
-    } finally {
-      // Nobody else writes there while we hold the lock, so this also sweeps up after a process that was killed.
-      await rm(this.#cache.tmpDir, { recursive: true, force: true });
+      await downloadArchive(archive, site, cache, host);
+      report({ phase: "downloaded", label, elapsedMs: performance.now() - startedMs });
+    } catch (error) {
+      if (!(error instanceof DownloadError)) throw error;
+      obstacles.push(error.message);
+      report({ phase: "not-downloaded", label, reason: error.message });
+      if (error.isUnreachable) break;
     }
   }
+  return obstacles;
+}
 
-  async #find(tools: readonly Tool[]): Promise<readonly Tool[]> {
-    const { host, report } = this.#provision;
-    return this.#remaining(tools, (tool) => {
-      report({ tool, phase: "searching", elapsedMs: 0 });
-      return findTool(tool, this.#cache, host, this.#pulumi);
-    });
-  }
-
-  async #download(tools: readonly Tool[]): Promise<readonly Tool[]> {
-    const { host, report } = this.#provision;
-    const downloadable = tools.filter(isDownloadable);
-    if (downloadable.length === 0) return tools;
-    const obstacle = await whyNoDownload(host);
-    if (obstacle) {
-      for (const tool of downloadable) this.#note(tool, [obstacle]);
-      return tools;
-    }
-    const left = await this.#remaining(downloadable, (tool) => {
-      report({ tool, phase: "downloading", elapsedMs: 0 });
-      return downloadTool(tool, this.#cache, host, this.#pulumi);
-    });
-    // The language host comes along with a downloaded CLI.
-    return this.#find(tools.filter((tool) => left.includes(tool) || !isDownloadable(tool)));
-  }
-
-  async #build(tools: readonly Tool[]): Promise<void> {
-    if (tools.length === 0) return;
-    const { host, goDir, report } = this.#provision;
-    const obstacle = await whyNoGo(host);
-    if (obstacle) {
-      const looked = `on PATH and in ${this.#cache.root}`;
-      throw new ToolchainError("no-way", explainMissing(tools, this.#notes, { looked, obstacle }));
-    }
-    for (const tool of tools) {
-      const startedMs = performance.now();
-      report({ tool, phase: "building", elapsedMs: 0 });
-      await this.#settle(tool, await buildTool(tool, goDir, this.#cache, host), startedMs);
-    }
-  }
-
-  async #remaining(
-    tools: readonly Tool[],
-    attempt: (tool: Tool) => ReturnType<typeof findTool>,
-  ): Promise<readonly Tool[]> {
-    const left: Tool[] = [];
-    for (const tool of tools) {
-      const startedMs = performance.now();
-      const search = await attempt(tool);
-      if (search.found) await this.#settle(tool, search.found, startedMs);
-      else {
-        this.#note(tool, search.notes);
-        left.push(tool);
-      }
-    }
-    return left;
-  }
-
-  async #settle(tool: Tool, found: Found, startedMs: number): Promise<void> {
-    await remember(this.#cache, tool, found);
-    this.#announce(tool, found, performance.now() - startedMs);
-  }
-
-  #announce(tool: Tool, found: Found, elapsedMs: number): void {
-    if (tool.name === "pulumi") this.#pulumi = found;
-    this.#provision.report({ tool, phase: "ready", elapsedMs, source: found.source });
-  }
-
-  #note(tool: Tool, notes: readonly string[]): void {
-    this.#notes.set(tool, [...new Set([...(this.#notes.get(tool) ?? []), ...notes])]);
-  }
-
-  #elapsed(): number {
-    return performance.now() - this.#startedMs;
+async function build(
+  tools: readonly Tool[],
+  obstacles: readonly string[],
+  { goDir, host, report }: Provision,
+  cache: Cache,
+): Promise<void> {
+  const firstMs = performance.now();
+  for (const [index, tool] of tools.entries()) {
+    const label = `${tool.name} ${tool.version}`;
+    const startedMs = performance.now();
+    // This machine's speed, once it is known, compared with the one the estimates were made on.
+    const pace = index === 0 ? 1 : (startedMs - firstMs) / estimateMs(tools.slice(0, index));
+    report({ phase: "building", label, remainingMs: estimateMs(tools.slice(index)) * pace });
+    const whyNoGo = await buildTool(tool, goDir, cache, host);
+    if (whyNoGo !== undefined) throw explainMissing(tools, [...obstacles, whyNoGo]);
+    await linkFromStore(cache, tool);
+    report({ phase: "built", label, elapsedMs: performance.now() - startedMs });
   }
 }
+
+const estimateMs = (tools: readonly Tool[]) => tools.reduce((sum, tool) => sum + tool.buildSeconds * 1000, 0);

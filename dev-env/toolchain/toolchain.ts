@@ -1,25 +1,12 @@
-import { readdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildTool } from "./build.ts";
-import { layOutCache, linkTo } from "./cache.ts";
-import { findStored } from "./find.ts";
+import { linkTo } from "./cache.ts";
 import { thisHost } from "./host.ts";
-import { withLock } from "./lock.ts";
 import { type Progress, provisionTools } from "./provision.ts";
-import {
-  describeTools,
-  describeVariant,
-  forEachTool,
-  type ModuleFiles,
-  moduleNames,
-  type ToolName,
-  type Tools,
-  toolNames,
-} from "./tools.ts";
+import { describeTools, forEachTool, type ModuleFiles, type ToolName, type Tools, toolNames } from "./tools.ts";
 
 export { ToolchainError } from "./errors.ts";
-export type { Progress } from "./provision.ts";
 export type { ToolName } from "./tools.ts";
 
 /** Where the pinned binaries are. */
@@ -32,58 +19,38 @@ export interface Toolchain {
   readonly pulumiHome: string;
 }
 
+/** Versions of the API server besides the pinned one, as LOTSE_KUBERNETES names them. They are built, never downloaded. */
+export const otherApiServers = ["1.34", "1.35", "1.37"] as const;
+
 const goDir = fileURLToPath(new URL("go", import.meta.url));
 
 /**
- * Makes sure that the tools are on this machine in their pinned versions: found, downloaded or built, in this order.
- * Takes milliseconds when they are there, many minutes when all are built for the first time, so give it a `report`.
- * Rejects with a ToolchainError that says what a person can do.
+ * Makes sure that the tools are on this machine in their pinned versions: downloaded, or else built. Takes milliseconds
+ * when they are there, many minutes when all are built for the first time, so give it a `report`. Rejects with a
+ * ToolchainError that says what a person can do.
  */
 export async function ensureToolchain(
-  tools: readonly ToolName[] = toolNames,
+  wanted: readonly ToolName[] = toolNames,
   report: (progress: Progress) => void = () => {},
 ): Promise<Toolchain> {
-  const pinned = await loadTools(thisHost.platform);
-  const cache = await provisionTools({ tools: pinned, wanted: tools, goDir, host: thisHost, report });
+  const { env, platform } = thisHost;
+  const tools = loadTools(platform, env.LOTSE_KUBERNETES);
+  const site = { url: env.LOTSE_DOWNLOADS || "https://github.com", silenceMs: 5_000 };
+  const cache = await provisionTools({ tools, wanted, goDir, site, host: thisHost, report });
   return {
-    paths: forEachTool((name) => linkTo(cache, pinned[name])),
+    paths: forEachTool((name) => linkTo(cache, tools[name])),
     binDir: cache.binDir,
     pulumiHome: cache.pulumiHome,
   };
 }
 
-/** Reads what is pinned in this checkout, for a platform such as "linux-x64". */
-export async function loadTools(platform: string): Promise<Tools> {
-  const modules = await Promise.all(moduleNames.map(async (name) => [name, await readModule(name)] as const));
-  return describeTools(new Map(modules), platform);
+/** Reads what is pinned in this checkout, for a platform such as "linux-x64", with another API server if one is named. */
+export function loadTools(platform: string, apiServer?: string): Tools {
+  return describeTools(readModule, platform, apiServer);
 }
 
-/** Versions of the API server that can be had besides the pinned one, as "1.34". */
-export const otherApiServers = ["1.34", "1.35", "1.37"] as const;
-
-/**
- * Makes sure that an API server of another version is on this machine, and returns the folder that holds it: a value for
- * KUBEBUILDER_ASSETS. Built when it is not there, which takes minutes.
- */
-export async function ensureApiServer(version: string): Promise<string> {
-  const module = `kubernetes-${version}`;
-  const cache = layOutCache(await loadTools(thisHost.platform), thisHost.env);
-  const tool = describeVariant("kube-apiserver", module, await readModule(module), thisHost.platform);
-  const known = await findStored(tool, cache, thisHost);
-  const found =
-    known ??
-    (await withLock(
-      cache.lockFile,
-      () => {},
-      () => buildTool(tool, goDir, cache, thisHost),
-    ));
-  return dirname(found.path);
-}
-
-async function readModule(name: string): Promise<ModuleFiles> {
+function readModule(name: string): ModuleFiles {
   const dir = join(goDir, name);
-  const names = (await readdir(dir)).filter((file) => file === "go.mod" || file === "go.sum" || file.endsWith(".go"));
-  return Object.fromEntries(
-    await Promise.all(names.map(async (file) => [file, await readFile(join(dir, file), "utf8")] as const)),
-  );
+  const names = readdirSync(dir).filter((file) => file === "go.mod" || file === "go.sum" || file.endsWith(".go"));
+  return Object.fromEntries(names.map((file) => [file, readFileSync(join(dir, file), "utf8")]));
 }

@@ -17,8 +17,8 @@ const isIgnored = parseDockerignore(read(".dockerignore"));
 const packageJson = JSON.parse(read("package.json"));
 
 describe("the Dockerfile", () => {
-  it("builds engine and plugin as the toolchain does, from the same pins, to where the program looks", async () => {
-    const { pulumi, "pulumi-resource-hcloud": plugin } = await loadTools("any");
+  it("builds engine and plugin as the toolchain does, from the same pins, to where the program looks", () => {
+    const { pulumi, "pulumi-resource-hcloud": plugin } = loadTools("any");
     const outputs = [
       [pulumi, "../out/pulumi"],
       [plugin, `../out/plugins/resource-hcloud-v${plugin.version}/pulumi-resource-hcloud`],
@@ -31,8 +31,8 @@ describe("the Dockerfile", () => {
     expect(environmentIn(stage("engine"), {})).toMatchObject({ CGO_ENABLED: "0", GOFLAGS: "-mod=readonly" });
   });
 
-  it("has a Go that can build them, and the Node that tests run on", async () => {
-    const { pulumi, "pulumi-resource-hcloud": plugin } = await loadTools("any");
+  it("has a Go that can build them, and the Node that tests run on", () => {
+    const { pulumi, "pulumi-resource-hcloud": plugin } = loadTools("any");
     const go = /golang:([\d.]+)-/.exec(stage("engine").base)?.[1] ?? "0";
     for (const { goVersion } of [pulumi, plugin]) {
       expect(go.localeCompare(goVersion, "en", { numeric: true })).toBeGreaterThanOrEqual(0);

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { explainBuildFailure } from "../../dev-env/toolchain/build-failure.ts";
+import { explainBuildFailure } from "../../dev-env/toolchain/build.ts";
+import { thisHost } from "../../dev-env/toolchain/host.ts";
 import { toolNamed } from "./fake-machine.ts";
 
 const etcd = toolNamed("etcd");
@@ -27,7 +28,7 @@ it.each([
   },
   { code: "compile-failed", output: "# pkg\nmain.go:3:1: undefined: x\n", says: "main.go:3:1: undefined: x" },
 ])("explains $code from the output of go", ({ code, output, says }) => {
-  const error = explainBuildFailure(etcd, { kind: "exited", code: 1, output });
+  const error = explainBuildFailure(etcd, output);
   expect(error.code).toBe(code);
   expect(error.message).toContain(`etcd ${etcd.version} cannot be built`);
   expect(error.message).toContain(says);
@@ -36,7 +37,17 @@ it.each([
 
 it("shows only the end of a long compiler output", () => {
   const output = Array.from({ length: 500 }, (_, line) => `main.go:${line}: wrong`).join("\n");
-  const { message } = explainBuildFailure(etcd, { kind: "exited", code: 1, output });
+  const { message } = explainBuildFailure(etcd, output);
   expect(message.split("\n")).toHaveLength(16);
   expect(message).toContain("main.go:499");
+});
+
+it("collects both streams of a program that fails", async () => {
+  const script = "process.stdout.write('out'); process.stderr.write('err'); process.exitCode = 3";
+  expect(await thisHost.run(process.execPath, ["-e", script])).toEqual({ kind: "failed", output: "outerr" });
+});
+
+it("says why a program does not start", async () => {
+  const output = "spawn /does/not/exist ENOENT";
+  expect(await thisHost.run("/does/not/exist", [])).toEqual({ kind: "not-started", output });
 });
