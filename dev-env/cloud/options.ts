@@ -6,10 +6,7 @@ export interface RateLimitOptions {
   readonly perHour: number;
 }
 
-/**
- * Answers nobody outside Hetzner has verified (marked U in the reference), and other choices of behaviour.
- * Every one is a switch; the defaults are listed in the README.
- */
+/** Behaviour that differs between tests. The first five are not documented by Hetzner; the README lists the defaults. */
 export interface Behaviour {
   /** How long actions run, in milliseconds: one for all or by command. */
   readonly actionMs: ActionDurations;
@@ -21,36 +18,8 @@ export interface Behaviour {
   readonly lingeringDeletes: boolean;
   /** Private targets are refused for this long after a balancer was attached to a network. */
   readonly attachLagMs: number;
-  /** Selector targets follow changed labels of a server this much later. */
-  readonly labelLagMs: number;
-  /** `per_page` above 50. */
-  readonly perPageAboveMax: "clamp" | "reject";
-  /** `GET /datacenters`. */
-  readonly datacenters: "gone" | "served";
-  /** Error code for a write with a read-only token. */
-  readonly readOnlyCode: "forbidden" | "token_readonly";
-  /** Answer when a target names a server that does not exist. */
-  readonly unknownTargetServer: "not_found" | "invalid_input";
-  /** Answer when a server is created with an unknown type, image, location, key, network or firewall. */
-  readonly unknownReference: "not_found" | "invalid_input";
-  /** Error code for removing a target that is not there; the text always says `target not found`. */
-  readonly missingTargetCode: "load_balancer_target_not_found" | "not_found";
-  /** Health-check protocol an http or https listener gets when none is given. */
-  readonly httpListenerCheck: "http" | "tcp";
-  /** Refuse a health check whose timeout exceeds its interval. */
-  readonly timeoutWithinInterval: boolean;
-  /** What targets report when no data plane looks at them. */
-  readonly assumedHealth: "healthy" | "unhealthy" | "unknown";
-  /** Refuse IP targets that are not a known root server's (`ownedIps`). */
-  readonly ownedIps: "any" | readonly string[];
-  /** Balancers a project may have. */
-  readonly maxLoadBalancers: number;
-  /** Servers a project may have. */
-  readonly maxServers: number;
   /** Servers and balancers that may be attached to one network. */
   readonly maxNetworkMembers: number;
-  /** Server and balancer types that are shown as deprecated. */
-  readonly deprecatedTypes: readonly string[];
   /** Issuance of managed certificates for names under this domain fails. */
   readonly failingDomain: string;
 }
@@ -62,21 +31,7 @@ export const DEFAULT_BEHAVIOUR: Behaviour = {
   conflictWhileActionRuns: false,
   lingeringDeletes: false,
   attachLagMs: 0,
-  labelLagMs: 0,
-  perPageAboveMax: "clamp",
-  datacenters: "gone",
-  readOnlyCode: "forbidden",
-  unknownTargetServer: "not_found",
-  unknownReference: "not_found",
-  missingTargetCode: "load_balancer_target_not_found",
-  httpListenerCheck: "http",
-  timeoutWithinInterval: false,
-  assumedHealth: "healthy",
-  ownedIps: "any",
-  maxLoadBalancers: 1000,
-  maxServers: 20_000,
   maxNetworkMembers: 100,
-  deprecatedTypes: [],
   failingDomain: "fail.example",
 };
 

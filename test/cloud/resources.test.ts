@@ -95,11 +95,6 @@ describe("servers", () => {
     expect([reply.status, reply.code]).toEqual([status, code]);
   });
 
-  test("U: unknown references can be invalid input instead of not found", async () => {
-    const cloud = await aCloud({ unknownReference: "invalid_input" });
-    expect((await call(cloud, "POST /servers", { ...wanted, image: "nope" })).code).toBe("invalid_input");
-  });
-
   test("a deleted server leaves targets, firewalls, groups and its own addresses, but not reserved ones", async () => {
     const cloud = await aCloud();
     const { primary_ip } = (await call(cloud, "POST /primary_ips", { name: "kept", type: "ipv4", location: "fsn1" }))

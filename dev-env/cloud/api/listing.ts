@@ -8,12 +8,6 @@ export interface ListRules<T> {
   readonly filters: Readonly<Record<string, (values: readonly string[]) => (row: T) => boolean>>;
 }
 
-/** What a list goes by: the resource's rules, and what to do about `per_page` above the maximum. */
-export interface ListOptions<T> {
-  readonly rules: ListRules<T>;
-  readonly perPageAboveMax: "clamp" | "reject";
-}
-
 /** One page, with what `meta.pagination` and the `Link` header say about it. */
 export interface Page<T> {
   readonly rows: readonly T[];
@@ -30,14 +24,10 @@ export interface Page<T> {
 const DEFAULT_PER_PAGE = 25;
 const MAX_PER_PAGE = 50;
 
-/** Filters, sorts and cuts out the page the query asks for. */
-export function listPage<T>(rows: Iterable<T>, query: URLSearchParams, options: ListOptions<T>): Page<T> {
-  const { rules, perPageAboveMax } = options;
+/** Filters, sorts and cuts out the page the query asks for; a page is never larger than the maximum. */
+export function listPage<T>(rows: Iterable<T>, query: URLSearchParams, rules: ListRules<T>): Page<T> {
   const page = positive(query, "page", 1);
-  const wanted = positive(query, "per_page", DEFAULT_PER_PAGE);
-  if (wanted > MAX_PER_PAGE && perPageAboveMax === "reject")
-    throw invalidField("per_page", `Must be at most ${MAX_PER_PAGE}.`);
-  const perPage = Math.min(wanted, MAX_PER_PAGE);
+  const perPage = Math.min(positive(query, "per_page", DEFAULT_PER_PAGE), MAX_PER_PAGE);
   const found = sortRows(filterRows(rows, query, rules), query, rules);
   const lastPage = Math.max(1, Math.ceil(found.length / perPage));
   return {

@@ -54,8 +54,7 @@ export interface Listing<R, V> {
 /** 200 with the page of the list that the query asks for. */
 export function pageAnswer<R, V>(call: Call, listing: Listing<R, V>): Answer & { readonly body: object } {
   const { plural, rows, rules, view } = listing;
-  const { perPageAboveMax } = call.project.behaviour;
-  const page = listPage(rows, call.query, { rules, perPageAboveMax });
+  const page = listPage(rows, call.query, rules);
   const body = { [plural]: page.rows.map(view), meta: { pagination: page.pagination } };
   return { status: 200, body, links: renderLinks(call.url, page) };
 }

@@ -4,7 +4,7 @@ import type { Answer, Match, Route, Router } from "../api/route.ts";
 import type { RateLimitOptions } from "../options.ts";
 import { settle } from "../resources/effects.ts";
 import type { Project } from "../state/project.ts";
-import { type Access, accessOf, type Tokens } from "./access.ts";
+import { accessOf, type Tokens } from "./access.ts";
 import { readJson } from "./body.ts";
 import { type FaultEffect, type Faults, fateOf, shortened, statusOf } from "./faults.ts";
 import type { Journal } from "./journal.ts";
@@ -117,19 +117,14 @@ export class Endpoint {
     const route = match.methods.get(method);
     if (!route) throw refuse("method_not_allowed", "method not allowed");
     const effects = this.#options.faults.strike(method, exchange.path, exchange.caller);
-    if (method !== "GET") this.#checkMayWrite(access, effects);
+    const mayWrite = access === "write" && !effects.some((effect) => effect.kind === "read-only");
+    if (method !== "GET" && !mayWrite) throw refuse("forbidden", "the token is only allowed to perform GET requests");
     const release = method === "GET" ? () => {} : this.#races.claim(exchange.path);
     try {
       return await this.#perform(exchange, route, effects);
     } finally {
       release();
     }
-  }
-
-  #checkMayWrite(access: Access, effects: readonly FaultEffect[]): void {
-    if (access === "write" && !effects.some((effect) => effect.kind === "read-only")) return;
-    const code = this.#options.project.behaviour.readOnlyCode;
-    throw new ApiError(code === "forbidden" ? 403 : 401, code, "the token is only allowed to perform GET requests");
   }
 
   async #perform(exchange: Exchange, route: Route, effects: readonly FaultEffect[]): Promise<Answer | Dropped> {

@@ -68,11 +68,6 @@ const IMAGE_ROWS: readonly (readonly [number, string, string, string, Architectu
 
 const decimal = (value: number) => value.toFixed(8).padEnd(18, "0");
 
-interface Deprecation {
-  readonly announced: string;
-  readonly unavailable_after: string;
-}
-
 const price = (net: number) => ({ net: decimal(net), gross: decimal(net * NET_VAT) });
 
 const prices = (locations: readonly string[], monthly: number) =>
@@ -110,7 +105,7 @@ const serverTypes = SERVER_TYPE_ROWS.map(
     cpu_type,
     architecture,
     deprecated: false,
-    deprecation: null as Deprecation | null,
+    deprecation: null,
     included_traffic: 0,
     prices: prices(places, monthly),
     locations: places.map((place) => ({
@@ -132,8 +127,8 @@ const loadBalancerTypes = LOAD_BALANCER_TYPE_ROWS.map(
     max_services,
     max_targets,
     max_assigned_certificates,
-    deprecated: null as string | null,
-    deprecation: null as Deprecation | null,
+    deprecated: null,
+    deprecation: null,
     prices: prices(EVERYWHERE, monthly),
   }),
 );
@@ -196,33 +191,14 @@ const pricing = {
 /** The read-only resources in the API's shape. */
 export const catalogue = { locations, serverTypes, loadBalancerTypes, images, isos, pricing };
 
-/** The read-only resources. */
-export type Catalogue = typeof catalogue;
 /** A place where things are. */
-export type Location = Catalogue["locations"][number];
+export type Location = (typeof locations)[number];
 /** A size of server. */
-export type ServerType = Catalogue["serverTypes"][number];
+export type ServerType = (typeof serverTypes)[number];
 /** A size of balancer, with its limits. */
-export type LoadBalancerType = Catalogue["loadBalancerTypes"][number];
+export type LoadBalancerType = (typeof loadBalancerTypes)[number];
 /** What a server can be made from. */
-export type Image = Catalogue["images"][number];
-
-const DEPRECATION: Deprecation = { announced: "2026-09-01T00:00:00Z", unavailable_after: "2027-09-01T00:00:00Z" };
-
-/** The same catalogue with some types on their way out. */
-export function withDeprecated(types: readonly string[]): Catalogue {
-  if (types.length === 0) return catalogue;
-  const deprecation = DEPRECATION;
-  return {
-    ...catalogue,
-    serverTypes: serverTypes.map((type) =>
-      types.includes(type.name) ? { ...type, deprecated: true, deprecation } : type,
-    ),
-    loadBalancerTypes: loadBalancerTypes.map((type) =>
-      types.includes(type.name) ? { ...type, deprecated: deprecation.announced, deprecation } : type,
-    ),
-  };
-}
+export type Image = (typeof images)[number];
 
 function byName<T extends { readonly name: string }>(rows: readonly T[], name: string): T {
   const row = rows.find((candidate) => candidate.name === name);
@@ -233,8 +209,6 @@ function byName<T extends { readonly name: string }>(rows: readonly T[], name: s
 /** The location a row names; rows only ever hold names that were checked when they were written. */
 export const locationNamed = (name: string): Location => byName(locations, name);
 /** The server type a row names. */
-export const serverTypeNamed = (name: string, from: Catalogue = catalogue): ServerType =>
-  byName(from.serverTypes, name);
+export const serverTypeNamed = (name: string): ServerType => byName(serverTypes, name);
 /** The balancer type a row names. */
-export const loadBalancerTypeNamed = (name: string, from: Catalogue = catalogue): LoadBalancerType =>
-  byName(from.loadBalancerTypes, name);
+export const loadBalancerTypeNamed = (name: string): LoadBalancerType => byName(loadBalancerTypes, name);

@@ -80,7 +80,7 @@ export function addListener(project: Project, lb: LoadBalancerRecord, body: List
   const protocol = body.protocol ?? missing("protocol");
   const listen_port = body.listen_port ?? DEFAULT_PORT[protocol] ?? missing("listen_port");
   const destination_port = body.destination_port ?? (protocol === "tcp" ? missing("destination_port") : 80);
-  const health_check = mergeHealthCheck(project, defaultCheck(project, protocol, destination_port), body.health_check);
+  const health_check = mergeHealthCheck(defaultCheck(protocol, destination_port), body.health_check);
   const http = mergeHttp(protocol, undefined, body.http);
   const service: LoadBalancerService = {
     protocol,
@@ -111,7 +111,7 @@ export function updateListener(
     protocol,
     destination_port: body.destination_port ?? before.destination_port,
     proxyprotocol: body.proxyprotocol ?? before.proxyprotocol,
-    health_check: mergeHealthCheck(project, before.health_check, body.health_check),
+    health_check: mergeHealthCheck(before.health_check, body.health_check),
     ...(http ? { http } : {}),
   };
   const services = lb.services.map((candidate) => (candidate === before ? service : candidate));
@@ -134,20 +134,16 @@ function missing(field: string): never {
   throw invalidField(field, "Missing data for required field.");
 }
 
-function defaultCheck(project: Project, protocol: Protocol, destinationPort: number): HealthCheck {
+function defaultCheck(protocol: Protocol, destinationPort: number): HealthCheck {
   const base = { port: destinationPort, interval: 15, timeout: 10, retries: 3 };
-  const usesHttp = protocol !== "tcp" && project.behaviour.httpListenerCheck === "http";
-  return usesHttp ? { protocol: "http", ...base, http: DEFAULT_CHECK_HTTP } : { protocol: "tcp", ...base };
+  return protocol === "tcp" ? { protocol, ...base } : { protocol: "http", ...base, http: DEFAULT_CHECK_HTTP };
 }
 
-function mergeHealthCheck(project: Project, base: HealthCheck, body: ListenerRequest["health_check"]): HealthCheck {
+function mergeHealthCheck(base: HealthCheck, body: ListenerRequest["health_check"]): HealthCheck {
   if (!body) return base;
   const { http: asked, ...fields } = body;
   const { http: had, ...rest } = base;
   const merged = { ...rest, ...given(fields) };
-  if (project.behaviour.timeoutWithinInterval && merged.timeout > merged.interval) {
-    throw invalidField("health_check.timeout", "Must not exceed the interval.");
-  }
   if (merged.protocol === "tcp") return merged;
   return { ...merged, http: { ...DEFAULT_CHECK_HTTP, ...had, ...given(asked ?? {}) } };
 }

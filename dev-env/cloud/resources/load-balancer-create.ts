@@ -1,4 +1,4 @@
-import { ApiError, invalidField, limitExceeded, notFound, refuse } from "../api/errors.ts";
+import { ApiError, invalidField, notFound, refuse } from "../api/errors.ts";
 import { cidrRange, id, idOrName, ipv4, name, pick } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
 import { claimName } from "../api/resource.ts";
@@ -6,7 +6,7 @@ import { array, boolean, type Checked, object, oneOf, optional } from "../api/sc
 import { defaultDnsPtr } from "../state/addresses.ts";
 import type { Project } from "../state/project.ts";
 import type { LoadBalancerAddress, LoadBalancerRecord } from "../state/records.ts";
-import { type Location, locationNamed } from "./catalogue.ts";
+import { catalogue, type Location, locationNamed } from "./catalogue.ts";
 import { addListener, listenerBody } from "./listener-rules.ts";
 import { assignIp } from "./network-members.ts";
 import { addTarget, notInNetwork, targetBody } from "./target-rules.ts";
@@ -37,10 +37,9 @@ type CreateBalancer = Checked<typeof createBalancerBody>;
 /** Creates a balancer with all its parts, or nothing. */
 export function createBalancer(project: Project, body: CreateBalancer): LoadBalancerRecord {
   claimName(project.loadBalancers, body.name);
-  if (project.loadBalancers.size >= project.behaviour.maxLoadBalancers) throw limitExceeded("load_balancers");
-  const type = pick(project.catalogue.loadBalancerTypes, body.load_balancer_type);
+  const type = pick(catalogue.loadBalancerTypes, body.load_balancer_type);
   if (!type) throw notFound("load balancer type", body.load_balancer_type);
-  const location = locationOf(project, body);
+  const location = locationOf(body);
   const base = project.newResource(body.name, body.labels);
   const bare: LoadBalancerRecord = {
     ...base,
@@ -64,11 +63,11 @@ export function createBalancer(project: Project, body: CreateBalancer): LoadBala
   );
 }
 
-function locationOf(project: Project, { location, network_zone }: CreateBalancer): Location {
+function locationOf({ location, network_zone }: CreateBalancer): Location {
   if ((location === undefined) === (network_zone === undefined)) {
     throw invalidField("location", "Exactly one of location and network_zone must be given.");
   }
-  const { locations } = project.catalogue;
+  const { locations } = catalogue;
   const found =
     location === undefined ? locations.find((place) => place.network_zone === network_zone) : pick(locations, location);
   if (found) return found;

@@ -1,4 +1,3 @@
-import { compileSelector } from "../api/labels.ts";
 import type { Project } from "../state/project.ts";
 import type { LoadBalancerRecord, ServerRecord, TargetRecord } from "../state/records.ts";
 import { loadBalancerTypeNamed, locationNamed } from "./catalogue.ts";
@@ -15,7 +14,7 @@ export function viewLoadBalancer(project: Project, balancer: LoadBalancerRecord)
   return {
     ...rest,
     location: locationNamed(balancer.location),
-    load_balancer_type: loadBalancerTypeNamed(balancer.load_balancer_type, project.catalogue),
+    load_balancer_type: loadBalancerTypeNamed(balancer.load_balancer_type),
     targets: balancer.targets.map((target) => viewTarget(project, balancer, target)),
     included_traffic: TRAFFIC_INCLUDED,
     outgoing_traffic: 0,
@@ -56,20 +55,10 @@ export function resolveSelector(
   balancer: LoadBalancerRecord,
   { label_selector, use_private_ip }: SelectorTarget,
 ): readonly ServerTarget[] {
-  return selectedServers(project, label_selector.selector).flatMap((server) => {
+  return project.serversMatching(label_selector.selector).flatMap((server) => {
     const ip = use_private_ip ? privateIp(balancer, server) : publicIpv4(project, server);
     return ip === undefined ? [] : [{ type: "server" as const, server: { id: server.id, ip }, use_private_ip }];
   });
-}
-
-/** Servers a selector stands for; those whose labels changed a moment ago by their old ones, if there is a lag. */
-function selectedServers(project: Project, selector: string): readonly ServerRecord[] {
-  if (project.behaviour.labelLagMs === 0) return project.serversMatching(selector);
-  const now = project.clock.now();
-  const known = ({ labels, oldLabels }: ServerRecord) =>
-    oldLabels && now < oldLabels.until ? oldLabels.labels : labels;
-  const matches = compileSelector(selector) ?? (() => false);
-  return [...project.servers.values()].filter((server) => matches(known(server)));
 }
 
 /** The server's address in the balancer's network. */

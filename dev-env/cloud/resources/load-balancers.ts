@@ -19,6 +19,7 @@ import type { ResourceRef } from "../state/actions.ts";
 import { defaultDnsPtr } from "../state/addresses.ts";
 import type { Project } from "../state/project.ts";
 import type { LoadBalancerRecord } from "../state/records.ts";
+import { catalogue } from "./catalogue.ts";
 import {
   addListener,
   certificatesOf,
@@ -78,8 +79,8 @@ function detach(_project: Project, lb: LoadBalancerRecord, body: { readonly netw
   return detachBalancer(lb);
 }
 
-function changeType(project: Project, lb: LoadBalancerRecord, body: { load_balancer_type: string }) {
-  const type = pick(project.catalogue.loadBalancerTypes, body.load_balancer_type);
+function changeType(_project: Project, lb: LoadBalancerRecord, body: { load_balancer_type: string }) {
+  const type = pick(catalogue.loadBalancerTypes, body.load_balancer_type);
   if (!type) throw notFound("load balancer type", body.load_balancer_type);
   const fits =
     lb.services.length <= type.max_services &&

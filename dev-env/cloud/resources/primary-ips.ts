@@ -28,7 +28,7 @@ import {
 import type { ActionStart, ResourceRef } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
 import type { PrimaryIpRecord, ServerRecord } from "../state/records.ts";
-import { locationNamed } from "./catalogue.ts";
+import { catalogue, locationNamed } from "./catalogue.ts";
 import { createPrimaryIp, setDnsPtr } from "./primary-ip-rules.ts";
 import { serverRef } from "./servers.ts";
 
@@ -80,7 +80,7 @@ function create({ project, ...call }: Call): Answer {
   const server = body.assignee_id === undefined ? undefined : serverFor(project, body.assignee_id);
   const fresh = createPrimaryIp(project, {
     type: body.type,
-    location: server?.location ?? locationOf(project, body),
+    location: server?.location ?? locationOf(body),
     auto_delete: body.auto_delete ?? false,
     assignee: null,
     name: body.name,
@@ -93,9 +93,9 @@ function create({ project, ...call }: Call): Answer {
   return { status: 201, body: { primary_ip: view, action: action ? project.actions.view(action) : null } };
 }
 
-function locationOf(project: Project, { location }: Checked<typeof createBody>): string {
+function locationOf({ location }: Checked<typeof createBody>): string {
   if (location === undefined) throw invalidField("location", "Either location or assignee_id must be given.");
-  const found = pick(project.catalogue.locations, location);
+  const found = pick(catalogue.locations, location);
   if (!found) throw notFound("location", location);
   return found.name;
 }

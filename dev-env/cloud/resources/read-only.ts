@@ -3,8 +3,7 @@ import { type ListRules, labelFilter, sortRows, textFilter } from "../api/listin
 import { actionRules, type Kind, pageAnswer, readRoutes } from "../api/resource.ts";
 import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
 import type { ActionRecord } from "../state/actions.ts";
-import type { Project } from "../state/project.ts";
-import type { Catalogue, Image } from "./catalogue.ts";
+import { catalogue, type Image } from "./catalogue.ts";
 
 interface Entry {
   readonly id: number;
@@ -24,7 +23,7 @@ function section(key: Section, singular: string, plural: string): readonly Route
     singular,
     plural,
     title: singular.replaceAll("_", " "),
-    rows: ({ catalogue }) => indexed<Entry>(catalogue[key]),
+    rows: () => indexed<Entry>(catalogue[key]),
     view: (_project, row) => row,
     rules: entryRules,
   };
@@ -39,7 +38,7 @@ const imageKind: Kind<Image, Image> = {
   singular: "image",
   plural: "images",
   title: "image",
-  rows: ({ catalogue }) => indexed(catalogue.images),
+  rows: () => indexed(catalogue.images),
   view: (_project, row) => row,
   rules: {
     sort: { id: (row) => row.id, name: (row) => row.name, created: (row) => row.created },
@@ -59,7 +58,7 @@ const isTrue = (text: string | null): boolean => text === "true" || text === "1"
 /** Deprecated images are listed only on request, but can always be read by id. */
 function listImages(call: Call): Answer {
   const all = isTrue(call.query.get("include_deprecated"));
-  const images = call.project.catalogue.images.filter((image) => all || image.deprecated === null);
+  const images = catalogue.images.filter((image) => all || image.deprecated === null);
   return pageAnswer(call, { plural: "images", rows: images, rules: imageKind.rules, view: (image) => image });
 }
 
@@ -87,53 +86,10 @@ function getAction(call: Call): Answer {
   return { status: 200, body: { action: call.project.actions.view(action) } };
 }
 
-const DATACENTERS: Readonly<Record<string, readonly [id: number, name: string]>> = {
-  nbg1: [2, "nbg1-dc3"],
-  hel1: [3, "hel1-dc2"],
-  fsn1: [4, "fsn1-dc14"],
-  ash: [5, "ash-dc1"],
-  hil: [6, "hil-dc1"],
-  sin: [7, "sin-dc1"],
-};
-
-function datacenters({ catalogue, behaviour }: Project) {
-  if (behaviour.datacenters === "gone") {
-    const announcement = "https://docs.hetzner.cloud/changelog#2025-12-16-phasing-out-datacenters";
-    throw refuse("deprecated_api_endpoint", "datacenters are no longer available", { announcement });
-  }
-  const types = (location: string) =>
-    catalogue.serverTypes.filter((type) => type.locations.some(({ name }) => name === location)).map(({ id }) => id);
-  return catalogue.locations.map((location) => {
-    const [id, name] = DATACENTERS[location.name] ?? [0, location.name];
-    const available = types(location.name);
-    const server_types = { supported: available, available, available_for_migration: available };
-    return { id, name, description: name, location, server_types };
-  });
+function refuseDatacenters(): never {
+  const announcement = "https://docs.hetzner.cloud/changelog#2025-12-16-phasing-out-datacenters";
+  throw refuse("deprecated_api_endpoint", "datacenters are no longer available", { announcement });
 }
-
-type Datacenter = ReturnType<typeof datacenters>[number];
-
-const datacenterKind: Kind<Datacenter, Datacenter> = {
-  singular: "datacenter",
-  plural: "datacenters",
-  title: "datacenter",
-  rows: (project) => indexed(datacenters(project)),
-  view: (_project, row) => row,
-  rules: { sort: { id: (row) => row.id, name: (row) => row.name }, filters: { name: textFilter((row) => row.name) } },
-};
-
-function listDatacenters(call: Call): Answer {
-  const rows = datacenters(call.project);
-  const { body, ...answer } = pageAnswer(call, {
-    plural: "datacenters",
-    rows,
-    rules: datacenterKind.rules,
-    view: (row) => row,
-  });
-  return { ...answer, body: { ...body, recommendation: rows[0]?.id ?? 0 } };
-}
-
-const pricing = ({ catalogue }: Project): Catalogue["pricing"] => catalogue.pricing;
 
 /** Things nobody here has, so that clients which list everything find nothing instead of an error. */
 function emptyList(plural: string): Route {
@@ -147,13 +103,13 @@ export const readOnlyRoutes: readonly Route[] = [
   ...section("serverTypes", "server_type", "server_types"),
   ...section("loadBalancerTypes", "load_balancer_type", "load_balancer_types"),
   ...section("isos", "iso", "isos"),
-  ...readRoutes(datacenterKind).filter(({ path }) => path !== "/datacenters"),
-  { method: "GET", path: "/datacenters", handle: listDatacenters },
+  { method: "GET", path: "/datacenters", handle: refuseDatacenters },
+  { method: "GET", path: "/datacenters/{}", handle: refuseDatacenters },
   ...readRoutes(imageKind).filter(({ path }) => path !== "/images"),
   { method: "GET", path: "/images", handle: listImages },
   emptyList("volumes"),
   emptyList("floating_ips"),
   { method: "GET", path: "/actions", handle: listActions },
   { method: "GET", path: "/actions/{}", handle: getAction },
-  { method: "GET", path: "/pricing", handle: ({ project }) => ({ status: 200, body: { pricing: pricing(project) } }) },
+  { method: "GET", path: "/pricing", handle: () => ({ status: 200, body: { pricing: catalogue.pricing } }) },
 ];

@@ -6,7 +6,7 @@ import { array, boolean, type Check, nullable, object, oneOf, optional, string }
 import type { Effect, ResourceRef } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
 import type { ServerRecord } from "../state/records.ts";
-import { serverTypeNamed } from "./catalogue.ts";
+import { catalogue, serverTypeNamed } from "./catalogue.ts";
 import { detachServer } from "./network-members.ts";
 import { checkRoom } from "./placement-groups.ts";
 import { setDnsPtr } from "./primary-ip-rules.ts";
@@ -52,10 +52,10 @@ function power(path: string, command: string, after: "running" | "off"): Route {
 function change<B>(
   names: string | readonly [path: string, command: string],
   check: Check<B>,
-  fields: (server: ServerRecord, body: B, project: Project) => Partial<ServerRecord>,
+  fields: (server: ServerRecord, body: B) => Partial<ServerRecord>,
 ): Route {
   return action(names, check, (project, server, body) => {
-    project.servers.put({ ...server, ...fields(server, body, project) });
+    project.servers.put({ ...server, ...fields(server, body) });
     return {};
   });
 }
@@ -64,9 +64,9 @@ function checkStopped(server: ServerRecord): void {
   if (server.status !== "off") throw refuse("server_not_stopped", "server must be stopped for this operation");
 }
 
-function changeType(server: ServerRecord, body: { server_type: string; upgrade_disk: boolean }, project: Project) {
+function changeType(server: ServerRecord, body: { server_type: string; upgrade_disk: boolean }) {
   checkStopped(server);
-  const type = pick(project.catalogue.serverTypes, body.server_type);
+  const type = pick(catalogue.serverTypes, body.server_type);
   if (!type) throw notFound("server type", body.server_type);
   const current = serverTypeNamed(server.server_type);
   const fits = type.architecture === current.architecture && type.disk >= server.primary_disk_size;
@@ -84,8 +84,8 @@ function changeProtection(server: ServerRecord, body: { delete: boolean | undefi
   return { protection };
 }
 
-function imageFor(project: Project, wanted: string): number {
-  const image = pick(project.catalogue.images, wanted);
+function imageFor(wanted: string): number {
+  const image = pick(catalogue.images, wanted);
   if (!image) throw notFound("image", wanted);
   return image.id;
 }
@@ -144,8 +144,8 @@ export const serverActionRoutes: readonly Route[] = [
   }),
   change("enable_backup", noBody, () => ({ backup_window: "22-02" })),
   change("disable_backup", noBody, () => ({ backup_window: null })),
-  change("attach_iso", object({ iso: idOrName }), (_server, body, project) => {
-    const iso = pick(project.catalogue.isos, body.iso);
+  change("attach_iso", object({ iso: idOrName }), (_server, body) => {
+    const iso = pick(catalogue.isos, body.iso);
     if (!iso) throw notFound("iso", body.iso);
     return { iso: iso.id };
   }),
@@ -161,7 +161,7 @@ export const serverActionRoutes: readonly Route[] = [
   })),
   action(["rebuild", "rebuild_server"], object({ image: idOrName }), (project, server, body) => {
     if (server.protection.rebuild) throw refuse("protected", "server rebuild is protected");
-    project.servers.put({ ...server, image: imageFor(project, body.image), status: "rebuilding" });
+    project.servers.put({ ...server, image: imageFor(body.image), status: "rebuilding" });
     const effect = { kind: "server-status", server: server.id, status: "running" } as const;
     return { effect, ...withPassword(server) };
   }),

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { invalidField, limitExceeded, notFound, refuse } from "../api/errors.ts";
+import { invalidField, notFound, refuse } from "../api/errors.ts";
 import { hostname, id, idOrName, pick } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
 import { claimName } from "../api/resource.ts";
 import { array, boolean, type Checked, object, optional, string } from "../api/schema.ts";
 import type { Project } from "../state/project.ts";
 import type { ServerRecord } from "../state/records.ts";
-import type { Image, Location, ServerType } from "./catalogue.ts";
+import { catalogue, type Image, type Location, type ServerType } from "./catalogue.ts";
 import { checkRoom } from "./placement-groups.ts";
 import { assignTo, createPrimaryIp } from "./primary-ip-rules.ts";
 import { attachServer } from "./server-network.ts";
@@ -50,8 +50,7 @@ interface Choice {
 /** Creates the machine with its addresses, attachments and group; it is `initializing` until its actions end. */
 export function createServer(project: Project, body: CreateServer): ServerRecord {
   claimName(project.servers, body.name, { message: "server name is already used" });
-  if (project.servers.size >= project.behaviour.maxServers) throw limitExceeded("servers", "server limit exceeded");
-  const choice = choose(project, body);
+  const choice = choose(body);
   checkReferences(project, body);
   checkReachable(body);
   const server = addMachine(project, body, choice);
@@ -62,14 +61,14 @@ export function createServer(project: Project, body: CreateServer): ServerRecord
   return project.servers.get(server.id) ?? server;
 }
 
-function choose(project: Project, body: CreateServer): Choice {
-  const { serverTypes, images, locations } = project.catalogue;
-  const type = pick(serverTypes, body.server_type) ?? unknown(project, "server_type", body.server_type);
+function choose(body: CreateServer): Choice {
+  const { serverTypes, images, locations } = catalogue;
+  const type = pick(serverTypes, body.server_type) ?? unknown("server_type", body.server_type);
   const fitting = images.filter((image) => image.architecture === type.architecture);
-  const image = pick(fitting, body.image) ?? unknown(project, "image", body.image);
+  const image = pick(fitting, body.image) ?? unknown("image", body.image);
   const places = locations.filter((location) => type.locations.some((place) => place.name === location.name));
   const location = body.location === undefined ? places[0] : pick(locations, body.location);
-  if (!location) return unknown(project, "location", body.location ?? "");
+  if (!location) return unknown("location", body.location ?? "");
   if (!places.includes(location)) {
     throw refuse("resource_unavailable", `server type ${type.name} is not available in ${location.name}`);
   }
@@ -78,23 +77,22 @@ function choose(project: Project, body: CreateServer): Choice {
 
 function checkReferences(project: Project, body: CreateServer): void {
   for (const key of body.ssh_keys ?? []) {
-    if (!pick(project.sshKeys.values(), key)) unknown(project, "ssh_keys", key);
+    if (!pick(project.sshKeys.values(), key)) unknown("ssh_keys", key);
   }
   for (const network of body.networks ?? []) {
-    if (!project.networks.get(network)) unknown(project, "networks", network);
+    if (!project.networks.get(network)) unknown("networks", network);
   }
   for (const { firewall } of body.firewalls ?? []) {
-    if (!project.firewalls.get(firewall)) unknown(project, "firewalls", firewall);
+    if (!project.firewalls.get(firewall)) unknown("firewalls", firewall);
   }
-  if (body.volumes?.[0] !== undefined) unknown(project, "volumes", body.volumes[0]);
+  if (body.volumes?.[0] !== undefined) unknown("volumes", body.volumes[0]);
   if (body.placement_group === undefined) return;
   const group = project.placementGroups.get(body.placement_group);
-  checkRoom(project, group ?? unknown(project, "placement_group", body.placement_group));
+  checkRoom(project, group ?? unknown("placement_group", body.placement_group));
 }
 
-function unknown(project: Project, field: string, wanted: string | number): never {
-  if (project.behaviour.unknownReference === "not_found") throw notFound(field.replace("_", " "), wanted);
-  throw invalidField(field, "Not found.");
+function unknown(field: string, wanted: string | number): never {
+  throw notFound(field.replace("_", " "), wanted);
 }
 
 /** A server that starts needs some way to be reached. */
@@ -135,7 +133,6 @@ function addMachine(project: Project, body: CreateServer, { type, image, locatio
     backup_window: null,
     protection: { delete: false, rebuild: false },
     primary_disk_size: type.disk,
-    oldLabels: null,
     user_data: body.user_data ?? "",
     backend: ipv4?.ip ?? project.addresses.nextServerIpv4(),
   });

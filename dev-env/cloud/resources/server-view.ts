@@ -2,7 +2,7 @@ import { compileSelector, selectorKeysFor } from "../api/labels.ts";
 import type { Project } from "../state/project.ts";
 import type { FirewallScope, PrimaryIpRecord, ServerRecord, TargetRecord } from "../state/records.ts";
 import type { Row, Table } from "../state/table.ts";
-import { locationNamed, serverTypeNamed } from "./catalogue.ts";
+import { catalogue, locationNamed, serverTypeNamed } from "./catalogue.ts";
 import { viewPlacementGroup } from "./placement-groups.ts";
 
 /** A server as the API shows it. */
@@ -12,7 +12,7 @@ const TRAFFIC_INCLUDED = 20 * 1024 ** 4;
 
 /** Embeds type, location, image and group, and adds addresses, firewalls, balancers and the lock. */
 export function viewServer(project: Project, server: ServerRecord) {
-  const { ipv4, ipv6, user_data, backend, oldLabels, placement_group, image, iso, ...rest } = server;
+  const { ipv4, ipv6, user_data, backend, placement_group, image, iso, ...rest } = server;
   const group = placement_group === null ? undefined : project.placementGroups.get(placement_group);
   return {
     ...rest,
@@ -22,10 +22,10 @@ export function viewServer(project: Project, server: ServerRecord) {
       floating_ips: [],
       firewalls: firewallsOf(project, server).map((id) => ({ id, status: "applied" as const })),
     },
-    server_type: serverTypeNamed(server.server_type, project.catalogue),
+    server_type: serverTypeNamed(server.server_type),
     location: locationNamed(server.location),
-    image: project.catalogue.images.find((candidate) => candidate.id === image) ?? null,
-    iso: project.catalogue.isos.find((candidate) => candidate.id === iso) ?? null,
+    image: catalogue.images.find((candidate) => candidate.id === image) ?? null,
+    iso: catalogue.isos.find((candidate) => candidate.id === iso) ?? null,
     placement_group: group ? viewPlacementGroup(project, group) : null,
     locked: project.actions.isBusy({ type: "server", id: server.id }),
     included_traffic: TRAFFIC_INCLUDED,

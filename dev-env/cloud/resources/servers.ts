@@ -76,12 +76,6 @@ function remove(call: Call): Answer {
   return { status: 200, body: { action: project.actions.view(action) } };
 }
 
-/** With a label lag, what selector targets go by until they notice the change. */
-function rememberedLabels(project: Project, server: ServerRecord): ServerRecord["oldLabels"] {
-  const { labelLagMs } = project.behaviour;
-  return labelLagMs === 0 ? null : { labels: server.labels, until: project.clock.now() + labelLagMs };
-}
-
 /** A label that brings a firewall with it: applied in the background, which locks the server like any action. */
 function startFirewall(project: Project, server: ServerRecord, firewall: number): void {
   const resources = [serverRef(server), { type: "firewall", id: firewall }];
@@ -98,8 +92,7 @@ export const serverRoutes: readonly Route[] = [
       claimName(project.servers, body.name, { self: server.id, message: "server name is already used" });
     }
     const before = firewallsOf(project, server);
-    const oldLabels = rememberedLabels(project, server);
-    const after = project.servers.put({ ...server, ...given(body), oldLabels });
+    const after = project.servers.put({ ...server, ...given(body) });
     for (const firewall of firewallsOf(project, after)) {
       if (!before.includes(firewall)) startFirewall(project, after, firewall);
     }

@@ -95,7 +95,7 @@ type WantedServer = Extract<Wanted, { type: "server" }>;
 
 function serverTarget(project: Project, lb: LoadBalancerRecord, wanted: WantedServer): TargetRecord {
   const server = project.servers.get(wanted.id);
-  if (!server) throw unknownServer(project, wanted.id);
+  if (!server) throw notFound("server", wanted.id);
   checkInterface(project, lb, wanted.isPrivate);
   const ip = wanted.isPrivate ? privateAddress(lb, server, wanted) : publicAddress(project, server, wanted);
   return { type: "server", server: { id: server.id, ip }, use_private_ip: wanted.isPrivate };
@@ -118,11 +118,6 @@ function publicAddress(project: Project, server: ServerRecord, wanted: WantedSer
   throw refuse("ip_not_assigned_to_server", `IP '${ip}' is not assigned to the server`);
 }
 
-function unknownServer(project: Project, server: number): ApiError {
-  if (project.behaviour.unknownTargetServer === "not_found") return notFound("server", server);
-  return refuse("invalid_input", "cloud target was not found", { fields: [] });
-}
-
 function checkIpTarget(project: Project, lb: LoadBalancerRecord, ip: string): void {
   const address = parseIp(ip);
   if (address === undefined && !isIPv6(ip)) throw invalidField("ip.ip", "Must be an IP address.");
@@ -138,8 +133,6 @@ function checkPublicIp(project: Project, lb: LoadBalancerRecord, ip: string): vo
       "cannot add IP to load balancer: IP belongs to Hetzner Cloud resource",
     );
   }
-  const { ownedIps } = project.behaviour;
-  if (ownedIps !== "any" && !ownedIps.includes(ip)) throw refuse("ip_not_owned", `IP '${ip}' is not owned by you`);
 }
 
 function checkVswitchIp(project: Project, lb: LoadBalancerRecord, address: number): void {
@@ -160,14 +153,14 @@ function belongsToCloud(project: Project, ip: string): boolean {
 
 /** Removes a target by what it was added by. */
 export function removeTarget(
-  project: Project,
+  _project: Project,
   lb: LoadBalancerRecord,
   body: Checked<typeof removeTargetBody>,
 ): LoadBalancerRecord {
   const wanted = wantedOf({ ...body, use_private_ip: undefined });
   const targets = lb.targets.filter((target) => !matches(target, wanted));
   if (targets.length === lb.targets.length) {
-    throw refuse(project.behaviour.missingTargetCode, "load balancer target not found");
+    throw refuse("load_balancer_target_not_found", "load balancer target not found");
   }
   return { ...lb, targets };
 }

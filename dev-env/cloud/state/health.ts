@@ -20,18 +20,16 @@ export interface Probe {
 
 const keyOf = ({ loadBalancer, listenPort, target }: Probe): string => `${loadBalancer}/${listenPort}/${target}`;
 
+/** What targets report when no data plane looks at them. */
+const ASSUMED: HealthState = { status: "healthy" };
+
 /** Health of all targets: found out by the data plane, or assumed, and open to be overruled by a test. */
 export class HealthBook {
-  readonly #assumed: HealthState;
   readonly #found = new Map<string, HealthState>();
   readonly #overruled = new Map<number | string, HealthState>();
 
-  constructor(assumed: HealthState["status"]) {
-    this.#assumed = { status: assumed };
-  }
-
   get(probe: Probe): HealthState {
-    return this.#overruled.get(probe.target) ?? this.#found.get(keyOf(probe)) ?? this.#assumed;
+    return this.#overruled.get(probe.target) ?? this.#found.get(keyOf(probe)) ?? ASSUMED;
   }
 
   record(probe: Probe, state: HealthState): void {

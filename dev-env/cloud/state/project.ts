@@ -1,7 +1,5 @@
 import { compileSelector, type Labels, labelKey, requiredLabelKey, selectorKey } from "../api/labels.ts";
 import type { Behaviour } from "../options.ts";
-
-import { type Catalogue, withDeprecated } from "../resources/catalogue.ts";
 import { type ActionRecord, Actions } from "./actions.ts";
 import type { AddressPool, AddressPoolState } from "./addresses.ts";
 import { type Clock, renderTime } from "./clock.ts";
@@ -39,10 +37,9 @@ export interface ProjectOptions {
 export class Project {
   readonly clock: Clock;
   readonly behaviour: Behaviour;
-  readonly catalogue: Catalogue;
   readonly addresses: AddressPool;
   readonly actions: Actions;
-  readonly health: HealthBook;
+  readonly health = new HealthBook();
   readonly servers = new Table<ServerRecord>(serverKeys);
   readonly networks = new Table<NetworkRecord>(nameKey);
   readonly loadBalancers = new Table<LoadBalancerRecord>(loadBalancerKeys);
@@ -57,9 +54,7 @@ export class Project {
   constructor({ clock, behaviour, firstId, addresses }: ProjectOptions) {
     this.clock = clock;
     this.behaviour = behaviour;
-    this.catalogue = withDeprecated(behaviour.deprecatedTypes);
     this.addresses = addresses;
-    this.health = new HealthBook(behaviour.assumedHealth);
     this.#nextId = firstId;
     this.actions = new Actions(clock, behaviour.actionMs, () => this.nextId());
   }

@@ -45,8 +45,6 @@ export interface ServerRecord extends Resource {
   readonly primary_disk_size: number;
   readonly user_data: string;
   readonly backend: string;
-  /** The labels selector targets still go by, until they learn of a change; null when they know. */
-  readonly oldLabels: { readonly labels: Labels; readonly until: number } | null;
 }
 
 /** A part of a network in which members get addresses; `vswitch_id` null but for vSwitches. */
