@@ -13,6 +13,8 @@ import { addForeign, converged, work } from "./workload.ts";
 /** The same chaos in every test run; another with LOTSE_SEED. */
 const SEED = Number(process.env.LOTSE_SEED ?? 82_751_574);
 const CLOUD = { latencyMs: 2, actionMs: 50, rateLimit: "off" } as const;
+/** What the real cloud may do, as far as is known. */
+const UNKIND = { lingeringDeletes: true, attachLagMs: 300, conflictWhileActionRuns: true } as const;
 
 /** Every kind of fault that the cloud can have; each strikes now and then while the work goes on. */
 const EFFECTS: readonly FaultEffect[] = [
@@ -37,7 +39,7 @@ describe("a cloud that fails", () => {
 
   it(`ends converged after faults of every kind (seed ${SEED})`, async () => {
     const random = new Random(SEED);
-    world = await startWorld({ nodes: 3, cloud: CLOUD, isQuick: true });
+    world = await startWorld({ nodes: 3, cloud: { ...CLOUD, ...UNKIND }, isQuick: true });
     const foreign = await addForeign(world);
     const controller = new Supervised(world, ["--run-deadline=6"]);
     const { faults } = world.cloud;
