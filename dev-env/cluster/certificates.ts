@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, randomInt, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
 import {
   bits,
@@ -29,6 +29,13 @@ export interface Subject {
 /** What a certificate may be used for: to serve these IPv4 addresses and host names, or to log in. */
 export type Usage = { readonly kind: "client" } | { readonly kind: "server"; readonly hosts: readonly string[] };
 
+/** What a certificate says of itself besides; times in milliseconds. */
+export interface Terms {
+  readonly serial: number;
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
 const validityDays = 30;
 const dayMs = 86_400_000;
 
@@ -44,6 +51,13 @@ const oids = {
   client: "1.3.6.1.5.5.7.3.2",
 } as const;
 
+interface Content {
+  readonly subject: Subject;
+  readonly publicKey: KeyObject;
+  readonly extensions: readonly Buffer[];
+  readonly terms: Terms;
+}
+
 /** A certificate authority that lives as long as its cluster. A certificate takes about a millisecond. */
 export class Authority {
   readonly #subject: Subject;
@@ -55,33 +69,35 @@ export class Authority {
     const { privateKey, publicKey } = newKeyPair();
     this.#subject = { commonName: name };
     this.#key = privateKey;
-    this.certificate = this.#sign(this.#subject, publicKey, [
+    const extensions = [
       extension(oids.basicConstraints, sequence(yes()), true),
       // keyCertSign is bit 5, so two bits of the byte are unused.
       extension(oids.keyUsage, bits(Buffer.from([0b0000_0100]), 2), true),
-    ]);
+    ];
+    this.certificate = this.#sign({ subject: this.#subject, publicKey, extensions, terms: freshTerms() });
   }
 
-  /** Makes a key and a certificate for it. */
-  issue(subject: Subject, usage: Usage): Credential {
+  /** Makes a key and a certificate for it; without terms it is valid for a month. */
+  issue(subject: Subject, usage: Usage, terms = freshTerms()): Credential {
     const { privateKey, publicKey } = newKeyPair();
     const extensions = [extension(oids.extendedKeyUsage, sequence(oid(oids[usage.kind])))];
     if (usage.kind === "server") {
       extensions.push(extension(oids.subjectAltName, sequence(...usage.hosts.map(alternativeName))));
     }
-    return { certificate: this.#sign(subject, publicKey, extensions), key: toPem(privateKey) };
+    const certificate = this.#sign({ subject, publicKey, extensions, terms });
+    return { certificate, key: privateKey.export({ format: "pem", type: "pkcs8" }).toString() };
   }
 
-  #sign(subject: Subject, publicKey: KeyObject, extensions: readonly Buffer[]): string {
+  #sign({ subject, publicKey, extensions, terms }: Content): string {
     const algorithm = sequence(oid(oids.ecdsaWithSha256));
-    const now = Date.now();
+    const serial = Buffer.alloc(8);
+    serial.writeBigUInt64BE(BigInt(terms.serial));
     const body = sequence(
       explicit(0, unsigned(Buffer.from([2]))), // version 3
-      unsigned(randomBytes(16)),
+      unsigned(serial),
       algorithm,
       renderName(this.#subject),
-      // From yesterday, because clocks of machines that share a folder may differ.
-      sequence(time(new Date(now - dayMs)), time(new Date(now + validityDays * dayMs))),
+      sequence(time(new Date(terms.notBefore)), time(new Date(terms.notAfter))),
       renderName(subject),
       publicKey.export({ format: "der", type: "spki" }),
       explicit(3, sequence(...extensions)),
@@ -99,7 +115,12 @@ export function newSigningKey(): string {
 }
 
 const newKeyPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
-const toPem = (key: KeyObject) => key.export({ format: "pem", type: "pkcs8" }).toString();
+
+/** From yesterday, because clocks of machines that share a folder may differ. */
+function freshTerms(): Terms {
+  const now = Date.now();
+  return { serial: randomInt(2 ** 47), notBefore: now - dayMs, notAfter: now + validityDays * dayMs };
+}
 
 function renderName({ commonName, organizations = [] }: Subject): Buffer {
   const part = (type: string, value: string) => set(sequence(oid(type), text(value)));

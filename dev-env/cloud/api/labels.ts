@@ -108,22 +108,13 @@ function parseSetTerm(key: string, wanted: boolean, list: string): Selector | un
   };
 }
 
-const compiled = new Map<string, Selector | undefined>();
+const parsed = new Map<string, Selector>();
 
-/** `parseSelector`, remembered: the same few selectors are asked for again and again. */
-export function compileSelector(text: string): Selector | undefined {
-  if (compiled.has(text)) return compiled.get(text);
-  if (compiled.size >= 1000) compiled.clear();
-  const selector = parseSelector(text);
-  compiled.set(text, selector);
-  return selector;
-}
-
-/** A selector from a query or body; a bad one is the caller's mistake. */
+/** A selector from a query, a body or a row, parsed once; a bad one is the caller's mistake. */
 export function selectorOf(text: string, field = "label_selector"): Selector {
-  return compileSelector(text) ?? throwBad(field);
-}
-
-function throwBad(field: string): never {
-  throw invalidField(field, "Label selector is invalid.");
+  const selector = parsed.get(text) ?? parseSelector(text);
+  if (!selector) throw invalidField(field, "Label selector is invalid.");
+  if (parsed.size >= 1000) parsed.clear();
+  parsed.set(text, selector);
+  return selector;
 }

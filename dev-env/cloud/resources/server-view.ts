@@ -1,4 +1,4 @@
-import { compileSelector, selectorKeysFor } from "../api/labels.ts";
+import { selectorKeysFor, selectorOf } from "../api/labels.ts";
 import type { Project } from "../state/project.ts";
 import type { FirewallScope, PrimaryIpRecord, ServerRecord, TargetRecord } from "../state/records.ts";
 import type { Row, Table } from "../state/table.ts";
@@ -71,12 +71,10 @@ function idsMeaning<R extends Row>(
   scopesOf: (row: R) => readonly (TargetRecord | FirewallScope)[],
 ): readonly number[] {
   const isSelected = (row: R) =>
-    scopesOf(row).some((scope) => scope.type === "label_selector" && selects(scope.label_selector.selector, server));
+    scopesOf(row).some(
+      (scope) => scope.type === "label_selector" && selectorOf(scope.label_selector.selector)(server.labels),
+    );
   const byLabel = selectorKeysFor(server.labels).flatMap((key) => table.rowsWith(key).filter(isSelected));
   const ids = new Set([...table.idsWith(`server/${server.id}`), ...byLabel.map(({ id }) => id)]);
   return [...ids].sort((a, b) => a - b);
-}
-
-function selects(selector: string, server: ServerRecord): boolean {
-  return compileSelector(selector)?.(server.labels) ?? false;
 }

@@ -1,4 +1,4 @@
-import { compileSelector, type Labels, labelKey, requiredLabelKey, selectorKey } from "../api/labels.ts";
+import { type Labels, labelKey, requiredLabelKey, selectorKey, selectorOf } from "../api/labels.ts";
 import type { Behaviour } from "../options.ts";
 import { type ActionRecord, Actions } from "./actions.ts";
 import type { AddressPool, AddressPoolState } from "./addresses.ts";
@@ -80,7 +80,7 @@ export class Project {
     const { revision } = this.servers;
     const known = this.#selections.get(selector);
     if (known?.revision === revision) return known.servers;
-    const matches = compileSelector(selector) ?? (() => false);
+    const matches = selectorOf(selector);
     const key = requiredLabelKey(selector);
     const candidates = key === undefined ? [...this.servers.values()] : this.servers.rowsWith(key);
     const servers = candidates.filter((server) => matches(server.labels));
