@@ -1,36 +1,41 @@
 import { STATUS_OF } from "../api/errors.ts";
-import { array, boolean, type Check, integer, object, oneOf, optional, reject, string } from "../api/schema.ts";
 import type { Fate } from "../state/actions.ts";
 import { globMatcher } from "./glob.ts";
 
 /** What goes wrong. `after` means: only once the change has been made, so that the caller cannot know. */
 export type FaultEffect =
   | { readonly kind: "latency"; readonly ms: number }
-  | {
-      readonly kind: "error";
-      readonly code: string;
-      readonly status?: number | undefined;
-      readonly message?: string | undefined;
-      readonly after?: boolean | undefined;
-    }
-  | { readonly kind: "drop"; readonly after?: boolean | undefined }
+  | Readonly<{ kind: "error"; code: string; status?: number; message?: string; after?: boolean }>
+  | { readonly kind: "drop"; readonly after?: boolean }
   | { readonly kind: "read-only" }
   | { readonly kind: "short-list"; readonly ids: readonly number[] }
   | { readonly kind: "slow-action"; readonly ms: number }
-  | { readonly kind: "failed-action"; readonly code: string; readonly message?: string | undefined }
+  | { readonly kind: "failed-action"; readonly code: string; readonly message?: string }
   | { readonly kind: "stuck-action" };
+
+/** All kinds of effects. */
+export const FAULT_KINDS = [
+  "latency",
+  "error",
+  "drop",
+  "read-only",
+  "short-list",
+  "slow-action",
+  "failed-action",
+  "stuck-action",
+] as const satisfies readonly FaultEffect["kind"][];
 
 /** A fault: which requests (glob over the path after `/v1`), how many of them, and what happens. */
 export interface Fault {
   readonly effect: FaultEffect;
-  readonly method?: string | undefined;
-  readonly path?: string | undefined;
+  readonly method?: string;
+  readonly path?: string;
   /** Only callers whose User-Agent contains this. */
-  readonly caller?: string | undefined;
+  readonly caller?: string;
   /** Lets this many matching requests pass first. */
-  readonly skip?: number | undefined;
+  readonly skip?: number;
   /** Strikes this often; absent means for ever. */
-  readonly times?: number | undefined;
+  readonly times?: number;
 }
 
 /** A fault in force. */
@@ -110,40 +115,6 @@ export function fateOf(effects: readonly FaultEffect[]): Fate {
   }
   return fate;
 }
-
-const ms = integer({ min: 0, max: 3_600_000 });
-const effectShapes = {
-  latency: object({ kind: oneOf("latency"), ms }),
-  error: object({
-    kind: oneOf("error"),
-    code: string({ min: 1 }),
-    status: optional(integer({ min: 400, max: 599 })),
-    message: optional(string()),
-    after: optional(boolean),
-  }),
-  drop: object({ kind: oneOf("drop"), after: optional(boolean) }),
-  "read-only": object({ kind: oneOf("read-only") }),
-  "short-list": object({ kind: oneOf("short-list"), ids: array(integer({ min: 1 })) }),
-  "slow-action": object({ kind: oneOf("slow-action"), ms }),
-  "failed-action": object({ kind: oneOf("failed-action"), code: string({ min: 1 }), message: optional(string()) }),
-  "stuck-action": object({ kind: oneOf("stuck-action") }),
-} as const;
-
-const effectCheck: Check<FaultEffect> = (value, path) => {
-  const kind = typeof value === "object" && value !== null && "kind" in value ? String(value.kind) : "";
-  const check = Object.entries(effectShapes).find(([name]) => name === kind)?.[1];
-  return check ? check(value, path) : reject(`${path}.kind`, `Must be one of ${Object.keys(effectShapes).join(", ")}.`);
-};
-
-/** A fault as it comes over the control endpoint. */
-export const faultBody: Check<Fault> = object({
-  effect: effectCheck,
-  method: optional(oneOf("GET", "POST", "PUT", "DELETE")),
-  path: optional(string()),
-  caller: optional(string()),
-  skip: optional(integer({ min: 0 })),
-  times: optional(integer({ min: 1 })),
-});
 
 /** A list without the entries that these effects leave out; its count lacks them too, so that nobody can tell. */
 export function shortened(body: unknown, effects: readonly FaultEffect[]): unknown {

@@ -17,21 +17,13 @@ export interface JournalEntry {
 }
 
 /** Which entries to look at; absent fields match everything. `path` may hold `*` (one segment) and `**`. */
-export interface JournalFilter {
-  readonly method?: string;
-  readonly path?: string;
-  readonly status?: number;
-  readonly code?: string;
-  readonly caller?: string;
-  readonly run?: string;
-}
+export type JournalFilter = Partial<Pick<JournalEntry, "method" | "path" | "status" | "code" | "caller" | "run">>;
 
 const CAPACITY = 200_000;
 
 /** Every request in order; the oldest half is dropped when it gets too long. */
 export class Journal {
   #entries: JournalEntry[] = [];
-  #listeners: ((entry: JournalEntry) => void)[] = [];
 
   get entries(): readonly JournalEntry[] {
     return this.#entries;
@@ -40,15 +32,6 @@ export class Journal {
   record(entry: JournalEntry): void {
     if (this.#entries.length >= CAPACITY) this.#entries = this.#entries.slice(CAPACITY / 2);
     this.#entries.push(entry);
-    for (const listener of this.#listeners) listener(entry);
-  }
-
-  /** Calls back on every further request, until the returned function is called. */
-  watch(listener: (entry: JournalEntry) => void): () => void {
-    this.#listeners = [...this.#listeners, listener];
-    return () => {
-      this.#listeners = this.#listeners.filter((candidate) => candidate !== listener);
-    };
   }
 
   select(filter: JournalFilter = {}): readonly JournalEntry[] {
