@@ -1,45 +1,53 @@
 import type { ActionRecord, ActionStart } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
-import type { Row } from "../state/table.ts";
-import { notFound, refuse } from "./errors.ts";
+import type { Row, Table } from "../state/table.ts";
+import { nameTaken, notFound } from "./errors.ts";
+import { name } from "./fields.ts";
+import { labels } from "./labels.ts";
 import { type ListRules, listPage, renderLinks, textFilter } from "./listing.ts";
 import { type Answer, type Call, idAt, type Route } from "./route.ts";
-import { type Check, object, parseBody } from "./schema.ts";
+import { type Check, object, optional, parseBody } from "./schema.ts";
 
 /** What the generic routes need to know about a resource. */
 export interface Kind<R extends Row, V> {
+  /** As in answers, e.g. `load_balancer`; paths have the plural. */
   readonly singular: string;
-  readonly plural: string;
-  /** As written in messages, e.g. `load balancer`. */
-  readonly title: string;
   readonly rows: (project: Project) => { get(id: number): R | undefined; values(): Iterable<R> };
   readonly view: (project: Project, row: R) => V;
   readonly rules: ListRules<R>;
 }
 
+/** A kind that can be changed. */
+export interface StoredKind<R extends Row, V> extends Kind<R, V> {
+  readonly rows: (project: Project) => Table<R>;
+  /** Says that another one has the name; most have no words of their own for it. */
+  readonly nameTaken?: string;
+}
+
+/** As in paths and lists, e.g. `load_balancers`. */
+export function pluralOf({ singular }: { readonly singular: string }): string {
+  return `${singular}s`;
+}
+
 /** The row a path names, or Hetzner's 404. */
 export function rowOf<R extends Row, V>(kind: Kind<R, V>, project: Project, id: number): R {
   const row = kind.rows(project).get(id);
-  if (!row) throw notFound(kind.title, id);
+  if (!row) throw notFound(kind.singular.replaceAll("_", " "), id);
   return row;
 }
 
 /** `GET /things` and `GET /things/{}`. */
 export function readRoutes<R extends Row, V>(kind: Kind<R, V>): readonly Route[] {
-  const { plural, rules } = kind;
+  const plural = pluralOf(kind);
   const list = (call: Call): Answer => {
     const { project } = call;
-    return pageAnswer(call, {
-      plural,
-      rules,
-      rows: kind.rows(project).values(),
-      view: (row) => kind.view(project, row),
-    });
+    const rows = kind.rows(project).values();
+    return pageAnswer(call, { plural, rules: kind.rules, rows, view: (row) => kind.view(project, row) });
   };
   const get = (call: Call): Answer => one(kind, call.project, rowOf(kind, call.project, idAt(call, 0)));
   return [
-    { method: "GET", path: `/${kind.plural}`, handle: list },
-    { method: "GET", path: `/${kind.plural}/{}`, handle: get },
+    { method: "GET", path: `/${plural}`, handle: list },
+    { method: "GET", path: `/${plural}/{}`, handle: get },
   ];
 }
 
@@ -64,23 +72,18 @@ export function one<R extends Row, V>(kind: Kind<R, V>, project: Project, row: R
   return { status: 200, body: { [kind.singular]: kind.view(project, row) } };
 }
 
-const ACTION_RULES: ListRules<ActionRecord> = {
-  sort: {
-    id: (action) => action.id,
-    command: (action) => action.command,
-    status: () => "",
-    started: (action) => action.startedAt,
-    finished: (action) => action.endsAt ?? Infinity,
-  },
-  filters: { id: textFilter((action) => String(action.id)) },
-};
-
 /** Sort and filter rules of actions; status depends on the clock, so the rules belong to a project. */
 export function actionRules({ actions }: Project): ListRules<ActionRecord> {
   const status = (action: ActionRecord) => actions.view(action).status;
   return {
-    sort: { ...ACTION_RULES.sort, status },
-    filters: { ...ACTION_RULES.filters, status: textFilter(status) },
+    sort: {
+      id: (action) => action.id,
+      command: (action) => action.command,
+      status,
+      started: (action) => action.startedAt,
+      finished: (action) => action.endsAt ?? Infinity,
+    },
+    filters: { id: textFilter((action) => String(action.id)), status: textFilter(status) },
   };
 }
 
@@ -97,11 +100,12 @@ export function actionReadRoutes<R extends Row, V>(kind: Kind<R, V>): readonly R
     [...project.actions.table.values()].filter((action) => action.resources.some((ref) => ref.type === kind.singular));
   const ofRow = (call: Call) =>
     call.project.actions.of({ type: kind.singular, id: rowOf(kind, call.project, idAt(call, 0)).id });
+  const plural = pluralOf(kind);
   return [
-    { method: "GET", path: `/${kind.plural}/actions`, handle: (call) => list(call, ofKind(call)) },
-    { method: "GET", path: `/${kind.plural}/actions/{}`, handle: (call) => single(call, idAt(call, 0)) },
-    { method: "GET", path: `/${kind.plural}/{}/actions`, handle: (call) => list(call, ofRow(call)) },
-    { method: "GET", path: `/${kind.plural}/{}/actions/{}`, handle: (call) => single(call, idAt(call, 1)) },
+    { method: "GET", path: `/${plural}/actions`, handle: (call) => list(call, ofKind(call)) },
+    { method: "GET", path: `/${plural}/actions/{}`, handle: (call) => single(call, idAt(call, 0)) },
+    { method: "GET", path: `/${plural}/{}/actions`, handle: (call) => list(call, ofRow(call)) },
+    { method: "GET", path: `/${plural}/{}/actions/{}`, handle: (call) => single(call, idAt(call, 1)) },
   ];
 }
 
@@ -125,20 +129,38 @@ export function actionRoute<R extends Row, V, B>(kind: Kind<R, V>, definition: A
     const { also, ...start } = run(project, row, parseBody(body, call.body));
     return { status: 201, body: { action: project.actions.view(project.actions.start(start)), ...also } };
   };
-  return { method: "POST", path: `/${kind.plural}/{}/actions/${name}`, handle };
+  return { method: "POST", path: `/${pluralOf(kind)}/{}/actions/${name}`, handle };
 }
 
-/** `PUT /things/{}`: never creates an action. */
-export function updateRoute<R extends Row, V, B>(
-  kind: Kind<R, V>,
+/** What every resource takes as `PUT`. */
+export const renaming = { name: optional(name), labels: optional(labels) };
+const renameBody = object(renaming);
+
+/** What a change of a row entails. */
+type OnUpdate<R> = (project: Project, before: R, after: R) => void;
+
+/** `PUT /things/{}`: changes the given fields. The answer never has an action. */
+export function updateRoute<R extends Row, V, B extends { readonly name: string | undefined }>(
+  kind: StoredKind<R, V>,
   check: Check<B>,
-  update: (project: Project, row: R, body: B) => R,
+  onUpdate: OnUpdate<R> = () => {},
 ): Route {
   const handle = (call: Call): Answer => {
-    const row = rowOf(kind, call.project, idAt(call, 0));
-    return one(kind, call.project, update(call.project, row, parseBody(check, call.body)));
+    const { project } = call;
+    const row = rowOf(kind, project, idAt(call, 0));
+    const body = parseBody(check, call.body);
+    const rows = kind.rows(project);
+    if (body.name !== undefined) claimName(rows, body.name, { self: row.id, message: kind.nameTaken });
+    const after = rows.put({ ...row, ...given(body) });
+    onUpdate(project, row, after);
+    return one(kind, project, after);
   };
-  return { method: "PUT", path: `/${kind.plural}/{}`, handle };
+  return { method: "PUT", path: `/${pluralOf(kind)}/{}`, handle };
+}
+
+/** The same where there is nothing to change but name and labels. */
+export function renameRoute<R extends Row, V>(kind: StoredKind<R, V>): Route {
+  return updateRoute(kind, renameBody);
 }
 
 /** `DELETE /things/{}` answered 204 without a body. */
@@ -147,18 +169,18 @@ export function deleteRoute<R extends Row, V>(kind: Kind<R, V>, remove: (project
     remove(call.project, rowOf(kind, call.project, idAt(call, 0)));
     return { status: 204 };
   };
-  return { method: "DELETE", path: `/${kind.plural}/{}`, handle };
+  return { method: "DELETE", path: `/${pluralOf(kind)}/{}`, handle };
 }
 
 /** Refuses a name that another row of the table has. */
 export function claimName(
   table: { idsWith(key: string): ReadonlySet<number> },
   name: string,
-  options: { readonly self?: number; readonly message?: string } = {},
+  options: { readonly self?: number; readonly message?: string | undefined } = {},
 ): void {
   for (const id of table.idsWith(`name/${name}`)) {
     if (id === options.self) continue;
-    throw refuse("uniqueness_error", options.message ?? "name is already used", { fields: [{ name: "name" }] });
+    throw nameTaken(options.message);
   }
 }
 

@@ -2,14 +2,7 @@ import { refuse } from "../api/errors.ts";
 import type { Project } from "../state/project.ts";
 
 /** Kinds whose writes race; servers are guarded by their lock instead. */
-const RACING: Readonly<Record<string, { readonly type: string; readonly title: string }>> = {
-  load_balancers: { type: "load_balancer", title: "load balancer" },
-  networks: { type: "network", title: "network" },
-  certificates: { type: "certificate", title: "certificate" },
-  firewalls: { type: "firewall", title: "firewall" },
-  placement_groups: { type: "placement_group", title: "placement group" },
-  primary_ips: { type: "primary_ip", title: "primary ip" },
-};
+const RACING = new Set(["load_balancer", "network", "certificate", "firewall", "placement_group", "primary_ip"]);
 
 /** Knows which resources a write is in flight for; the second write to one of them is a `conflict`. */
 export class Races {
@@ -23,13 +16,13 @@ export class Races {
   /** Claims the resource in the path for one write; call the result when the answer is out. */
   claim(path: string): () => void {
     const [, plural = "", id = ""] = path.split("/");
-    const racing = RACING[plural];
-    if (!racing || id === "") return () => {};
+    const type = plural.slice(0, -1);
+    if (!RACING.has(type) || id === "") return () => {};
     const { strictRaces, conflictWhileActionRuns } = this.#project.behaviour;
     const key = `${plural}/${id}`;
-    const isBusy = () => this.#project.actions.isBusy({ type: racing.type, id: Number(id) });
+    const isBusy = () => this.#project.actions.isBusy({ type, id: Number(id) });
     if ((strictRaces && this.#inFlight.has(key)) || (conflictWhileActionRuns && isBusy())) {
-      throw refuse("conflict", `${racing.title} has changed during request`);
+      throw refuse("conflict", `${type.replace("_", " ")} has changed during request`);
     }
     this.#inFlight.add(key);
     return () => this.#inFlight.delete(key);

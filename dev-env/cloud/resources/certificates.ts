@@ -1,20 +1,17 @@
 import { refuse } from "../api/errors.ts";
-import { name } from "../api/fields.ts";
-import { labels } from "../api/labels.ts";
 import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
 import {
   actionReadRoutes,
   actionRoute,
   claimName,
   deleteRoute,
-  given,
-  type Kind,
   noBody,
   readRoutes,
-  updateRoute,
+  renameRoute,
+  type StoredKind,
 } from "../api/resource.ts";
 import type { Answer, Call, Route } from "../api/route.ts";
-import { object, optional, parseBody } from "../api/schema.ts";
+import { parseBody } from "../api/schema.ts";
 import type { ActionStart } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
 import type { CertificateRecord } from "../state/records.ts";
@@ -38,10 +35,8 @@ export function viewCertificate(project: Project, { private_key, ...row }: Certi
 const rules: ListRules<CertificateRecord> = commonRules();
 
 /** Certificates, for the generic routes. */
-export const certificateKind: Kind<CertificateRecord, Certificate> = {
+export const certificateKind: StoredKind<CertificateRecord, Certificate> = {
   singular: "certificate",
-  plural: "certificates",
-  title: "certificate",
   rows: (project) => project.certificates,
   view: viewCertificate,
   rules: { ...rules, filters: { ...rules.filters, type: textFilter((row) => row.type) } },
@@ -79,17 +74,12 @@ function retry(project: Project, row: CertificateRecord): ActionStart {
   return issuance(project, project.certificates.put({ ...row, status: pending }), "issue_certificate");
 }
 
-const updateBody = object({ name: optional(name), labels: optional(labels) });
-
 /** All of `/certificates`. */
 export const certificateRoutes: readonly Route[] = [
   ...readRoutes(certificateKind),
   ...actionReadRoutes(certificateKind),
   { method: "POST", path: "/certificates", handle: create },
-  updateRoute(certificateKind, updateBody, (project, row, body) => {
-    if (body.name !== undefined) claimName(project.certificates, body.name, { self: row.id });
-    return project.certificates.put({ ...row, ...given(body) });
-  }),
+  renameRoute(certificateKind),
   deleteRoute(certificateKind, (project, row) => {
     checkUnused(project, row);
     project.certificates.delete(row.id);

@@ -6,11 +6,10 @@ import {
   actionReadRoutes,
   claimName,
   deleteRoute,
-  given,
-  type Kind,
   readRoutes,
+  renameRoute,
   rowOf,
-  updateRoute,
+  type StoredKind,
 } from "../api/resource.ts";
 import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
 import { type Check, object, optional, parseBody } from "../api/schema.ts";
@@ -41,10 +40,8 @@ export function viewFirewall(project: Project, firewall: FirewallRecord) {
 }
 
 /** Firewalls, for the generic routes. */
-export const firewallKind: Kind<FirewallRecord, Firewall> = {
+export const firewallKind: StoredKind<FirewallRecord, Firewall> = {
   singular: "firewall",
-  plural: "firewalls",
-  title: "firewall",
   rows: (project) => project.firewalls,
   view: viewFirewall,
   rules: commonRules(),
@@ -56,7 +53,6 @@ const createBody = object({
   rules: optional(rulesBody),
   apply_to: optional(scopesBody),
 });
-const updateBody = object({ name: optional(name), labels: optional(labels) });
 
 interface ScopeChange {
   readonly command: "apply_firewall" | "remove_firewall";
@@ -122,10 +118,7 @@ export const firewallRoutes: readonly Route[] = [
   ...readRoutes(firewallKind),
   ...actionReadRoutes(firewallKind),
   { method: "POST", path: "/firewalls", handle: create },
-  updateRoute(firewallKind, updateBody, (project, firewall, body) => {
-    if (body.name !== undefined) claimName(project.firewalls, body.name, { self: firewall.id });
-    return project.firewalls.put({ ...firewall, ...given(body) });
-  }),
+  renameRoute(firewallKind),
   deleteRoute(firewallKind, (project, firewall) => {
     if (firewall.applied_to.length > 0) throw refuse("resource_in_use", "firewall is still in use");
     project.firewalls.delete(firewall.id);

@@ -1,17 +1,14 @@
 import { isProtected, notFound, refuse } from "../api/errors.ts";
-import { id, idOrName, name, pick, port } from "../api/fields.ts";
-import { labels } from "../api/labels.ts";
+import { id, idOrName, pick, port } from "../api/fields.ts";
 import { commonRules } from "../api/listing.ts";
 import {
   actionReadRoutes,
   actionRoute,
-  claimName,
-  given,
-  type Kind,
   noBody,
   readRoutes,
+  renameRoute,
   rowOf,
-  updateRoute,
+  type StoredKind,
 } from "../api/resource.ts";
 import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
 import { boolean, type Check, nullable, object, optional, parseBody, string } from "../api/schema.ts";
@@ -42,10 +39,8 @@ import { notAttached } from "./server-network.ts";
 import { addTarget, notInNetwork, removeTarget, removeTargetBody, targetBody } from "./target-rules.ts";
 
 /** Balancers, for the generic routes. */
-export const loadBalancerKind: Kind<LoadBalancerRecord, LoadBalancer> = {
+export const loadBalancerKind: StoredKind<LoadBalancerRecord, LoadBalancer> = {
   singular: "load_balancer",
-  plural: "load_balancers",
-  title: "load balancer",
   rows: (project) => project.loadBalancers,
   view: viewLoadBalancer,
   rules: commonRules(),
@@ -133,7 +128,6 @@ function remove(call: Call): Answer {
   return { status: 201, body: { action: project.actions.view(action) } };
 }
 
-const updateBody = object({ name: optional(name), labels: optional(labels) });
 const dnsPtrBody = object({ ip: string(), dns_ptr: nullable(string({ max: 253 })) });
 
 /** All of `/load_balancers` but metrics. */
@@ -141,10 +135,7 @@ export const loadBalancerRoutes: readonly Route[] = [
   ...readRoutes(loadBalancerKind),
   ...actionReadRoutes(loadBalancerKind),
   { method: "POST", path: "/load_balancers", handle: create },
-  updateRoute(loadBalancerKind, updateBody, (project, lb, body) => {
-    if (body.name !== undefined) claimName(project.loadBalancers, body.name, { self: lb.id });
-    return project.loadBalancers.put({ ...lb, ...given(body) });
-  }),
+  renameRoute(loadBalancerKind),
   { method: "DELETE", path: "/load_balancers/{}", handle: remove },
   change("add_service", listenerBody, addListener),
   change("update_service", updateListenerBody, updateListener),

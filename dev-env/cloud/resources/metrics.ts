@@ -1,5 +1,5 @@
 import { invalidField } from "../api/errors.ts";
-import { type Kind, rowOf } from "../api/resource.ts";
+import { type Kind, pluralOf, rowOf } from "../api/resource.ts";
 import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
 import type { Row } from "../state/table.ts";
 import { loadBalancerKind } from "./load-balancers.ts";
@@ -41,7 +41,7 @@ function metricsRoute<R extends Row, V>(kind: Kind<R, V>, series: Readonly<Recor
     const [from, to] = [start, end].map((ms) => new Date(ms).toISOString());
     return { status: 200, body: { metrics: { start: from, end: to, step, time_series } } };
   };
-  return { method: "GET", path: `/${kind.plural}/{}/metrics`, handle };
+  return { method: "GET", path: `/${pluralOf(kind)}/{}/metrics`, handle };
 }
 
 function timeOf(query: URLSearchParams, parameter: string): number {

@@ -7,12 +7,12 @@ import {
   actionRoute,
   claimName,
   deleteRoute as deletion,
-  given,
-  type Kind,
   one,
   pageAnswer,
   readRoutes,
+  renaming,
   rowOf,
+  type StoredKind,
   updateRoute,
 } from "../api/resource.ts";
 import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
@@ -45,10 +45,8 @@ export function viewNetwork(project: Project, network: NetworkRecord) {
 }
 
 /** Networks, for the generic routes. */
-export const networkKind: Kind<NetworkRecord, Network> = {
+export const networkKind: StoredKind<NetworkRecord, Network> = {
   singular: "network",
-  plural: "networks",
-  title: "network",
   rows: (project) => project.networks,
   view: viewNetwork,
   rules: commonRules(),
@@ -77,8 +75,7 @@ export const createNetworkBody = object({
 export type CreateNetwork = Checked<typeof createNetworkBody>;
 
 const updateBody = object({
-  name: optional(name),
-  labels: optional(labels),
+  ...renaming,
   expose_routes_to_vswitch: optional(boolean),
 });
 
@@ -167,10 +164,7 @@ export const networkRoutes: readonly Route[] = [
       return { ...one(networkKind, project, network), status: 201 };
     },
   },
-  updateRoute(networkKind, updateBody, (project, network, body) => {
-    if (body.name !== undefined) claimName(project.networks, body.name, { self: network.id });
-    return project.networks.put({ ...network, ...given(body) });
-  }),
+  updateRoute(networkKind, updateBody),
   deletion(networkKind, removeNetwork),
   { method: "GET", path: "/networks/{}/members", handle: listMembers },
   change("add_subnet", subnetBody, addSubnet),

@@ -2,7 +2,7 @@ import { refuse } from "../api/errors.ts";
 import { name } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
 import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
-import { claimName, deleteRoute, given, type Kind, readRoutes, updateRoute } from "../api/resource.ts";
+import { claimName, deleteRoute, readRoutes, renameRoute, type StoredKind } from "../api/resource.ts";
 import type { Answer, Call, Route } from "../api/route.ts";
 import { object, oneOf, optional, parseBody } from "../api/schema.ts";
 import type { Project } from "../state/project.ts";
@@ -22,10 +22,8 @@ export function viewPlacementGroup(project: Project, group: PlacementGroupRecord
 const rules: ListRules<PlacementGroupRecord> = commonRules();
 
 /** Placement groups, for the generic routes. */
-export const placementGroupKind: Kind<PlacementGroupRecord, PlacementGroup> = {
+export const placementGroupKind: StoredKind<PlacementGroupRecord, PlacementGroup> = {
   singular: "placement_group",
-  plural: "placement_groups",
-  title: "placement group",
   rows: (project) => project.placementGroups,
   view: viewPlacementGroup,
   rules: { ...rules, filters: { ...rules.filters, type: textFilter((group) => group.type) } },
@@ -39,7 +37,6 @@ export function checkRoom(project: Project, group: PlacementGroupRecord): void {
 }
 
 const createBody = object({ name, type: oneOf("spread"), labels: optional(labels) });
-const updateBody = object({ name: optional(name), labels: optional(labels) });
 
 function create({ project, ...call }: Call): Answer {
   const body = parseBody(createBody, call.body);
@@ -64,9 +61,6 @@ function remove(project: Project, group: PlacementGroupRecord): void {
 export const placementGroupRoutes: readonly Route[] = [
   ...readRoutes(placementGroupKind),
   { method: "POST", path: "/placement_groups", handle: create },
-  updateRoute(placementGroupKind, updateBody, (project, group, body) => {
-    if (body.name !== undefined) claimName(project.placementGroups, body.name, { self: group.id });
-    return project.placementGroups.put({ ...group, ...given(body) });
-  }),
+  renameRoute(placementGroupKind),
   deleteRoute(placementGroupKind, remove),
 ];

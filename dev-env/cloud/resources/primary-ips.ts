@@ -5,12 +5,11 @@ import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
 import {
   actionReadRoutes,
   actionRoute,
-  claimName,
   deleteRoute,
-  given,
-  type Kind,
   noBody,
   readRoutes,
+  renaming,
+  type StoredKind,
   updateRoute,
 } from "../api/resource.ts";
 import type { Answer, Call, Route } from "../api/route.ts";
@@ -48,10 +47,8 @@ export function viewPrimaryIp(_project: Project, { assignee, ...ip }: PrimaryIpR
 const rules: ListRules<PrimaryIpRecord> = commonRules();
 
 /** Primary IPs, for the generic routes. */
-export const primaryIpKind: Kind<PrimaryIpRecord, PrimaryIp> = {
+export const primaryIpKind: StoredKind<PrimaryIpRecord, PrimaryIp> = {
   singular: "primary_ip",
-  plural: "primary_ips",
-  title: "primary ip",
   rows: (project) => project.primaryIps,
   view: viewPrimaryIp,
   rules: {
@@ -70,7 +67,7 @@ const createBody = object({
   labels: optional(labels),
 });
 
-const updateBody = object({ name: optional(name), labels: optional(labels), auto_delete: optional(boolean) });
+const updateBody = object({ ...renaming, auto_delete: optional(boolean) });
 const assignBody = object({ assignee_type: oneOf("server"), assignee_id: id });
 
 const ipRef = (ip: PrimaryIpRecord): ResourceRef => ({ type: "primary_ip", id: ip.id });
@@ -152,10 +149,7 @@ export const primaryIpRoutes: readonly Route[] = [
   ...readRoutes(primaryIpKind),
   ...actionReadRoutes(primaryIpKind),
   { method: "POST", path: "/primary_ips", handle: create },
-  updateRoute(primaryIpKind, updateBody, (project, ip, body) => {
-    if (body.name !== undefined) claimName(project.primaryIps, body.name, { self: ip.id });
-    return project.primaryIps.put({ ...ip, ...given(body) });
-  }),
+  updateRoute(primaryIpKind, updateBody),
   deleteRoute(primaryIpKind, remove),
   action("assign", assignBody, (project, ip, body) => {
     const server = serverFor(project, body.assignee_id);

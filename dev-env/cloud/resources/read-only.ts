@@ -18,11 +18,9 @@ const entryRules: ListRules<Entry> = {
 type Section = "locations" | "serverTypes" | "loadBalancerTypes" | "isos";
 
 /** Routes of a catalogue section; entries are shown as they are. */
-function section(key: Section, singular: string, plural: string): readonly Route[] {
+function section(key: Section, singular: string): readonly Route[] {
   const kind: Kind<Entry, Entry> = {
     singular,
-    plural,
-    title: singular.replaceAll("_", " "),
     rows: () => indexed<Entry>(catalogue[key]),
     view: (_project, row) => row,
     rules: entryRules,
@@ -36,8 +34,6 @@ function indexed<T extends { readonly id: number }>(rows: readonly T[]) {
 
 const imageKind: Kind<Image, Image> = {
   singular: "image",
-  plural: "images",
-  title: "image",
   rows: () => indexed(catalogue.images),
   view: (_project, row) => row,
   rules: {
@@ -99,10 +95,10 @@ function emptyList(plural: string): Route {
 
 /** The catalogue, prices, actions by id, and what is empty or gone. */
 export const readOnlyRoutes: readonly Route[] = [
-  ...section("locations", "location", "locations"),
-  ...section("serverTypes", "server_type", "server_types"),
-  ...section("loadBalancerTypes", "load_balancer_type", "load_balancer_types"),
-  ...section("isos", "iso", "isos"),
+  ...section("locations", "location"),
+  ...section("serverTypes", "server_type"),
+  ...section("loadBalancerTypes", "load_balancer_type"),
+  ...section("isos", "iso"),
   { method: "GET", path: "/datacenters", handle: refuseDatacenters },
   { method: "GET", path: "/datacenters/{}", handle: refuseDatacenters },
   ...readRoutes(imageKind).filter(({ path }) => path !== "/images"),

@@ -2,7 +2,7 @@ import { isProtected, refuse } from "../api/errors.ts";
 import { hostname } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
 import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
-import { actionReadRoutes, claimName, given, type Kind, readRoutes, rowOf, updateRoute } from "../api/resource.ts";
+import { actionReadRoutes, readRoutes, rowOf, type StoredKind, updateRoute } from "../api/resource.ts";
 import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
 import { object, optional, parseBody } from "../api/schema.ts";
 import type { ResourceRef } from "../state/actions.ts";
@@ -15,10 +15,9 @@ import { firewallsOf, type Server, viewServer } from "./server-view.ts";
 const rules: ListRules<ServerRecord> = commonRules();
 
 /** Servers, for the generic routes. */
-export const serverKind: Kind<ServerRecord, Server> = {
+export const serverKind: StoredKind<ServerRecord, Server> = {
   singular: "server",
-  plural: "servers",
-  title: "server",
+  nameTaken: "server name is already used",
   rows: (project) => project.servers,
   view: viewServer,
   rules: { ...rules, filters: { ...rules.filters, status: textFilter((server) => server.status) } },
@@ -76,10 +75,12 @@ function remove(call: Call): Answer {
   return { status: 200, body: { action: project.actions.view(action) } };
 }
 
-/** A label that brings a firewall with it: applied in the background, which locks the server like any action. */
-function startFirewall(project: Project, server: ServerRecord, firewall: number): void {
-  const resources = [serverRef(server), { type: "firewall", id: firewall }];
-  project.actions.start({ command: "apply_firewall", resources });
+/** A label may bring firewalls with it: applied in the background, which locks the server like any action. */
+function applyNewFirewalls(project: Project, before: ServerRecord, after: ServerRecord): void {
+  const had = firewallsOf(project, before);
+  for (const id of firewallsOf(project, after).filter((firewall) => !had.includes(firewall))) {
+    project.actions.start({ command: "apply_firewall", resources: [serverRef(after), { type: "firewall", id }] });
+  }
 }
 
 /** `/servers` without the actions that change one. */
@@ -87,16 +88,6 @@ export const serverRoutes: readonly Route[] = [
   ...readRoutes(serverKind),
   ...actionReadRoutes(serverKind),
   { method: "POST", path: "/servers", handle: create },
-  updateRoute(serverKind, updateBody, (project, server, body) => {
-    if (body.name !== undefined) {
-      claimName(project.servers, body.name, { self: server.id, message: "server name is already used" });
-    }
-    const before = firewallsOf(project, server);
-    const after = project.servers.put({ ...server, ...given(body) });
-    for (const firewall of firewallsOf(project, after)) {
-      if (!before.includes(firewall)) startFirewall(project, after, firewall);
-    }
-    return after;
-  }),
+  updateRoute(serverKind, updateBody, applyNewFirewalls),
   { method: "DELETE", path: "/servers/{}", handle: remove },
 ];

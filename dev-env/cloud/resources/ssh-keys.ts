@@ -3,10 +3,9 @@ import { nameTaken } from "../api/errors.ts";
 import { name } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
 import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
-import { claimName, deleteRoute, given, type Kind, one, readRoutes, updateRoute } from "../api/resource.ts";
+import { claimName, deleteRoute, one, readRoutes, renameRoute, type StoredKind } from "../api/resource.ts";
 import type { Answer, Call, Route } from "../api/route.ts";
 import { type Check, object, optional, parseBody, reject } from "../api/schema.ts";
-import type { Project } from "../state/project.ts";
 import type { SshKeyRecord } from "../state/records.ts";
 
 /** An SSH key as the API shows it. */
@@ -15,10 +14,8 @@ export type SshKey = SshKeyRecord;
 const rules: ListRules<SshKeyRecord> = commonRules();
 
 /** SSH keys, for the generic routes. */
-export const sshKeyKind: Kind<SshKeyRecord, SshKey> = {
+export const sshKeyKind: StoredKind<SshKeyRecord, SshKey> = {
   singular: "ssh_key",
-  plural: "ssh_keys",
-  title: "ssh key",
   rows: (project) => project.sshKeys,
   view: (_project, key) => key,
   rules: {
@@ -46,7 +43,6 @@ function fingerprintOf(key: string): string {
 }
 
 const createBody = object({ name, public_key: publicKey, labels: optional(labels) });
-const updateBody = object({ name: optional(name), labels: optional(labels) });
 
 function create({ project, body }: Call): Answer {
   const { name: keyName, public_key, labels: keyLabels } = parseBody(createBody, body);
@@ -64,9 +60,6 @@ function create({ project, body }: Call): Answer {
 export const sshKeyRoutes: readonly Route[] = [
   ...readRoutes(sshKeyKind),
   { method: "POST", path: "/ssh_keys", handle: create },
-  updateRoute(sshKeyKind, updateBody, (project: Project, key, body) => {
-    if (body.name !== undefined) claimName(project.sshKeys, body.name, { self: key.id });
-    return project.sshKeys.put({ ...key, ...given(body) });
-  }),
+  renameRoute(sshKeyKind),
   deleteRoute(sshKeyKind, (project, key) => project.sshKeys.delete(key.id)),
 ];
