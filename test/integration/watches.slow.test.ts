@@ -13,7 +13,7 @@ import { startWorld, type World } from "../support/world.ts";
 
 /** A second until the event is there, and as much again until a busy machine has acted on it. */
 const HANDLED_MS = 2_000;
-/** The longest watch, and how much later than that its end may come (docs/operations.md). */
+/** The longest watch, and how much later than that its end may come (docs/how-to/operations.md). */
 const HALF_OPEN_MS = 20_000;
 /** What has not been heard of for so long is stale; some time for probes to ask. */
 const RED_MS = 30_000 + 5_000;

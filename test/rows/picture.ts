@@ -1,4 +1,4 @@
-/** The picture of docs/architecture.md, from a table of boxes and arrows. */
+/** The picture of docs/explanation/architecture.md, from a table of boxes and arrows. */
 
 interface Box {
   readonly title: string;
