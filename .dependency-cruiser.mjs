@@ -26,13 +26,13 @@ export default {
       "kube-alone",
       "^controller/kube/",
       "^controller/hcloud/|^stacks/engine",
-      "main.ts introduces kube, hcloud and engine",
+      "run.ts wires kube, hcloud and engine",
     ),
     forbid(
       "hcloud-alone",
       "^controller/hcloud/",
       "^controller/kube/|^stacks/engine",
-      "main.ts introduces kube, hcloud and engine",
+      "run.ts wires kube, hcloud and engine",
     ),
     {
       name: "pulumi-in-worker-only",

@@ -68,7 +68,10 @@ function openRobot(config: RobotConfig, log: Logger): RobotClient | undefined {
   return new RobotClient({ ...config, credentials });
 }
 
-/** Refuses to start on a machine that is not in the cluster's network: from there, nodes could not be told apart from others'. */
+/**
+ * Refuses to start on a machine that is not in the cluster's network: from there, nodes could not be told apart from others'.
+ * Without a metadata service it only warns, where HCCM refuses: nothing is known to be wrong.
+ */
 export async function checkAttachment(config: Config, networkId: number | undefined, log: Logger): Promise<void> {
   if (networkId === undefined || !config.checksAttachment) return;
   const attached = await fetchAttachedNetworks(config.metadataEndpoint).catch((error: unknown) => {

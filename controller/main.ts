@@ -13,7 +13,7 @@ const COMMANDS: readonly CommandDefinition[] = [
     summary: "run the controller",
     flags: RUN_FLAGS,
     epilogue:
-      "Flags of other cloud-controller-managers are accepted; docs/options.md says which have no effect, and why.",
+      "Flags of other cloud-controller-managers are accepted; docs/reference/options.md says which have no effect, and why.",
     action: ({ flags }) => run(flags),
   },
   ...OTHER_COMMANDS,

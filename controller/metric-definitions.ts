@@ -1,4 +1,4 @@
-/** All metrics with a fixed set of labels, by what they are about. docs/metrics.md is made from them. */
+/** All metrics with a fixed set of labels, by what they are about. docs/reference/metrics.md is made from them. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 const API_SECONDS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];

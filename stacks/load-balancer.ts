@@ -45,6 +45,7 @@ export class LoadBalancer extends pulumi.ComponentResource {
       new hcloud.LoadBalancerTarget(
         partName(unit, targetPart(target)),
         // A balancer that is attached anew has lost its private targets: by this they are made again behind it.
+        // `replaceWith` would say so more plainly, but makes the engine write a newer state format.
         {
           loadBalancerId: network && isPrivate(target) ? network.loadBalancerId : loadBalancerId,
           ...targetInputs(target),

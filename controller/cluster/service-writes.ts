@@ -74,6 +74,7 @@ function announcements(wish: BalanceWish, isNew: boolean, { changes, drift }: Oc
   }
   // New hosts are told about when they are there, as upstream does.
   if (!isNew && changes.every(({ field }) => field.startsWith("target "))) return [];
+  // Reported once, when the load balancer is created; HCCM repeats it in every run.
   const untyped = `no type is set, so it is ${spec.type}: set annotation load-balancer.hetzner.cloud/type, or HCLOUD_LOAD_BALANCERS_TYPE for all Services`;
   return [
     ...(isNew && !settings.options.type ? [warn(service, "LoadBalancerTypeUnconfigured", untyped)] : []),

@@ -1,4 +1,7 @@
-/** `lotse undo`: lets a Service ask again for what it asked for before its last change. */
+/**
+ * `lotse undo`: lets a Service ask again for what it asked for before its last change. It changes the Service, not the cloud,
+ * where the controller would repair the change at once.
+ */
 import type { V1Service } from "@kubernetes/client-node";
 import type { Given } from "../command-line.ts";
 import { objectName } from "../config/flag-values.ts";

@@ -82,7 +82,7 @@ export function changeEntries(run: string, plan: Plan, context: ReasonContext, a
   });
 }
 
-/** One request of a run; nothing for reads, which change nothing. */
+/** One request of a run, without its body, which may hold a key; nothing for reads, which change nothing. */
 export function writeEntry(exchange: Exchange, at: Date): AuditEntry | undefined {
   const { run, unit, method, path, status, durationMs } = exchange;
   if (method === "GET" || method === "HEAD") return undefined;

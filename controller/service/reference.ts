@@ -1,4 +1,4 @@
-/** The page that lists every annotation, for people: docs/annotations.md. */
+/** The page that lists every annotation, for people: docs/reference/annotations.md. */
 import { ENV_PREFIX, OPTION_ROWS, PORT_ROWS, PREFIX } from "./annotations.ts";
 import { GROUPS, type Option } from "./option.ts";
 import { allowedBy } from "./values.ts";

@@ -1,4 +1,7 @@
-/** Annotations under our prefix that mean nothing: most are misspelt. */
+/**
+ * Annotations under our prefix that mean nothing: most are misspelt. They are reported, not refused: one may be an option
+ * of a newer or older version.
+ */
 import type { V1ServicePort } from "@kubernetes/client-node";
 import { OPTION_ROWS, PORT_ROWS, PREFIX, READ_BY_NOBODY } from "./annotations.ts";
 import type { Note } from "./notes.ts";

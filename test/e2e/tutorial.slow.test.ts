@@ -33,7 +33,7 @@ describe("the tutorial", () => {
   afterAll(() => ends.disposeAsync());
 
   test.each(PAGES)("%s", { timeout: 300_000 }, async (page) => {
-    const commands = commandsOf(await readFile(join(ROOT, "docs", "tutorial", `${page}.md`), "utf8"));
+    const commands = commandsOf(await readFile(join(ROOT, "docs", "tutorials", `${page}.md`), "utf8"));
     expect(commands).not.toEqual([]);
     for (const { text, output } of commands) {
       const check = async () => {

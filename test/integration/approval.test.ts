@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { sectionOf } from "../support/readme.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-const PAGE = readFileSync("docs/preview.md", "utf8");
+const PAGE = readFileSync("docs/how-to/preview.md", "utf8");
 
 /** A text with what differs from cluster to cluster replaced by names for it. */
 function general(text: string): string {
@@ -72,7 +72,7 @@ describe("a controller whose changes need approval", () => {
     expect(finalizers).toContain("service.kubernetes.io/load-balancer-cleanup");
   });
 
-  it("shows in a preview what docs/preview.md says", async () => {
+  it("shows in a preview what docs/how-to/preview.md says", async () => {
     const [preview] = commandsOf(sectionOf(PAGE, "What would change right now"));
     await shows(preview);
   });
@@ -107,7 +107,7 @@ describe("a controller whose changes need approval", () => {
     await eventually(() => expect(balancers()[0]?.algorithm.type).toBe("round_robin"));
   });
 
-  it("approves, records and undoes as docs/preview.md says", async () => {
+  it("approves, records and undoes as docs/how-to/preview.md says", async () => {
     const changed = { op: "add", path: "/metadata/annotations/load-balancer.hetzner.cloud~1algorithm-type" };
     const body = [{ ...changed, value: "least_connections" }];
     await world.core.patchNamespacedService({ namespace: "default", name: "web", body });

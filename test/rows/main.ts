@@ -16,11 +16,11 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const real = [...(await listTests("integration")), ...(await listTests("slow"))];
 const tests = [...real.toSorted(byFile), ...(await listTests("unit")).toSorted(byFile)];
 const pages = {
-  "docs/rows-nodes-and-routes.md": renderPage("Nodes and routes", SECTIONS, tests),
-  "docs/rows-services.md": renderPage("Services", SERVICE_SECTIONS, tests),
-  "docs/annotations.md": renderReference(),
-  "docs/options.md": renderOptionsPage(),
-  "docs/metrics.md": renderMetricsPage(),
+  "docs/reference/parity-nodes-and-routes.md": renderPage("Nodes and routes", SECTIONS, tests),
+  "docs/reference/parity-services.md": renderPage("Services", SERVICE_SECTIONS, tests),
+  "docs/reference/annotations.md": renderReference(),
+  "docs/reference/options.md": renderOptionsPage(),
+  "docs/reference/metrics.md": renderMetricsPage(),
 };
 for (const [name, page] of Object.entries(pages)) {
   const file = new URL(`../../${name}`, import.meta.url);

@@ -1,4 +1,4 @@
-/** docs/metrics.md: every metric, from the registry itself. */
+/** docs/reference/metrics.md: every metric, from the registry itself. */
 import { Metrics } from "../../controller/metrics.ts";
 
 /** What a metric looks like in the registry; its type leaves the labels out. */

@@ -1,4 +1,4 @@
-/** docs/options.md: every flag and every environment variable, from their tables. */
+/** docs/reference/options.md: every flag and every environment variable, from their tables. */
 import { ENVIRONMENT, type Variable } from "../../controller/config/environment.ts";
 import { type Flag, RUN_FLAGS } from "../../controller/config/flags.ts";
 

@@ -43,8 +43,8 @@ describe("the page", () => {
   );
 
   it("says of every row what its tests prove", () => {
-    expect(page).toContain("| N1 | one | matched | [does it](../test/a.test.ts) |");
-    expect(page).toContain("| N2 | two | beaten | [does otherwise](../test/b.test.ts) |");
+    expect(page).toContain("| N1 | one | matched | [does it](../../test/a.test.ts) |");
+    expect(page).toContain("| N2 | two | beaten | [does otherwise](../../test/b.test.ts) |");
     expect(page).toContain("| N3 | three | not applicable | never |");
     expect(page).toContain("| N4 | four | open |  |");
     expect(page).toContain("1 matched, 1 beaten, 1 not applicable, 1 open.");

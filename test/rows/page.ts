@@ -80,7 +80,7 @@ function renderSection({ rows }: Section, mentionsOf: (row: Row) => readonly Men
     const mentions = mentionsOf(row);
     const verdict = verdictOn(row, mentions);
     const deciding = mentions.filter(({ isUnlike }) => isUnlike === (verdict === "beaten"));
-    const proofs = [...new Set(deciding.map(({ test }) => `[${shortName(test.name)}](../${test.file})`))];
+    const proofs = [...new Set(deciding.map(({ test }) => `[${shortName(test.name)}](../../${test.file})`))];
     const shown = proofs.slice(0, 2).join("<br>") + (proofs.length > 2 ? ` and ${proofs.length - 2} more` : "");
     return `| ${row.id} | ${row.text} | ${verdict} | ${shown || (row.notApplicable ?? "")} |`;
   });

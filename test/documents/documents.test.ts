@@ -1,0 +1,103 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { bannedIn } from "./banned-phrases.ts";
+import { anchorsIn, linksIn, proseOf } from "./markdown.ts";
+
+const PAGES = execFileSync("git", ["ls-files", "-z", "*.md"], { encoding: "utf8" }).split("\0").filter(existsSync);
+
+/** Pages whose language is still to be revised: generated from the code's own texts, or about to be rewritten. */
+const EXEMPT: ReadonlySet<string> = new Set([
+  "dev-env/k3s/README.md",
+  "dev-env/toolchain/README.md",
+  "docs/reference/annotations.md",
+  "docs/reference/metrics.md",
+  "docs/reference/options.md",
+  "docs/reference/parity-nodes-and-routes.md",
+  "docs/reference/parity-services.md",
+]);
+
+describe("bannedIn", () => {
+  it.each([
+    ["Whoever holds the lease writes", "whoever"],
+    ["A mistake is told in an Event", "is told"],
+    ["The node hears of it", "hears of"],
+    ["It is not to be had", "is to be had"],
+    ["It does not lead any more", "any more"],
+    ["It is not listed any\n  more", "any more"],
+    ["It has stood for so long", "for so long"],
+    ["The watch is opened anew", "anew"],
+    ["Is it well?", "is well"],
+    ["It is tried again", "try again"],
+    ["A new balancer", "balancer"],
+    ["Balancers of Services", "balancer"],
+  ])("finds what is wrong with %j", (text, phrase) => {
+    expect(bannedIn(text).map((finding) => finding.phrase)).toEqual([phrase]);
+  });
+
+  it("names the line and what to write instead", () => {
+    expect(bannedIn("fine\nanew\nnobody")).toEqual([
+      { phrase: "anew", suggestion: expect.any(String), line: 2 },
+      { phrase: "nobody", suggestion: expect.any(String), line: 3 },
+    ]);
+  });
+
+  it.each([
+    "The load balancer is well below its limit",
+    "load-balancer addresses",
+    "a load\nbalancer",
+    "A Service of type LoadBalancer",
+    "It is no longer listed",
+    "as well.",
+  ])("accepts %j", (text) => {
+    expect(bannedIn(text)).toEqual([]);
+  });
+});
+
+describe("proseOf", () => {
+  it("keeps lines and leaves code out", () => {
+    const page = ["Text `nobody` here", "```console", "balancer", "```", "[x](anew.md) end"].join("\n");
+    const prose = proseOf(page);
+    expect(prose.split("\n")).toHaveLength(5);
+    expect(bannedIn(prose)).toEqual([]);
+    expect(prose).toMatch(/Text +here/);
+  });
+});
+
+describe("every page", () => {
+  it.each(PAGES.filter((page) => !EXEMPT.has(page)))("%s is free of banned phrases", (page) => {
+    const findings = bannedIn(proseOf(readFileSync(page, "utf8")));
+    expect(findings.map(({ line, phrase, suggestion }) => `${page}:${line}: "${phrase}": ${suggestion}`)).toEqual([]);
+  });
+
+  it.each(PAGES)("%s links to files and headings that exist", (page) => {
+    const markdown = readFileSync(page, "utf8");
+    const broken = linksIn(markdown).filter(({ path, anchor }) => {
+      const target = path === "" ? page : join(dirname(page), path);
+      if (!existsSync(target)) return true;
+      return anchor !== "" && !anchorsIn(readFileSync(target, "utf8")).has(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it("is exempt only while it has to be", () => {
+    const clean = [...EXEMPT].filter((page) => bannedIn(proseOf(readFileSync(page, "utf8"))).length === 0);
+    expect(clean).toEqual([]);
+  });
+});
+
+describe("decisions", () => {
+  const pages = PAGES.filter((page) => /^docs\/decisions\/\d/.test(page));
+  const index = readFileSync("docs/decisions/README.md", "utf8");
+
+  it.each(pages)("%s names files that exist, and is in the index", (page) => {
+    const markdown = readFileSync(page, "utf8");
+    const [, files = ""] = /^Date: .*? Files: (.*?)\.$/ms.exec(markdown) ?? [];
+    const named = [...files.matchAll(/`([^`]+)`/g)].map(([, file = ""]) => file);
+    expect(named).not.toEqual([]);
+    expect(named.filter((file) => !existsSync(file))).toEqual([]);
+    const title = /^# \d+: (.+)$/m.exec(markdown)?.[1];
+    expect(index).toContain(`(${page.slice("docs/decisions/".length)}) | ${title} |`);
+  });
+});
