@@ -3,13 +3,13 @@
  * real engine, and an example Service, told as it happens. Stays up until Ctrl-C, and leaves nothing behind. With
  * `--no-controller` it stops before the controller: to see a cluster without one, and to start it by hand.
  */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { CONTROLLER_FLAGS, type Local, startLocal } from "./local.ts";
 import { type Line, type LogRecord, narrate } from "./narrate.ts";
 import { ProgressDisplay } from "./toolchain/progress.ts";
@@ -23,6 +23,7 @@ const CONTROLLER = fileURLToPath(new URL("../controller/main.ts", import.meta.ur
 const EXAMPLE = fileURLToPath(new URL("examples/web.yaml", import.meta.url));
 const ENV_FILE = fileURLToPath(new URL("../.lotse/env", import.meta.url));
 
+const run = promisify(execFile);
 const { values: options } = parseArgs({ options: { "no-controller": { type: "boolean", default: false } } });
 const started = performance.now();
 const stop = new AbortController();
@@ -134,18 +135,8 @@ function parseRecord(text: string): LogRecord {
 }
 
 async function kubectl(tools: Toolchain, { cluster }: Local, ...args: readonly string[]): Promise<string> {
-  const child = spawn(tools.paths.kubectl, ["--kubeconfig", cluster.kubeconfig, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-    });
-  }
-  const [code] = await once(child, "exit");
-  if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${output}`);
-  return output;
+  const { stdout } = await run(tools.paths.kubectl, ["--kubeconfig", cluster.kubeconfig, ...args]);
+  return stdout;
 }
 
 function nextSteps({ cloud }: Local, logFile: string): string {

@@ -16,8 +16,6 @@ export type { NodeOptions } from "./node-object.ts";
 
 /** Settings of a cluster; the defaults suit most tests. */
 export interface ClusterOptions {
-  /** Range of the cluster IPs of Services: 10.96.0.0/16 by default. */
-  readonly serviceCidr?: string;
   /** Further flags of kube-apiserver, which win over ours. */
   readonly apiServerFlags?: readonly string[];
   /** Name of a user whose requests are noted in `audit.log`, in the cluster's folder. */
@@ -32,7 +30,6 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     files,
     etcd: paths.etcd,
     kubeApiServer: paths["kube-apiserver"],
-    serviceCidr: options.serviceCidr ?? "10.96.0.0/16",
     apiServerFlags: options.apiServerFlags ?? [],
     ...(options.auditedUser !== undefined && { auditedUser: options.auditedUser }),
   });

@@ -13,7 +13,6 @@ export interface ControlPlaneOptions {
   /** Paths of the two binaries. */
   readonly etcd: string;
   readonly kubeApiServer: string;
-  readonly serviceCidr: string;
   readonly apiServerFlags: readonly string[];
   /** The user whose requests are noted in the audit log; nobody's when absent. */
   readonly auditedUser?: string;
@@ -104,7 +103,7 @@ async function startApiServer(
 }
 
 function prepareApiServer(
-  { files, kubeApiServer, serviceCidr, apiServerFlags: extra, auditedUser }: ControlPlaneOptions,
+  { files, kubeApiServer, apiServerFlags: extra, auditedUser }: ControlPlaneOptions,
   port: number,
   isReady: () => Promise<boolean>,
   watchdog: Watchdog,
@@ -112,7 +111,7 @@ function prepareApiServer(
   return new ServerProcess({
     name: "kube-apiserver",
     command: kubeApiServer,
-    args: apiServerFlags(files, { port, serviceCidr, extra, isAudited: auditedUser !== undefined }),
+    args: apiServerFlags(files, { port, extra, isAudited: auditedUser !== undefined }),
     dir: files.dir,
     logFile: files.apiServerLog,
     // Collecting garbage less often makes it start a sixth faster, for 100 MB more.

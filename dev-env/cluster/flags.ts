@@ -24,7 +24,6 @@ export function etcdFlags(files: ClusterFiles): readonly string[] {
 /** What an API server is started with, besides its files. */
 export interface ApiServerOptions {
   readonly port: number;
-  readonly serviceCidr: string;
   /** Keep an audit log, as the policy says. */
   readonly isAudited?: boolean;
   /** Further flags, which win over ours. */
@@ -43,7 +42,7 @@ export function apiServerFlags(files: ClusterFiles, options: ApiServerOptions): 
     "--service-account-issuer=https://kubernetes.default.svc",
     `--service-account-key-file=${files.serviceAccountKey}`,
     `--service-account-signing-key-file=${files.serviceAccountKey}`,
-    `--service-cluster-ip-range=${options.serviceCidr}`,
+    "--service-cluster-ip-range=10.96.0.0/16",
     "--authorization-mode=Node,RBAC",
     "--enable-admission-plugins=NodeRestriction",
     // Both wait for what kube-controller-manager does: creating service accounts, and removing the not-ready taint.

@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { close, open } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { promisify } from "node:util";
 import type { Watchdog } from "./watchdog.ts";
 
 const pollMs = 25;
@@ -90,13 +88,13 @@ export class ServerProcess {
 
   async #spawn(): Promise<ChildProcess> {
     const { command, args, dir, env, logFile, watchdog } = this.#options;
-    const log = await promisify(open)(logFile, "a", 0o600);
+    const log = await open(logFile, "a", 0o600);
     try {
       // A process group of its own: Ctrl-C in a terminal is for us, and we end servers in order.
       const child = spawn(command, args, {
         cwd: dir,
         env: { ...process.env, ...env },
-        stdio: ["ignore", log, log],
+        stdio: ["ignore", log.fd, log.fd],
         detached: true,
       });
       await once(child, "spawn");
@@ -109,7 +107,7 @@ export class ServerProcess {
       });
       return child;
     } finally {
-      await promisify(close)(log);
+      await log.close();
     }
   }
 
