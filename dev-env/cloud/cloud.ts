@@ -7,8 +7,6 @@ import { Faults } from "./http/faults.ts";
 import { Journal } from "./http/journal.ts";
 import { metadataDoor } from "./http/metadata.ts";
 import { type CloudOptions, type DataPlaneOptions, DEFAULT_BEHAVIOUR, REALISTIC_ACTION_MS } from "./options.ts";
-import type { Network } from "./resources/networks.ts";
-import type { Server } from "./resources/server-view.ts";
 import { routes } from "./routes.ts";
 import { type NetworkSeed, type ServerSeed, seedNetwork, seedServer } from "./seed.ts";
 import type { ActionError } from "./state/actions.ts";
@@ -16,7 +14,7 @@ import { AddressPool } from "./state/addresses.ts";
 import { systemClock } from "./state/clock.ts";
 import type { HealthState } from "./state/health.ts";
 import { Project, type ProjectSnapshot } from "./state/project.ts";
-import { type CloudState, stateOf } from "./state-view.ts";
+import { stateOf } from "./state-view.ts";
 
 export type { CloudOptions } from "./options.ts";
 export type { CloudState } from "./state-view.ts";
@@ -25,7 +23,7 @@ export type { CloudState } from "./state-view.ts";
 export type CloudSnapshot = ProjectSnapshot;
 
 /** A Hetzner Cloud on loopback. */
-export interface Cloud {
+export interface Cloud extends ReturnType<typeof inProcess> {
   /** The API including `/v1`: the value of `HCLOUD_ENDPOINT`. */
   readonly url: string;
   /** A valid token. */
@@ -34,22 +32,6 @@ export interface Cloud {
   readonly journal: Journal;
   /** Faults in force; the same over `/_control/faults`. */
   readonly faults: Faults;
-  /** What there is now, in the API's own shape. */
-  readonly state: CloudState;
-  addNetwork(seed?: NetworkSeed): Network;
-  addServer(seed: ServerSeed): Server;
-  /** The loopback address under which the data plane looks for a server. */
-  backendOf(server: number): string | undefined;
-  /** Makes a target (server id or IP) report this health everywhere; undefined takes it back. */
-  setHealth(target: number | string, health: HealthState | HealthState["status"] | undefined): void;
-  /** Ends a running (also a stuck) action now. */
-  finishAction(id: number, error?: ActionError | null): void;
-  snapshot(): CloudSnapshot;
-  restore(snapshot: CloudSnapshot): void;
-  /** With a data plane: resolves when every balancer listens and every target has been looked at once. */
-  ready(): Promise<void>;
-  /** With a data plane: sockets that could not be opened, and why. */
-  problems(): readonly string[];
   stop(): Promise<void>;
 }
 
@@ -88,17 +70,23 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
 /** What a test does without going through HTTP. */
 function inProcess(project: Project, dataPlane: DataPlane | undefined) {
   return {
+    /** What there is now, in the API's own shape. */
     state: stateOf(project),
     addNetwork: (seed: NetworkSeed = {}) => seedNetwork(project, seed),
     addServer: (seed: ServerSeed) => seedServer(project, seed),
+    /** The loopback address under which the data plane looks for a server. */
     backendOf: (server: number) => project.servers.get(server)?.backend,
+    /** Makes a target (server id or IP) report this health everywhere; undefined takes it back. */
     setHealth: (target: number | string, health: HealthState | HealthState["status"] | undefined) =>
       project.health.overrule(target, typeof health === "string" ? { status: health } : health),
+    /** Ends a running (also a stuck) action now. */
     finishAction: (id: number, error: ActionError | null = null) => project.actions.finish(id, error),
-    snapshot: () => project.snapshot(),
+    snapshot: (): CloudSnapshot => project.snapshot(),
     restore: (snapshot: CloudSnapshot) => project.restore(snapshot),
+    /** With a data plane: resolves when every balancer listens and every target has been looked at once. */
     ready: async () => dataPlane?.ready(),
-    problems: () => dataPlane?.problems ?? [],
+    /** With a data plane: sockets that could not be opened, and why. */
+    problems: (): readonly string[] => dataPlane?.problems ?? [],
   };
 }
 

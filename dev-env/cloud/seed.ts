@@ -12,8 +12,6 @@ export interface NetworkSeed {
   readonly ipRange?: string;
   /** Absent: 10.0.1.0/24 or what fits; null: none. */
   readonly subnet?: string | null;
-  readonly zone?: string;
-  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** A server to start with; it is running at once unless told otherwise. */
@@ -21,27 +19,23 @@ export interface ServerSeed {
   readonly name: string;
   /** Id of a network to attach it to. */
   readonly network?: number;
-  readonly privateIp?: string;
   readonly type?: string;
-  readonly image?: string;
   readonly location?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly status?: ServerStatus;
   readonly publicIpv4?: boolean;
-  readonly publicIpv6?: boolean;
   /** Where the data plane finds the machine; default is an address of its own on loopback. */
   readonly backend?: string;
 }
 
 /** Adds a network by the API's own rules. */
 export function seedNetwork(project: Project, seed: NetworkSeed): Network {
-  const { name = "network", ipRange = "10.0.0.0/16", zone = "eu-central" } = seed;
+  const { name = "network", ipRange = "10.0.0.0/16" } = seed;
   const subnet = seed.subnet === undefined ? (ipRange === "10.0.0.0/16" ? "10.0.1.0/24" : ipRange) : seed.subnet;
   const body = {
     name,
     ip_range: ipRange,
-    labels: seed.labels,
-    subnets: subnet === null ? [] : [{ type: "cloud", network_zone: zone, ip_range: subnet }],
+    subnets: subnet === null ? [] : [{ type: "cloud", network_zone: "eu-central", ip_range: subnet }],
   };
   const network = project.transaction(() => createNetwork(project, parseBody(createNetworkBody, body)));
   return viewNetwork(project, network);
@@ -52,18 +46,18 @@ export function seedServer(project: Project, seed: ServerSeed): Server {
   const body = {
     name: seed.name,
     server_type: seed.type ?? "cx23",
-    image: seed.image ?? "ubuntu-24.04",
+    image: "ubuntu-24.04",
     location: seed.location ?? "fsn1",
     labels: seed.labels,
     start_after_create: false,
-    public_net: { enable_ipv4: seed.publicIpv4 ?? true, enable_ipv6: seed.publicIpv6 ?? true },
+    public_net: { enable_ipv4: seed.publicIpv4 ?? true, enable_ipv6: true },
   };
   const server = project.transaction(() => {
     const created = createServer(project, parseBody(createServerBody, body));
     const { status = "running", backend = created.backend } = seed;
     const ready = project.servers.put({ ...created, status, backend });
     if (seed.network === undefined) return ready;
-    const place = { network: seed.network, ip: seed.privateIp, alias_ips: undefined, ip_range: undefined };
+    const place = { network: seed.network, ip: undefined, alias_ips: undefined, ip_range: undefined };
     return attachServer(project, ready, place);
   });
   return viewServer(project, server);

@@ -1,15 +1,13 @@
 import type { Kind } from "./api/resource.ts";
-import { type Certificate, certificateKind } from "./resources/certificates.ts";
+import { certificateKind } from "./resources/certificates.ts";
 import { settle } from "./resources/effects.ts";
-import { type Firewall, firewallKind } from "./resources/firewalls.ts";
-import type { LoadBalancer } from "./resources/load-balancer-view.ts";
+import { firewallKind } from "./resources/firewalls.ts";
 import { loadBalancerKind } from "./resources/load-balancers.ts";
-import { type Network, networkKind } from "./resources/networks.ts";
-import { type PlacementGroup, placementGroupKind } from "./resources/placement-groups.ts";
-import { type PrimaryIp, primaryIpKind } from "./resources/primary-ips.ts";
-import type { Server } from "./resources/server-view.ts";
+import { networkKind } from "./resources/networks.ts";
+import { placementGroupKind } from "./resources/placement-groups.ts";
+import { primaryIpKind } from "./resources/primary-ips.ts";
 import { serverKind } from "./resources/servers.ts";
-import { type SshKey, sshKeyKind } from "./resources/ssh-keys.ts";
+import { sshKeyKind } from "./resources/ssh-keys.ts";
 import type { Action } from "./state/actions.ts";
 import type { Project } from "./state/project.ts";
 import type { Row } from "./state/table.ts";
@@ -24,20 +22,10 @@ export interface View<V> {
 }
 
 /** Everything in the cloud, in API shape. */
-export interface CloudState {
-  readonly servers: View<Server>;
-  readonly networks: View<Network>;
-  readonly loadBalancers: View<LoadBalancer>;
-  readonly certificates: View<Certificate>;
-  readonly placementGroups: View<PlacementGroup>;
-  readonly firewalls: View<Firewall>;
-  readonly sshKeys: View<SshKey>;
-  readonly primaryIps: View<PrimaryIp>;
-  readonly actions: { get(id: number): Action | undefined; values(): readonly Action[] };
-}
+export type CloudState = ReturnType<typeof stateOf>;
 
 /** A live view of the project; actions that are due take effect before anything is read. */
-export function stateOf(project: Project): CloudState {
+export function stateOf(project: Project) {
   return {
     servers: viewOf(project, serverKind),
     networks: viewOf(project, networkKind),
@@ -48,11 +36,11 @@ export function stateOf(project: Project): CloudState {
     sshKeys: viewOf(project, sshKeyKind),
     primaryIps: viewOf(project, primaryIpKind),
     actions: {
-      get: (id) => {
+      get: (id: number): Action | undefined => {
         const action = project.actions.table.get(id);
         return action && project.actions.view(action);
       },
-      values: () => [...project.actions.table.values()].map(project.actions.view),
+      values: (): readonly Action[] => [...project.actions.table.values()].map(project.actions.view),
     },
   };
 }

@@ -123,10 +123,12 @@ export function labelFilter<T extends Labelled>(): ListRules<T>["filters"][strin
   };
 }
 
-/** What nearly every resource offers: name and label filters, sort by id, name and creation. */
-export function commonRules<T extends Named & Labelled & { readonly created: string }>(): ListRules<T> {
+/** What nearly every resource offers: name, label and some more filters, sort by id, name and creation. */
+export function commonRules<T extends Named & Labelled & { readonly created: string }>(
+  filters: ListRules<T>["filters"] = {},
+): ListRules<T> {
   return {
     sort: { id: (row) => row.id, name: (row) => row.name ?? "", created: (row) => row.created },
-    filters: { name: textFilter((row) => row.name), label_selector: labelFilter() },
+    filters: { name: textFilter((row) => row.name), label_selector: labelFilter(), ...filters },
   };
 }

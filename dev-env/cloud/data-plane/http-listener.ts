@@ -7,12 +7,12 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { type Listener, listen, shut } from "./listener.ts";
 import type { Backend, KeyPair, ListenerPlan } from "./plan.ts";
 import type { Pool } from "./pool.ts";
-import { connectionOf, proxyHeader } from "./proxy-protocol.ts";
+import { connectionOf, connectWithHeader, proxyHeader } from "./proxy-protocol.ts";
 import { readCookie, renderCookie, stickyValue } from "./sticky.ts";
 import { joinSockets } from "./tcp-listener.ts";
 
@@ -29,13 +29,11 @@ export async function openHttpListener(pool: Pool): Promise<Listener> {
     tunnel(pool, { request, socket, head }),
   );
   await listen(server, pool.plan);
-  return {
-    update: (plan) => pool.update(plan),
-    close: () => {
-      server.closeAllConnections();
-      return shut(server);
-    },
+  const close = () => {
+    server.closeAllConnections();
+    return shut(server);
   };
+  return { close };
 }
 
 /** Certificates may change while the socket is open: each connection is presented what is right when it begins. */
@@ -95,14 +93,16 @@ function forward(pool: Pool, request: IncomingMessage, response: ServerResponse)
     return;
   }
   const leave = pool.occupy(backend);
+  const address = { host: backend.host, port: backend.port };
   const upstream = httpRequest({
-    host: backend.host,
-    port: backend.port,
+    ...address,
     method: request.method,
     path: request.url,
     headers: forwardedHeaders(pool, request),
     agent: false,
-    ...(pool.plan.service.proxyprotocol ? { createConnection: () => connectWithHeader(backend, request.socket) } : {}),
+    ...(pool.plan.service.proxyprotocol
+      ? { createConnection: () => connectWithHeader(address, proxyHeader(connectionOf(request.socket))) }
+      : {}),
   });
   upstream.on("response", (answer) => {
     const cookies = [...(answer.headers["set-cookie"] ?? []), ...(cookie ? [cookie] : [])];
@@ -138,12 +138,6 @@ function endToEnd({ connection: _c, "keep-alive": _k, ...headers }: IncomingHttp
   return headers;
 }
 
-function connectWithHeader({ host = "", port }: Backend, client: Socket): Socket {
-  const upstream = connect({ host, port });
-  upstream.write(proxyHeader(connectionOf(client)));
-  return upstream;
-}
-
 interface Upgrade {
   readonly request: IncomingMessage;
   readonly socket: Socket;
@@ -158,8 +152,9 @@ function tunnel(pool: Pool, { request, socket, head }: Upgrade): void {
     return;
   }
   const leave = pool.occupy(backend);
-  const upstream = connect({ host: backend.host, port: backend.port });
-  if (pool.plan.service.proxyprotocol) upstream.write(proxyHeader(connectionOf(socket)));
+  const address = { host: backend.host, port: backend.port };
+  const header = pool.plan.service.proxyprotocol ? proxyHeader(connectionOf(socket)) : Buffer.alloc(0);
+  const upstream = connectWithHeader(address, header);
   const lines = { ...forwardedHeaders(pool, request), connection: "Upgrade" };
   const headers = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
   upstream.write(`${request.method} ${request.url} HTTP/1.1\r\n${headers.join("")}\r\n`);

@@ -3,8 +3,6 @@ import type { ListenerPlan } from "./plan.ts";
 
 /** A socket a balancer listens on. */
 export interface Listener {
-  /** Takes a changed plan for the same socket; open connections stay. */
-  update(plan: ListenerPlan): void;
   close(): Promise<void>;
 }
 

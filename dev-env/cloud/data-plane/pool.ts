@@ -16,6 +16,7 @@ export class Pool {
     return this.#plan;
   }
 
+  /** Takes a changed plan for the same socket; open connections stay. */
   update(plan: ListenerPlan): void {
     this.#plan = plan;
   }

@@ -1,9 +1,9 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import type { HealthState } from "../state/health.ts";
 import type { HealthCheck } from "../state/records.ts";
-import { localHeader } from "./proxy-protocol.ts";
+import { connectWithHeader, localHeader } from "./proxy-protocol.ts";
 
 /** One look at a target. */
 export interface ProbeRequest {
@@ -47,7 +47,9 @@ function probeHttp({ host, check, timeoutMs, proxyProtocol }: ProbeRequest): Pro
       rejectUnauthorized: false,
       agent: false,
       signal: AbortSignal.timeout(timeoutMs),
-      ...(proxyProtocol && !http?.tls ? { createConnection: () => connectWithHeader(host, check.port) } : {}),
+      ...(proxyProtocol && !http?.tls
+        ? { createConnection: () => connectWithHeader({ host, port: check.port }, localHeader) }
+        : {}),
     });
     request.once("response", (answer) => {
       const chunks: Buffer[] = [];
@@ -68,12 +70,6 @@ function probeHttp({ host, check, timeoutMs, proxyProtocol }: ProbeRequest): Pro
     );
     request.end();
   });
-}
-
-function connectWithHeader(host: string, port: number): Socket {
-  const socket = connect({ host, port });
-  socket.write(localHeader);
-  return socket;
 }
 
 /** Status codes may hold `?` for one digit and `*` for any; the wanted text must occur in the answer. */

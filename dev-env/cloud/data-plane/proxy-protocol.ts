@@ -1,4 +1,4 @@
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { parseIp } from "../state/cidr.ts";
 
 const SIGNATURE = Buffer.from([0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a]);
@@ -26,6 +26,13 @@ export function proxyHeader(connection: Connection): Buffer {
 
 /** The header of the balancer's own connections, i.e. health checks. */
 export const localHeader: Buffer = Buffer.concat([SIGNATURE, Buffer.from([VERSION_2_LOCAL, 0, 0, 0])]);
+
+/** Connects to a backend that expects a header first. */
+export function connectWithHeader(backend: { readonly host: string; readonly port: number }, header: Buffer): Socket {
+  const socket = connect(backend);
+  socket.write(header);
+  return socket;
+}
 
 /** The two ends of an accepted socket. */
 export function connectionOf(socket: Socket): Connection {

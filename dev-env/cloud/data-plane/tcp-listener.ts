@@ -13,13 +13,11 @@ export async function openTcpListener(pool: Pool): Promise<Listener> {
     forward(pool, client, new Set());
   });
   await listen(server, pool.plan);
-  return {
-    update: (plan) => pool.update(plan),
-    close: async () => {
-      for (const client of clients) client.destroy();
-      await shut(server);
-    },
+  const close = () => {
+    for (const client of clients) client.destroy();
+    return shut(server);
   };
+  return { close };
 }
 
 /** Connects to the next backend; one that refuses is skipped as long as others are left. */

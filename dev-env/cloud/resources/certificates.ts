@@ -1,5 +1,5 @@
 import { refuse } from "../api/errors.ts";
-import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
+import { commonRules, textFilter } from "../api/listing.ts";
 import {
   actionReadRoutes,
   actionRoute,
@@ -32,14 +32,12 @@ export function viewCertificate(project: Project, { private_key, ...row }: Certi
   return { ...row, used_by: users.map((id) => ({ id, type: "load_balancer" })) };
 }
 
-const rules: ListRules<CertificateRecord> = commonRules();
-
 /** Certificates, for the generic routes. */
 export const certificateKind: StoredKind<CertificateRecord, Certificate> = {
   singular: "certificate",
   rows: (project) => project.certificates,
   view: viewCertificate,
-  rules: { ...rules, filters: { ...rules.filters, type: textFilter((row) => row.type) } },
+  rules: commonRules({ type: textFilter((row) => row.type) }),
 };
 
 /** The action that ends with an issued certificate, or with the reason why not. */

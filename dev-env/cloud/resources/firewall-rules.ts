@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import ipaddr from "ipaddr.js";
 import { ApiError, invalidField, limitExceeded, refuse } from "../api/errors.ts";
 import { id } from "../api/fields.ts";
@@ -87,12 +88,6 @@ export function renderScope(project: Project, scope: ScopeRequest, unknownStatus
   throw invalidField(scope.type, "Missing data for required field.");
 }
 
-/** Scopes are the same by server id or by selector text. */
-function isSameScope(a: FirewallScope, b: FirewallScope): boolean {
-  if (a.type === "server") return b.type === "server" && a.server.id === b.server.id;
-  return b.type === "label_selector" && a.label_selector.selector === b.label_selector.selector;
-}
-
 /** Servers a scope reaches now. */
 export function serversOf(project: Project, scope: FirewallScope): readonly ServerRecord[] {
   if (scope.type === "label_selector") return project.serversMatching(scope.label_selector.selector);
@@ -108,7 +103,7 @@ export function applyScopes(
 ): FirewallRecord {
   let { applied_to } = firewall;
   for (const scope of scopes) {
-    if (applied_to.some((other) => isSameScope(other, scope))) {
+    if (applied_to.some((other) => isDeepStrictEqual(other, scope))) {
       throw refuse("firewall_already_applied", "firewall is already applied to this resource");
     }
     if (scope.type === "server") checkServer(project, scope.server.id);
@@ -133,7 +128,7 @@ export function removeScopes(
   scopes: readonly FirewallScope[],
 ): FirewallRecord {
   for (const scope of scopes) {
-    if (firewall.applied_to.some((other) => isSameScope(other, scope))) continue;
+    if (firewall.applied_to.some((other) => isDeepStrictEqual(other, scope))) continue;
     const byLabel = firewall.applied_to.filter((other) => other.type === "label_selector");
     const reached = byLabel.flatMap((other) => serversOf(project, other)).map((server) => server.id);
     if (scope.type === "server" && reached.includes(scope.server.id)) {
@@ -141,6 +136,6 @@ export function removeScopes(
     }
     throw new ApiError(404, "firewall_resource_not_found", "firewall is not applied to this resource");
   }
-  const applied_to = firewall.applied_to.filter((other) => !scopes.some((scope) => isSameScope(other, scope)));
+  const applied_to = firewall.applied_to.filter((other) => !scopes.some((scope) => isDeepStrictEqual(other, scope)));
   return { ...firewall, applied_to };
 }

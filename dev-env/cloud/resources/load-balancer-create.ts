@@ -1,4 +1,4 @@
-import { ApiError, invalidField, notFound, refuse } from "../api/errors.ts";
+import { invalidField, notFound, refuse } from "../api/errors.ts";
 import { cidrRange, id, idOrName, ipv4, name, pick } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
 import { claimName } from "../api/resource.ts";
@@ -9,6 +9,7 @@ import type { LoadBalancerAddress, LoadBalancerRecord } from "../state/records.t
 import { catalogue, type Location, locationNamed } from "./catalogue.ts";
 import { addListener, listenerBody } from "./listener-rules.ts";
 import { assignIp } from "./network-members.ts";
+import { type Assignment, assignTo } from "./primary-ip-rules.ts";
 import { addTarget, notInNetwork, targetBody } from "./target-rules.ts";
 
 /** Body of `change_algorithm`, also part of a new balancer. */
@@ -43,7 +44,7 @@ export function createBalancer(project: Project, body: CreateBalancer): LoadBala
   const base = project.newResource(body.name, body.labels);
   const bare: LoadBalancerRecord = {
     ...base,
-    public_net: publicNet(project, body, { id: base.id, location }),
+    public_net: publicNet(project, body, { location: location.name, assignee: { type: "load_balancer", id: base.id } }),
     private_net: [],
     location: location.name,
     load_balancer_type: type.name,
@@ -74,43 +75,24 @@ function locationOf({ location, network_zone }: CreateBalancer): Location {
   throw location === undefined ? invalidField("network_zone", "Unknown network zone.") : notFound("location", location);
 }
 
-interface Home {
-  readonly id: number;
-  readonly location: Location;
-}
-
-function publicNet(project: Project, body: CreateBalancer, home: Home): LoadBalancerRecord["public_net"] {
+function publicNet(
+  project: Project,
+  body: CreateBalancer,
+  home: Pick<Assignment, "location" | "assignee">,
+): LoadBalancerRecord["public_net"] {
   const enabled = body.public_interface ?? true;
   const own = project.addresses.nextBalancer();
   const address = (version: "ipv4" | "ipv6"): LoadBalancerAddress => {
     const wanted = body.public_net?.[version];
     if (wanted !== undefined && !enabled) throw invalidField("public_net", "Needs the public interface.");
-    if (wanted !== undefined) return reserveIp(project, wanted, { version, home });
-    const ip = own[version];
-    return { id: null, ip, blocked: false, dns_ptr: version === "ipv4" ? defaultDnsPtr(ip) : null };
+    if (wanted === undefined) {
+      const ip = own[version];
+      return { id: null, ip, blocked: false, dns_ptr: version === "ipv4" ? defaultDnsPtr(ip) : null };
+    }
+    const { id, ip, dns_ptr } = assignTo(project, wanted, { version, ...home });
+    return { id, ip: ip.replace("::/64", "::1"), blocked: false, dns_ptr: dns_ptr[0]?.dns_ptr ?? null };
   };
   return { enabled, ipv4: address("ipv4"), ipv6: address("ipv6") };
-}
-
-/** Takes a free primary IP of the same location for the balancer. */
-function reserveIp(
-  project: Project,
-  wanted: number,
-  { version, home }: { readonly version: "ipv4" | "ipv6"; readonly home: Home },
-): LoadBalancerAddress {
-  const row = project.primaryIps.get(wanted);
-  if (!row) throw notFound("primary ip", wanted);
-  if (row.type !== version) {
-    throw new ApiError(412, "primary_ip_version_mismatch", `primary ip ${wanted} is not of type ${version}`);
-  }
-  if (row.assignee) throw refuse("primary_ip_assigned", `primary ip ${wanted} is already assigned`);
-  if (row.blocked) throw refuse("primary_ip_blocked", `primary ip ${wanted} is blocked`);
-  if (row.location !== home.location.name) {
-    throw refuse("primary_ip_location_mismatch", `primary ip ${wanted} is not in location ${home.location.name}`);
-  }
-  project.primaryIps.put({ ...row, assignee: { type: "load_balancer", id: home.id } });
-  const ip = version === "ipv4" ? row.ip : row.ip.replace("::/64", "::1");
-  return { id: row.id, ip, blocked: row.blocked, dns_ptr: row.dns_ptr[0]?.dns_ptr ?? null };
 }
 
 /** A balancer is in at most one network, in a subnet of its zone. */

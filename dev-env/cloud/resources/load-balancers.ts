@@ -17,6 +17,7 @@ import { defaultDnsPtr } from "../state/addresses.ts";
 import type { Project } from "../state/project.ts";
 import type { LoadBalancerRecord } from "../state/records.ts";
 import { catalogue } from "./catalogue.ts";
+import { removeBalancer } from "./effects.ts";
 import {
   addListener,
   certificatesOf,
@@ -32,7 +33,6 @@ import {
   createBalancer,
   createBalancerBody,
 } from "./load-balancer-create.ts";
-import { removeBalancer } from "./load-balancer-removal.ts";
 import { type LoadBalancer, viewLoadBalancer } from "./load-balancer-view.ts";
 import { detachBalancer } from "./network-members.ts";
 import { notAttached } from "./server-network.ts";

@@ -1,7 +1,7 @@
-import { refuse } from "../api/errors.ts";
+import { limitExceeded, refuse } from "../api/errors.ts";
 import { name } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
-import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
+import { commonRules, textFilter } from "../api/listing.ts";
 import { claimName, deleteRoute, readRoutes, renameRoute, type StoredKind } from "../api/resource.ts";
 import type { Answer, Call, Route } from "../api/route.ts";
 import { object, oneOf, optional, parseBody } from "../api/schema.ts";
@@ -19,14 +19,12 @@ export function viewPlacementGroup(project: Project, group: PlacementGroupRecord
   return { ...group, servers: [...project.servers.idsWith(`placement_group/${group.id}`)].sort((a, b) => a - b) };
 }
 
-const rules: ListRules<PlacementGroupRecord> = commonRules();
-
 /** Placement groups, for the generic routes. */
 export const placementGroupKind: StoredKind<PlacementGroupRecord, PlacementGroup> = {
   singular: "placement_group",
   rows: (project) => project.placementGroups,
   view: viewPlacementGroup,
-  rules: { ...rules, filters: { ...rules.filters, type: textFilter((group) => group.type) } },
+  rules: commonRules({ type: textFilter((group) => group.type) }),
 };
 
 /** Refuses an eleventh server. */
@@ -42,9 +40,7 @@ function create({ project, ...call }: Call): Answer {
   const body = parseBody(createBody, call.body);
   claimName(project.placementGroups, body.name);
   if (project.placementGroups.size >= MAX_GROUPS) {
-    throw refuse("resource_limit_exceeded", "placement group limit exceeded", {
-      limits: [{ name: "placement_groups" }],
-    });
+    throw limitExceeded("placement_groups", "placement group limit exceeded");
   }
   const group = project.placementGroups.put({ ...project.newResource(body.name, body.labels), type: body.type });
   return { status: 201, body: { placement_group: viewPlacementGroup(project, group), action: null } };

@@ -38,27 +38,26 @@ export function createPrimaryIp(project: Project, wanted: NewPrimaryIp): Primary
   });
 }
 
-interface Assignment {
+/** Who gets an address, where, and of which version. */
+export interface Assignment {
   readonly version: "ipv4" | "ipv6";
-  readonly server: number;
   readonly location: string;
+  readonly assignee: NonNullable<PrimaryIpRecord["assignee"]>;
 }
 
-/** Gives an existing free address to a server that is being created. */
-export function assignTo(project: Project, id: number, { version, server, location }: Assignment): PrimaryIpRecord {
+/** Gives an existing free address to a server or balancer that is being created. */
+export function assignTo(project: Project, id: number, { version, location, assignee }: Assignment): PrimaryIpRecord {
   const ip = project.primaryIps.get(id);
   if (!ip) throw notFound("primary ip", id);
-  if (ip.type !== version) throw versionMismatch(id, version);
+  if (ip.type !== version) {
+    throw new ApiError(412, "primary_ip_version_mismatch", `primary ip ${id} is not of type ${version}`);
+  }
   if (ip.assignee) throw refuse("primary_ip_assigned", `primary ip ${id} is already assigned`);
   if (ip.location !== location) {
-    throw refuse("primary_ip_datacenter_mismatch", `primary ip ${id} is not in location ${location}`);
+    const code = `primary_ip_${assignee.type === "server" ? "datacenter" : "location"}_mismatch`;
+    throw refuse(code, `primary ip ${id} is not in location ${location}`);
   }
-  return project.primaryIps.put({ ...ip, assignee: { type: "server", id: server } });
-}
-
-/** 412, unlike the other primary IP codes. */
-function versionMismatch(id: number, version: string): ApiError {
-  return new ApiError(412, "primary_ip_version_mismatch", `primary ip ${id} is not of type ${version}`);
+  return project.primaryIps.put({ ...ip, assignee });
 }
 
 /** What happens to a server's addresses when it goes: implicit ones vanish, the others become free. */

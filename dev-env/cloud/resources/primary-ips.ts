@@ -1,7 +1,7 @@
 import { invalidField, isProtected, notFound, refuse } from "../api/errors.ts";
 import { id, idOrName, name, pick } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
-import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
+import { commonRules, textFilter } from "../api/listing.ts";
 import {
   actionReadRoutes,
   actionRoute,
@@ -29,7 +29,7 @@ import type { Project } from "../state/project.ts";
 import type { PrimaryIpRecord, ServerRecord } from "../state/records.ts";
 import { catalogue, locationNamed } from "./catalogue.ts";
 import { createPrimaryIp, setDnsPtr } from "./primary-ip-rules.ts";
-import { serverRef } from "./servers.ts";
+import { checkStopped, serverRef } from "./servers.ts";
 
 /** A primary IP as the API shows it; a free one has the assignee type `unassigned` since August 2026. */
 export type PrimaryIp = ReturnType<typeof viewPrimaryIp>;
@@ -44,16 +44,14 @@ export function viewPrimaryIp(_project: Project, { assignee, ...ip }: PrimaryIpR
   };
 }
 
-const rules: ListRules<PrimaryIpRecord> = commonRules();
-
 /** Primary IPs, for the generic routes. */
 export const primaryIpKind: StoredKind<PrimaryIpRecord, PrimaryIp> = {
   singular: "primary_ip",
   rows: (project) => project.primaryIps,
   view: viewPrimaryIp,
   rules: {
+    ...commonRules({ ip: textFilter((ip) => ip.ip) }),
     sort: { id: (ip) => ip.id, created: (ip) => ip.created },
-    filters: { ...rules.filters, ip: textFilter((ip) => ip.ip) },
   },
 };
 
@@ -101,10 +99,6 @@ function serverFor(project: Project, serverId: number): ServerRecord {
   const server = project.servers.get(serverId);
   if (!server) throw notFound("server", serverId);
   return server;
-}
-
-function checkStopped(server: ServerRecord): void {
-  if (server.status !== "off") throw refuse("server_not_stopped", "server must be stopped for this operation");
 }
 
 function assign(project: Project, ip: PrimaryIpRecord, server: ServerRecord): PrimaryIpRecord {

@@ -12,7 +12,7 @@ import { checkRoom } from "./placement-groups.ts";
 import { setDnsPtr } from "./primary-ip-rules.ts";
 import { passwordFor } from "./server-create.ts";
 import { aliasIpsBody, attachServer, attachServerBody, changeAliasIps, notAttached } from "./server-network.ts";
-import { checkUnlocked, serverKind, serverRef } from "./servers.ts";
+import { checkStopped, checkUnlocked, serverKind, serverRef } from "./servers.ts";
 
 /** What a server action does besides starting: an end effect, further resources, extra fields of the answer. */
 interface Outcome {
@@ -58,10 +58,6 @@ function change<B>(
     project.servers.put({ ...server, ...fields(server, body) });
     return {};
   });
-}
-
-function checkStopped(server: ServerRecord): void {
-  if (server.status !== "off") throw refuse("server_not_stopped", "server must be stopped for this operation");
 }
 
 function changeType(server: ServerRecord, body: { server_type: string; upgrade_disk: boolean }) {

@@ -109,13 +109,9 @@ function addMachine(project: Project, body: CreateServer, { type, image, locatio
   const [ipv4, ipv6] = (["ipv4", "ipv6"] as const).map((version) => {
     if (!(body.public_net?.[`enable_${version}`] ?? true)) return null;
     const wanted = body.public_net?.[version];
-    if (wanted !== undefined) return assignTo(project, wanted, { version, server: base.id, location: location.name });
-    return createPrimaryIp(project, {
-      type: version,
-      location: location.name,
-      auto_delete: true,
-      assignee: { type: "server", id: base.id },
-    });
+    const assignee = { type: "server", id: base.id } as const;
+    if (wanted !== undefined) return assignTo(project, wanted, { version, location: location.name, assignee });
+    return createPrimaryIp(project, { type: version, location: location.name, auto_delete: true, assignee });
   });
   for (const { firewall } of body.firewalls ?? []) applyFirewall(project, firewall, base.id);
   return project.servers.put({

@@ -1,18 +1,16 @@
 import { isProtected, refuse } from "../api/errors.ts";
 import { hostname } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
-import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
+import { commonRules, textFilter } from "../api/listing.ts";
 import { actionReadRoutes, readRoutes, rowOf, type StoredKind, updateRoute } from "../api/resource.ts";
 import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
 import { object, optional, parseBody } from "../api/schema.ts";
 import type { ResourceRef } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
 import type { ServerRecord } from "../state/records.ts";
+import { removeServer } from "./effects.ts";
 import { createServer, createServerBody, passwordFor } from "./server-create.ts";
-import { removeServer } from "./server-removal.ts";
 import { firewallsOf, type Server, viewServer } from "./server-view.ts";
-
-const rules: ListRules<ServerRecord> = commonRules();
 
 /** Servers, for the generic routes. */
 export const serverKind: StoredKind<ServerRecord, Server> = {
@@ -20,7 +18,7 @@ export const serverKind: StoredKind<ServerRecord, Server> = {
   nameTaken: "server name is already used",
   rows: (project) => project.servers,
   view: viewServer,
-  rules: { ...rules, filters: { ...rules.filters, status: textFilter((server) => server.status) } },
+  rules: commonRules({ status: textFilter((server) => server.status) }),
 };
 
 /** A server as the resource of an action. */
@@ -33,6 +31,11 @@ export function checkUnlocked(project: Project, server: ServerRecord): void {
   if (project.actions.isBusy(serverRef(server))) {
     throw refuse("locked", "cannot perform operation because server is locked");
   }
+}
+
+/** Some changes need a server that is off. */
+export function checkStopped(server: ServerRecord): void {
+  if (server.status !== "off") throw refuse("server_not_stopped", "server must be stopped for this operation");
 }
 
 const updateBody = object({ name: optional(hostname), labels: optional(labels) });

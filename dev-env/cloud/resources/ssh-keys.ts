@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { nameTaken } from "../api/errors.ts";
 import { name } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
-import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
+import { commonRules, textFilter } from "../api/listing.ts";
 import { claimName, deleteRoute, one, readRoutes, renameRoute, type StoredKind } from "../api/resource.ts";
 import type { Answer, Call, Route } from "../api/route.ts";
 import { type Check, object, optional, parseBody, reject } from "../api/schema.ts";
@@ -11,16 +11,14 @@ import type { SshKeyRecord } from "../state/records.ts";
 /** An SSH key as the API shows it. */
 export type SshKey = SshKeyRecord;
 
-const rules: ListRules<SshKeyRecord> = commonRules();
-
 /** SSH keys, for the generic routes. */
 export const sshKeyKind: StoredKind<SshKeyRecord, SshKey> = {
   singular: "ssh_key",
   rows: (project) => project.sshKeys,
   view: (_project, key) => key,
   rules: {
+    ...commonRules({ fingerprint: textFilter((key) => key.fingerprint) }),
     sort: { id: (key) => key.id, name: (key) => key.name },
-    filters: { ...rules.filters, fingerprint: textFilter((key) => key.fingerprint) },
   },
 };
 

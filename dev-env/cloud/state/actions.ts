@@ -48,7 +48,7 @@ export interface ActionStart {
   readonly afterMs?: number;
 }
 
-/** Duration by command in milliseconds, or one for all. */
+/** Duration by command in milliseconds, `*` standing for the others, or one for all. */
 export type ActionDurations = number | Readonly<Record<string, number>>;
 
 const refKey = ({ type, id }: ResourceRef): string => `${type}/${id}`;
@@ -84,7 +84,8 @@ export class Actions {
   /** How long a command takes here. */
   durationOf(command: string): number {
     if (this.#fate.durationMs !== undefined) return this.#fate.durationMs;
-    return typeof this.#durations === "number" ? this.#durations : (this.#durations[command] ?? 0);
+    if (typeof this.#durations === "number") return this.#durations;
+    return this.#durations[command] ?? this.#durations["*"] ?? 0;
   }
 
   start({ command, resources, effect, error, afterMs = 0 }: ActionStart): ActionRecord {

@@ -18,7 +18,7 @@ const UNROUTED: Pools = { servers: "198.18.0.0", balancers: "198.19.0.0" };
 export class AddressPool {
   readonly #servers: number;
   readonly #balancers: number;
-  #used: AddressPoolState = { servers: 0, balancers: 0 };
+  #used = { servers: 0, balancers: 0 };
 
   /** With a loopback slot all addresses come from `127.<slot>.0.0/16`, where the data plane can listen. */
   constructor(loopbackSlot?: number) {
@@ -31,33 +31,26 @@ export class AddressPool {
   }
 
   nextServerIpv4(): string {
-    return hostIn(this.#servers, this.#takeServer());
+    return hostIn(this.#servers, this.#used.servers++);
   }
 
   /** A /64, written the way clients append a host part to. */
   nextServerIpv6(): string {
-    return `${prefix64("1", this.#takeServer())}::/64`;
+    return `${prefix64("1", this.#used.servers++)}::/64`;
   }
 
   /** A balancer's pair of addresses; its IPv6 is a single address. */
   nextBalancer(): { readonly ipv4: string; readonly ipv6: string } {
-    const index = this.#used.balancers;
-    this.#used = { ...this.#used, balancers: index + 1 };
+    const index = this.#used.balancers++;
     return { ipv4: hostIn(this.#balancers, index), ipv6: `${prefix64("2", index)}::1` };
   }
 
   state(): AddressPoolState {
-    return this.#used;
+    return { ...this.#used };
   }
 
   restore(state: AddressPoolState): void {
-    this.#used = state;
-  }
-
-  #takeServer(): number {
-    const index = this.#used.servers;
-    this.#used = { ...this.#used, servers: index + 1 };
-    return index;
+    this.#used = { ...state };
   }
 }
 
