@@ -38,3 +38,12 @@ export function jsonText(data: unknown): string {
 function written(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
+
+/** What a text in JSON holds; nothing when it is null, or no JSON. */
+export function parseJson<T>(text: string | undefined): T | undefined {
+  try {
+    return (JSON.parse(text ?? "null") as T | null) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}

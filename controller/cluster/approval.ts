@@ -1,6 +1,7 @@
 /** May this change happen now, or does somebody have to say so first? Pure. */
 import { createHash } from "node:crypto";
 import type { Difference } from "../../stacks/difference.ts";
+import { parseJson } from "../printable.ts";
 import type { Plan, PlannedUnit } from "./plan.ts";
 
 /** What waits for approval: nothing, removals, or every change. */
@@ -84,19 +85,10 @@ export function pendingPlan(waiting: Plan, objectOf: (step: PlannedUnit) => stri
 
 /** A plan and its approval from the texts they are kept in; what cannot be read counts as absent. */
 export function parseStored(data: Readonly<Record<string, string>>): StoredPlan {
-  const plan = parse<PendingPlan>(data.plan);
-  const approval = parse<Approval>(data.approval);
+  const plan = parseJson<PendingPlan>(data.plan);
+  const approval = parseJson<Approval>(data.approval);
   return {
     ...(plan && Array.isArray(plan.steps) && { plan }),
     ...(approval && typeof approval.plan === "string" && { approval }),
   };
-}
-
-function parse<T extends object>(text: string | undefined): T | undefined {
-  try {
-    const value = JSON.parse(text ?? "null") as T | null;
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -2,6 +2,7 @@
 import { routeUnit } from "../../stacks/names.ts";
 import type { LoadBalancerSpec, UnitId, UnitState } from "../../stacks/spec.ts";
 import { type ApiRequest, resourceOf } from "../hcloud/exchange.ts";
+import { parseJson } from "../printable.ts";
 import type { Plan } from "./plan.ts";
 
 export type Attribution = (request: ApiRequest, answer?: string) => UnitId | undefined;
@@ -49,10 +50,7 @@ export function newBalancers(plan: Plan, present: Readonly<Partial<Record<UnitId
     specs.find((spec): spec is LoadBalancerSpec => spec.kind === "load-balancer" && spec.name === name);
 }
 
+/** What is not JSON names nothing. */
 function parse(text: string | undefined): Record<string, unknown> {
-  try {
-    return (JSON.parse(text ?? "{}") ?? {}) as Record<string, unknown>;
-  } catch {
-    return {}; // not JSON: then it names nothing
-  }
+  return parseJson(text) ?? {};
 }

@@ -11,12 +11,16 @@ import type { ServiceOptions } from "../service/annotations.ts";
 import type { ServedClasses } from "../service/ours.ts";
 import { renderWishes, type ServiceWish } from "./wishes.ts";
 
-/** Everything observed at one moment. */
-export interface Snapshot {
+/** What the API server shows. */
+export interface Observed {
   readonly services: readonly V1Service[];
   readonly nodes: readonly V1Node[];
   /** TLS Secrets, where they are ours to read. */
   readonly secrets?: readonly SecretList[];
+}
+
+/** Everything observed at one moment. */
+export interface Snapshot extends Observed {
   readonly cloud: CloudState;
   /** When it was taken, in milliseconds since 1970. */
   readonly now: number;

@@ -1,22 +1,12 @@
 /** Looks at cluster and cloud, as often and as freshly as it takes to believe what is seen. */
-import type { V1Node, V1Service } from "@kubernetes/client-node";
-import type { SecretList } from "../certificate/tls-secret.ts";
 import type { Ages, CloudState, CloudView } from "../hcloud/view.ts";
 import type { Absence } from "./absence.ts";
 import { agesAfter, firstLook, freshLook, lookFor } from "./ages.ts";
 import { isUncertain } from "./certificates.ts";
-import { type Desired, type RenderOptions, renderCluster } from "./desired.ts";
+import { type Desired, type Observed, type RenderOptions, renderCluster } from "./desired.ts";
 import { type Plan, planRun } from "./plan.ts";
 import { contradiction, ImplausibleCloud, requirePlausible } from "./plausible.ts";
 import type { Write } from "./writes.ts";
-
-/** What the API server shows. */
-export interface Observed {
-  readonly services: readonly V1Service[];
-  readonly nodes: readonly V1Node[];
-  /** TLS Secrets, where they are ours to read. */
-  readonly secrets?: readonly SecretList[];
-}
 
 export interface LookoutParts {
   /** Synced caches of the API server's objects. */

@@ -1,6 +1,7 @@
 /** Runs of the engine: one for everything due, explained in log and record, through a gateway that is open that long. */
 import type { Engine } from "../../stacks/engine.ts";
-import type { RunReport, RunRequest } from "../../stacks/run.ts";
+import type { RunReport, RunRequest, Step } from "../../stacks/run.ts";
+import type { UnitId } from "../../stacks/spec.ts";
 import { messageOf } from "../errors.ts";
 import type { Credential, Gateway } from "../hcloud/gateway.ts";
 import type { Logger } from "../log.ts";
@@ -11,9 +12,8 @@ import { attributionOf, newBalancers } from "./attribution.ts";
 import { insertKeys, privateKeys } from "./certificates.ts";
 import type { Desired } from "./desired.ts";
 import type { Drift } from "./drift.ts";
-import type { Plan } from "./plan.ts";
-import type { ReasonContext } from "./reason.ts";
-import { explainRun, RunLog } from "./run-log.ts";
+import type { Plan, PlannedUnit } from "./plan.ts";
+import { objectOf, type ReasonContext, reasonFor } from "./reason.ts";
 
 export interface RunnerParts {
   readonly engine: Pick<Engine, "run" | "saveState" | "warm">;
@@ -52,7 +52,8 @@ export class Runner {
     const { engine, gateway, record, onReport } = this.#parts;
     const run = `${Date.now().toString(36)}-${++this.#runs}`;
     const context = await this.#parts.context(desired);
-    const log = new RunLog(this.#parts.log, run, explainRun(due, drifted, context));
+    const log = this.#parts.log.child({ run });
+    const why = explainRun(due, drifted, context);
     const info = {
       run,
       mode: "apply",
@@ -64,10 +65,10 @@ export class Runner {
     this.#next = undefined;
     if (due.length > 0) record?.add(changeEntries(run, due, context, new Date()));
     try {
-      const report = await engine.run(runRequest("apply", due, desired, access), (step) => log.step(step));
+      const report = await engine.run(runRequest("apply", due, desired, access), (step) => logStep(log, step, why));
       onReport?.(report);
       if (allApplied(report)) this.#recorded = recorded;
-      log.finished(report);
+      logReport(log, report);
       record?.add(outcomeEntries(run, report.outcomes, new Date()));
       if (due.length > 0) this.#lastRun = lastRunOf(run, report);
       return report.outcomes;
@@ -127,4 +128,38 @@ function lastRunOf(run: string, { outcomes, durationMs }: RunReport): LastRun {
   );
   const at = new Date().toISOString();
   return { run, at, units: Object.keys(outcomes).length, failed: Object.fromEntries(failed), durationMs };
+}
+
+/** The object that a unit is for, and why it is changed. */
+interface Why {
+  readonly object: string;
+  readonly reason: string;
+}
+
+/** What is behind each unit of a run. Of many differences the first one speaks for all; what is new differs by not being there. */
+function explainRun(due: Plan, drifted: readonly Drift[], context: ReasonContext): ReadonlyMap<UnitId, Why> {
+  const outside = new Set(drifted.map(({ unit }) => unit));
+  const reasonOf = (step: PlannedUnit) => {
+    if (outside.has(step.unit)) return "it was changed outside of the cluster";
+    const isNew = context.desired.present[step.unit] === undefined;
+    const [first] = isNew ? [{ field: "existence" }] : step.differences;
+    return first ? reasonFor(step, first, context) : "";
+  };
+  return new Map(due.map((step) => [step.unit, { object: objectOf(step, context), reason: reasonOf(step) }]));
+}
+
+/** One line for each change in the cloud, with the object it is for and the reason. */
+function logStep(log: Logger, { unit, part, operation, fields, phase }: Step, why: ReadonlyMap<UnitId, Why>): void {
+  const facts = { ...why.get(unit), unit, part, operation };
+  if (phase === "started") log.debug(facts, "change started");
+  else if (phase === "failed") log.warn(facts, "change failed");
+  else log.info({ ...facts, ...(fields.length > 0 && { fields }) }, "cloud changed");
+}
+
+function logReport(log: Logger, { outcomes, durationMs }: RunReport): void {
+  const units = Object.entries(outcomes);
+  for (const [unit, outcome] of units) {
+    if (outcome.status === "failed") log.warn({ unit, ...outcome.failure }, "unit failed");
+  }
+  log.info({ units: units.length, durationMs }, "run finished");
 }

@@ -1,5 +1,6 @@
 /** Requests to the Hetzner API and its answers, as they pass through the gateway; and what a path says about them. */
 import { CloudError } from "../errors.ts";
+import { parseJson } from "../printable.ts";
 
 export interface ApiRequest {
   readonly method: string;
@@ -44,14 +45,10 @@ export function errorResponse(status: number, code: string, message: string): Ap
 
 /** What an answer with an unexpected status says, as an error. */
 export function cloudErrorOf(request: string, response: ApiResponse): CloudError {
-  let error: { code?: string; message?: string } = {};
-  try {
-    error = (JSON.parse(response.body) as { error?: typeof error }).error ?? {};
-  } catch {
-    // Not the API's envelope: a proxy answered. The status has to do.
-  }
-  const message = error.message ?? `the API answered with status ${response.status}`;
-  return new CloudError(request, response.status, error.code ?? "unexpected", message);
+  // Without the API's envelope a proxy answered: the status has to do.
+  const { error } = parseJson<{ error?: { code?: string; message?: string } }>(response.body) ?? {};
+  const message = error?.message ?? `the API answered with status ${response.status}`;
+  return new CloudError(request, response.status, error?.code ?? "unexpected", message);
 }
 
 /** Fields of bodies that hold a private key or a password. */

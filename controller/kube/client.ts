@@ -6,16 +6,11 @@ import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { KubeError, messageOf, NotLeader } from "../errors.ts";
 import { sendAtLastMoment } from "../last-moment.ts";
+import { parseJson } from "../printable.ts";
 import { knock } from "./knock.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 
-export type PatchType = "merge" | "strategic-merge" | "json";
-
-const CONTENT_TYPES: Readonly<Record<PatchType, string>> = {
-  merge: "application/merge-patch+json",
-  "strategic-merge": "application/strategic-merge-patch+json",
-  json: "application/json-patch+json",
-};
+export type PatchType = "merge" | "strategic-merge";
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -81,7 +76,7 @@ export class KubeClient {
   }
 
   patch<T>(path: string, type: PatchType, body: unknown): Promise<T> {
-    return this.#call("PATCH", path, { body, contentType: CONTENT_TYPES[type] });
+    return this.#call("PATCH", path, { body, contentType: `application/${type}-patch+json` });
   }
 
   delete<T>(path: string, body?: unknown): Promise<T> {
@@ -217,28 +212,29 @@ export interface WatchOptions<T> {
   readonly longestMs: number;
 }
 
+/** The path of all objects of a kind in a namespace, or of one of them. */
+function namespaced(kind: string, api = "/api/v1"): (namespace: string, name?: string) => string {
+  return (namespace, name) => {
+    const all = `${api}/namespaces/${encodeURIComponent(namespace)}/${kind}`;
+    return name === undefined ? all : `${all}/${encodeURIComponent(name)}`;
+  };
+}
+
 /** Paths of the objects we touch. */
 export const paths = {
   nodes: "/api/v1/nodes",
   node: (name: string) => `/api/v1/nodes/${encodeURIComponent(name)}`,
   services: "/api/v1/services",
-  service: (namespace: string, name: string) =>
-    `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`,
+  service: namespaced("services"),
   /** TLS Secrets of one namespace, or of all. */
   tlsSecrets: (namespace?: string) => {
-    const where = namespace === undefined ? "" : `namespaces/${encodeURIComponent(namespace)}/`;
-    return `/api/v1/${where}secrets?${new URLSearchParams({ fieldSelector: "type=kubernetes.io/tls" })}`;
+    const path = namespace === undefined ? "/api/v1/secrets" : namespaced("secrets")(namespace);
+    return `${path}?${new URLSearchParams({ fieldSelector: "type=kubernetes.io/tls" })}`;
   },
-  secrets: (namespace: string) => `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`,
-  secret: (namespace: string, name: string) =>
-    `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`,
-  leases: (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`,
-  lease: (namespace: string, name: string) =>
-    `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases/${encodeURIComponent(name)}`,
-  configMaps: (namespace: string) => `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`,
-  configMap: (namespace: string, name: string) =>
-    `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps/${encodeURIComponent(name)}`,
-  events: (namespace: string) => `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
+  secret: namespaced("secrets"),
+  lease: namespaced("leases", "/apis/coordination.k8s.io/v1"),
+  configMap: namespaced("configmaps"),
+  event: namespaced("events"),
 } as const;
 
 /** An aborted request names the timeout only as its cause. */
@@ -253,11 +249,7 @@ function reason(error: Error & { code?: string }, url: URL): string {
 
 async function failure(request: string, response: IncomingMessage): Promise<KubeError> {
   const body = await text(response);
-  let message = body;
-  try {
-    message = (JSON.parse(body) as { message?: string }).message ?? body;
-  } catch {
-    // Not a Status object: a proxy's page, or nothing. The text itself is all there is to say.
-  }
+  // What is not a Status object is a proxy's page, or nothing: the text itself is all there is to say.
+  const message = parseJson<{ message?: string }>(body)?.message ?? body;
   return new KubeError(request, response.statusCode ?? 0, message.trim() || `status ${response.statusCode}`);
 }

@@ -30,7 +30,7 @@ export class OwnConfigMap {
 
   /** Path under which it can be watched, alone. */
   get watchPath(): string {
-    return `${paths.configMaps(this.#namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${this.#name}`)}`;
+    return `${paths.configMap(this.#namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${this.#name}`)}`;
   }
 
   /** What it holds; nothing when it does not exist. */
@@ -70,6 +70,6 @@ export class OwnConfigMap {
       data,
     };
     if (present) await this.#client.replace(paths.configMap(this.#namespace, this.#name), body);
-    else await this.#client.create(paths.configMaps(this.#namespace), body);
+    else await this.#client.create(paths.configMap(this.#namespace), body);
   }
 }

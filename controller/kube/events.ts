@@ -81,7 +81,7 @@ export class EventRecorder {
 
   async #repeat(object: KubeObject, known: Written): Promise<boolean> {
     known.count += 1;
-    const path = `${paths.events(namespaceOf(object))}/${known.name}`;
+    const path = paths.event(namespaceOf(object), known.name);
     const lastTimestamp = new Date().toISOString();
     try {
       await this.#client.patch(path, "merge", { count: known.count, lastTimestamp });
@@ -98,7 +98,7 @@ export class EventRecorder {
     const suffix = createHash("sha256").update(`${key}${now.getTime()}`).digest("hex").slice(0, 16);
     const name = `${objectName}.${suffix}`;
     this.#written.set(key, { name, count: 1 });
-    await this.#client.create(paths.events(namespace), {
+    await this.#client.create(paths.event(namespace), {
       metadata: { name, namespace },
       involvedObject: {
         apiVersion: API_VERSIONS[kind],

@@ -212,7 +212,7 @@ export class LeaderLease implements Leadership {
     const lease = claim(before, config, identity, microTime(sent.wallMs));
     try {
       if (before) await this.#replace(lease);
-      else this.#note(await client.create<LeaseObject>(paths.leases(config.namespace), lease));
+      else this.#note(await client.create<LeaseObject>(paths.lease(config.namespace), lease));
     } catch (error) {
       if (isConflict(error) || isNotFound(error)) return false;
       throw error;

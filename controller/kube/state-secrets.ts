@@ -93,7 +93,7 @@ export class SecretState implements StateStore {
       if (!isNotFound(error)) throw error;
       delete (body.metadata as { resourceVersion?: string }).resourceVersion;
     }
-    return this.#client.create(paths.secrets(this.#namespace), body);
+    return this.#client.create(paths.secret(this.#namespace), body);
   }
 
   #nameOf(index: number): string {

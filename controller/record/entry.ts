@@ -4,6 +4,7 @@ import type { RunReport } from "../../stacks/run.ts";
 import type { Plan, PlannedUnit } from "../cluster/plan.ts";
 import { objectOf, type ReasonContext, reasonFor } from "../cluster/reason.ts";
 import type { Exchange } from "../hcloud/gateway.ts";
+import { parseJson } from "../printable.ts";
 import { PREFIX } from "../service/annotations.ts";
 
 interface Common {
@@ -122,12 +123,8 @@ function redacted(field: string, value: string): string {
 /** Entries of a text with one per line. What is no entry, such as a line that a crash cut off, is left out. */
 export function parseEntries(text: string): readonly AuditEntry[] {
   return text.split("\n").flatMap((line) => {
-    try {
-      const entry = JSON.parse(line) as AuditEntry;
-      return typeof entry.at === "string" && typeof entry.kind === "string" ? [entry] : [];
-    } catch {
-      return [];
-    }
+    const entry = parseJson<AuditEntry>(line);
+    return typeof entry?.at === "string" && typeof entry.kind === "string" ? [entry] : [];
   });
 }
 

@@ -3,6 +3,7 @@ import type { Refusal } from "../cluster/refusals.ts";
 import { messageOf } from "../errors.ts";
 import type { OwnConfigMap } from "../kube/config-map.ts";
 import type { Logger } from "../log.ts";
+import { parseJson } from "../printable.ts";
 
 /** How the last run ended. */
 export interface LastRun {
@@ -73,10 +74,6 @@ export class StatusBoard {
 
 /** The status from its text; nothing when there is none. */
 export function parseStatus(text: string | undefined): ControllerStatus | undefined {
-  try {
-    const status = JSON.parse(text ?? "null") as ControllerStatus | null;
-    return status && Array.isArray(status.refused) ? status : undefined;
-  } catch {
-    return undefined;
-  }
+  const status = parseJson<ControllerStatus>(text);
+  return Array.isArray(status?.refused) ? status : undefined;
 }

@@ -1,6 +1,7 @@
 /** Reads of the Robot API, as few as possible: it allows a few hundred an hour. */
 import { CloudError, messageOf } from "../errors.ts";
 import { openWayOut, readText, type WayOut } from "../outbound.ts";
+import { parseJson } from "../printable.ts";
 import type { RobotInventory, RobotServer, RobotState } from "./api.ts";
 import type { RobotConfig } from "./config.ts";
 
@@ -107,7 +108,8 @@ export class RobotClient {
     const { endpoint, credentials } = this.#settings;
     const basic = Buffer.from(`${credentials.user}:${credentials.password}`).toString("base64");
     const { status, body: text } = await this.#read(`${endpoint}${path}`, `GET ${path}`, basic);
-    const body = parsed(text) as { error?: { code?: string; message?: string } };
+    // What is no JSON holds nothing for us: a proxy's page, or nothing.
+    const body = parseJson<{ error?: { code?: string; message?: string } }>(text) ?? {};
     if (status >= 200 && status < 300) return body as T;
     const { code = `http_${status}`, message = "no reason given" } = body.error ?? {};
     if (status === 404 && /NOT_(FOUND|AVAILABLE)$/.test(code)) return undefined;
@@ -121,14 +123,5 @@ export class RobotClient {
     } catch (error) {
       throw new CloudError(request, 0, "unreachable", error);
     }
-  }
-}
-
-/** What is no JSON holds nothing for us: a proxy's page, or nothing. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) ?? {};
-  } catch {
-    return {};
   }
 }

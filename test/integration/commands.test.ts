@@ -106,7 +106,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
       stdout: expect.stringMatching(/^Service default\/web has balancer .*: nothing changes$/m),
     });
     const name = "cloud-controller-manager";
-    await world.observer.create(paths.leases("kube-system"), {
+    await world.observer.create(paths.lease("kube-system"), {
       metadata: { name },
       spec: {
         holderIdentity: "pod-7",

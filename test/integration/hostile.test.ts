@@ -154,7 +154,7 @@ describe("what users write into objects", () => {
       for (const [kind, data] of Object.entries(notes))
         await new OwnConfigMap(world.observer, PLACE, kind).update(() => data);
       const renewTime = new Date().toISOString().replace("Z", "000Z");
-      await world.observer.create(paths.leases("kube-system"), {
+      await world.observer.create(paths.lease("kube-system"), {
         metadata: { name: "cloud-controller-manager" },
         spec: { holderIdentity: HOSTILE, leaseDurationSeconds: 600, renewTime },
       });
