@@ -1,4 +1,5 @@
 /** The cloud as last listed: each list is read when somebody needs it younger than it is, and once for all who ask. */
+import { Aged } from "../work/aged.ts";
 import type { Catalogue, Certificate, LoadBalancer, Network, Server } from "./api.ts";
 import type { CloudReader } from "./reader.ts";
 
@@ -26,19 +27,18 @@ export interface Ages {
 
 export class CloudView {
   readonly #reader: CloudReader;
-  readonly #servers: Aged<readonly Server[]>;
-  readonly #loadBalancers: Aged<readonly LoadBalancer[]>;
-  readonly #certificates: Aged<readonly Certificate[]>;
-  readonly #network: Aged<Network | undefined>;
-  readonly #catalogue: Aged<Catalogue>;
+  readonly #networkId: number | undefined;
+  readonly #servers = new Aged(() => this.#reader.servers());
+  readonly #loadBalancers = new Aged(() => this.#reader.loadBalancers());
+  readonly #certificates = new Aged(() => this.#reader.certificates());
+  readonly #network = new Aged(async () => {
+    return this.#networkId === undefined ? undefined : this.#reader.network(this.#networkId);
+  });
+  readonly #catalogue = new Aged(() => this.#reader.catalogue());
 
   constructor(reader: CloudReader, networkId: number | undefined) {
     this.#reader = reader;
-    this.#servers = new Aged(() => reader.servers());
-    this.#loadBalancers = new Aged(() => reader.loadBalancers());
-    this.#certificates = new Aged(() => reader.certificates());
-    this.#network = new Aged(async () => (networkId === undefined ? undefined : reader.network(networkId)));
-    this.#catalogue = new Aged(() => reader.catalogue());
+    this.#networkId = networkId;
   }
 
   servers(maxAgeMs: number): Promise<readonly Server[]> {
@@ -59,41 +59,5 @@ export class CloudView {
       this.#catalogue.get(CATALOGUE_MAX_AGE_MS).catch(() => undefined), // the API checks what we cannot
     ]);
     return { servers, loadBalancers, certificates, ...(network && { network }), ...(catalogue && { catalogue }) };
-  }
-}
-
-/** A value with an age. A failed read leaves nothing behind: the next one asks again. */
-class Aged<T> {
-  readonly #read: () => Promise<T>;
-  #value: Promise<T> | undefined;
-  #startedAt = 0;
-  #isReading = false;
-
-  constructor(read: () => Promise<T>) {
-    this.#read = read;
-  }
-
-  /** A value whose reading began at most `maxAgeMs` ago. With 0 it begins now: what happened before is in it. */
-  get(maxAgeMs: number): Promise<T> {
-    if (this.#value && performance.now() - this.#startedAt < maxAgeMs) return this.#value;
-    // A read that has begun may have missed what the caller knows of; one that waits for it to end has not.
-    const before = this.#isReading ? this.#value : undefined;
-    this.#startedAt = performance.now();
-    this.#isReading = true;
-    const value = (async () => {
-      await before?.catch(() => {}); // whoever asked for it hears of it
-      return this.#read();
-    })();
-    this.#value = value;
-    const done = (isFine: boolean) => {
-      if (this.#value !== value) return;
-      this.#isReading = false;
-      if (!isFine) this.#value = undefined;
-    };
-    value.then(
-      () => done(true),
-      () => done(false),
-    );
-    return value;
   }
 }

@@ -2,6 +2,7 @@
 import { CloudError, messageOf } from "../errors.ts";
 import { openWayOut, readText, type WayOut } from "../outbound.ts";
 import { parseJson } from "../printable.ts";
+import { Aged } from "../work/aged.ts";
 import type { RobotInventory, RobotServer, RobotState } from "./api.ts";
 import type { RobotConfig } from "./config.ts";
 
@@ -12,11 +13,6 @@ const PAUSE_MS = 30_000;
 /** A server's state is asked for at most this often. */
 const STATE_MAX_AGE_MS = 60_000;
 
-interface Aged<T> {
-  readonly value: T;
-  readonly at: number;
-}
-
 type Settings = Pick<RobotConfig, "endpoint" | "cacheMs" | "rateLimitWaitMs"> & {
   readonly credentials: { readonly user: string; readonly password: string };
 };
@@ -26,41 +22,45 @@ export class RobotClient {
   readonly #settings: Settings;
   readonly #now: () => number;
   readonly #wayOut: WayOut;
+  readonly #list: Aged<readonly RobotServer[]>;
   readonly #states = new Map<number, Aged<RobotState>>();
-  #list: Aged<readonly RobotServer[]> | undefined;
-  #reading: Promise<readonly RobotServer[]> | undefined;
+  /** The last list that could be read, however old. */
+  #servers: readonly RobotServer[] | undefined;
   /** Why Robot is left alone, and until when. */
   #pause: { readonly until: number; readonly error: CloudError } | undefined;
 
   constructor(settings: Settings, now: () => number = () => performance.now()) {
     this.#settings = settings;
     this.#now = now;
+    this.#list = new Aged(() => this.#readAll(), now);
     this.#wayOut = openWayOut(settings.endpoint, process.env, MAX_SOCKETS);
   }
 
   /** All dedicated servers, or why they are not known. An older list is better than none. */
   async inventory(): Promise<RobotInventory> {
     try {
-      return { kind: "listed", servers: await this.#servers() };
+      return { kind: "listed", servers: await this.#list.get(this.#settings.cacheMs) };
     } catch (error) {
-      if (this.#list) return { kind: "listed", servers: this.#list.value };
+      if (this.#servers) return { kind: "listed", servers: this.#servers };
       return { kind: "unreadable", reason: messageOf(error) };
     }
   }
 
   /** Whether a server exists and runs. Missing is what the list lacks and a direct read does not find. */
-  async state(number: number): Promise<RobotState> {
-    const known = this.#states.get(number);
-    if (known && this.#now() - known.at < STATE_MAX_AGE_MS) return known.value;
-    const servers = await this.#servers();
+  state(number: number): Promise<RobotState> {
+    const state = this.#states.get(number) ?? new Aged(() => this.#look(number), this.#now);
+    this.#states.set(number, state);
+    return state.get(STATE_MAX_AGE_MS);
+  }
+
+  async #look(number: number): Promise<RobotState> {
+    const servers = await this.#list.get(this.#settings.cacheMs);
     if (servers.length === 0) {
       const message = "Robot lists no servers at all: check that ROBOT_USER belongs to this cluster's account";
       throw new CloudError("GET /server", 200, "implausible", message);
     }
     const isListed = servers.some((server) => server.server_number === number);
-    const value = isListed ? await this.#power(number) : await this.#existence(number);
-    this.#states.set(number, { value, at: this.#now() });
-    return value;
+    return isListed ? this.#power(number) : this.#existence(number);
   }
 
   /** Models whose power Robot cannot see count as running. */
@@ -73,19 +73,10 @@ export class RobotClient {
     return (await this.#get(`/server/${number}`)) === undefined ? "missing" : "running";
   }
 
-  #servers(): Promise<readonly RobotServer[]> {
-    if (this.#list && this.#now() - this.#list.at < this.#settings.cacheMs) return Promise.resolve(this.#list.value);
-    this.#reading ??= this.#readAll().finally(() => {
-      this.#reading = undefined;
-    });
-    return this.#reading;
-  }
-
   async #readAll(): Promise<readonly RobotServer[]> {
     const answer = (await this.#get<readonly { readonly server: RobotServer }[]>("/server")) ?? [];
-    const value = answer.map(({ server }) => server);
-    this.#list = { value, at: this.#now() };
-    return value;
+    this.#servers = answer.map(({ server }) => server);
+    return this.#servers;
   }
 
   /** Nothing when Robot says that there is no such server. While Robot is left alone, fails as it did. */
