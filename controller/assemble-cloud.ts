@@ -1,7 +1,7 @@
 /** Builds the Hetzner side of the controller from its configuration. */
 import packageJson from "../package.json" with { type: "json" };
 import { trustAuthorities } from "./authorities.ts";
-import type { Config } from "./config/config.ts";
+import type { Config, RobotConfig } from "./config/config.ts";
 import { ConfigError, messageOf } from "./errors.ts";
 import { type ApiResponse, traced } from "./hcloud/exchange.ts";
 import { type Exchange, Gateway } from "./hcloud/gateway.ts";
@@ -10,7 +10,6 @@ import { Upstream } from "./hcloud/upstream.ts";
 import { CloudView } from "./hcloud/view.ts";
 import type { Logger } from "./log.ts";
 import { RobotClient } from "./robot/client.ts";
-import type { RobotConfig } from "./robot/config.ts";
 import { secretFile } from "./secret-file.ts";
 
 const API_TIMEOUT_MS = 30_000;

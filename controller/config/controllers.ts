@@ -9,25 +9,17 @@ const NAMES = {
   route: ["node-route-controller", "route"],
 } as const;
 
-export type ControllerName = keyof typeof NAMES;
-export type Controllers = Readonly<Record<ControllerName, boolean>>;
-
-export const ALL_CONTROLLERS: Controllers = { node: true, lifecycle: true, service: true, route: true };
-
 /** For each one the first word of the list that names it decides; then `*`. An empty list switches everything off. */
-export const controllers: Parser<Controllers> = (text) => {
+export const controllers: Parser<Readonly<Record<keyof typeof NAMES, boolean>>> = (text) => {
   const words = text.split(",").map((word) => word.trim());
-  const known = Object.values(NAMES).flat() as readonly string[];
+  const known: readonly string[] = Object.values(NAMES).flat();
   const unknown = words.filter((word) => word !== "" && word !== "*" && !known.includes(word.replace(/^-/, "")));
-  if (unknown.length > 0) {
+  if (unknown.length > 0)
     return { allowed: `a list of *, names and -names: ${unknown.join(", ")} not among ${known.join(", ")}` };
-  }
-  const isOn = (name: ControllerName) => {
-    const names: readonly string[] = NAMES[name];
+  const isOn = (names: readonly string[]) => {
     const word = words.find((candidate) => names.includes(candidate.replace(/^-/, "")));
     return word === undefined ? words.includes("*") : !word.startsWith("-");
   };
-  return {
-    value: { node: isOn("node"), lifecycle: isOn("lifecycle"), service: isOn("service"), route: isOn("route") },
-  };
+  const { node, lifecycle, service, route } = NAMES;
+  return { value: { node: isOn(node), lifecycle: isOn(lifecycle), service: isOn(service), route: isOn(route) } };
 };

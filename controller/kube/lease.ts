@@ -3,11 +3,11 @@
  * it has not been renewed for its whole duration. The holder counts from the moment it asked, and gives up well before
  * the others may take over, so that there is never more than one.
  */
+import type { LeaseConfig } from "../config/config.ts";
 import { ifFound, isConflict, isNotFound, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { pause } from "../work/pause.ts";
 import { type KubeClient, paths } from "./client.ts";
-import type { LeaseConfig } from "./lease-config.ts";
 
 /** Whether this process may write. */
 export interface Leadership {

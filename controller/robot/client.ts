@@ -1,10 +1,10 @@
 /** Reads of the Robot API, as few as possible: it allows a few hundred an hour. */
+import type { RobotConfig } from "../config/config.ts";
 import { CloudError, messageOf } from "../errors.ts";
 import { openWayOut, readText, type WayOut } from "../outbound.ts";
 import { parseJson } from "../printable.ts";
 import { Aged } from "../work/aged.ts";
 import type { RobotInventory, RobotServer, RobotState } from "./api.ts";
-import type { RobotConfig } from "./config.ts";
 
 const TIMEOUT_MS = 15_000;
 const MAX_SOCKETS = 4;

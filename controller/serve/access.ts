@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
+import type { SecureConfig } from "../config/config.ts";
 import { messageOf } from "../errors.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Logger } from "../log.ts";
 import { Recent } from "../work/recent.ts";
-import type { SecureConfig } from "./config.ts";
 
 interface User {
   readonly username: string;

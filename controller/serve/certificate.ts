@@ -2,8 +2,8 @@
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { SecureConfig } from "../config/config.ts";
 import { ConfigError, messageOf } from "../errors.ts";
-import type { SecureConfig } from "./config.ts";
 import { bits, element, explicit, octets, oid, sequence, set, text, time, unsigned } from "./der.ts";
 
 /** Certificate and private key, both as PEM. */

@@ -4,11 +4,12 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { Registry } from "prom-client";
+import type { SecureConfig } from "../config/config.ts";
+import type { ListenAddress } from "../config/flag-values.ts";
 import { ConfigError, messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Access } from "./access.ts";
 import { loadKeyPair } from "./certificate.ts";
-import type { ListenAddress, SecureConfig } from "./config.ts";
 import { answerHealth, type Checks } from "./health.ts";
 import { HealthIndicators } from "./slis.ts";
 

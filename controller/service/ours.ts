@@ -15,7 +15,7 @@ export interface ServedClasses {
 }
 
 /** As the official controller: those without a class. */
-export const CLASSLESS: ServedClasses = { classless: true };
+const CLASSLESS: ServedClasses = { classless: true };
 
 /** A class, served alone; with a plus in front, beside those without a class. Empty means the latter only. */
 export const servedClasses: Parser<ServedClasses> = (text) => {

@@ -1,10 +1,8 @@
 /**
- * How long the controller waits for what it cannot see, in milliseconds: leases, watches, retries and proofs of absence.
- * One table, so that the values can be compared, and so that slow tests can shorten all of them alike.
+ * How long the controller waits for what it cannot see, in milliseconds: watches, retries and proofs of absence (the lease
+ * has flags). One table, so that the values can be compared, and so that slow tests can shorten all of them alike.
  */
 const table = {
-  /** Leader election; the defaults of the flags, which are upstream's. */
-  lease: { duration: 15_000, renewDeadline: 10_000, retry: 2_000 },
   /**
    * A watch is renewed after a random time between `shortest` and `longest`, so a connection that is still silent
    * `grace` after that is dead. This bounds how long a half-open connection goes unnoticed.

@@ -1,12 +1,69 @@
-/** docs/reference/options.md: every flag and every environment variable, from their tables. */
-import { ENVIRONMENT, type Variable } from "../../controller/config/environment.ts";
+/** docs/reference/options.md: every flag and every environment variable, from the tables of settings. */
+import { secret } from "../../controller/config/flag-values.ts";
 import { type Flag, RUN_FLAGS } from "../../controller/config/flags.ts";
+import { setting, type Table } from "../../controller/config/setting.ts";
+import { CLOUD, CONTROLLER, LOTSE, ROBOT } from "../../controller/config/settings.ts";
+import { ENV_PREFIX, OPTION_ROWS } from "../../controller/service/annotations.ts";
+
+/** A variable with what it means, and what holds when it is not set. */
+interface Variable {
+  readonly name: string;
+  readonly doc: string;
+  readonly fallback: string;
+}
+
+const DEFAULTS: Table = Object.fromEntries(
+  OPTION_ROWS.flatMap(([name, { env, annotation, parse, unset }]) =>
+    env === undefined
+      ? []
+      : [[name, setting(ENV_PREFIX + env, parse).doc(`default of the annotation \`${annotation}\``, { unset })]],
+  ),
+);
+
+/** Read outside of the configuration: by the engine, and by Node as Go programs do. */
+const PROCESS = {
+  pulumi: setting("LOTSE_PULUMI").doc("the `pulumi` binary, together with the next one"),
+  plugins: setting("LOTSE_PULUMI_HOME").doc("the folder with its plugins", {
+    unset: "what `npm run setup` left in the cache",
+  }),
+  proxy: setting("HTTPS_PROXY").doc(
+    "proxy for the APIs of Hetzner Cloud and Robot; `HTTP_PROXY` and `NO_PROXY` likewise, as in Go",
+  ),
+  authorities: setting("SSL_CERT_FILE").doc(
+    "authorities to trust besides the usual ones; `NODE_EXTRA_CA_CERTS` likewise",
+  ),
+  folders: setting("SSL_CERT_DIR").doc("as `SSL_CERT_FILE`: folders with files that hold some"),
+};
+
+/** The environment by headings. */
+export const ENVIRONMENT: Readonly<Record<string, readonly Variable[]>> = {
+  "Hetzner Cloud": variablesOf(CLOUD),
+  "Defaults of Services": variablesOf(DEFAULTS),
+  "Dedicated servers": variablesOf(ROBOT),
+  Lotse: [...variablesOf(CONTROLLER), ...variablesOf(LOTSE)],
+  Process: variablesOf(PROCESS),
+};
+
+function variablesOf(table: Table): readonly Variable[] {
+  return Object.values(table).flatMap(({ flag, variable, parse, doc, fallback, unset }) => {
+    if (variable === undefined) return [];
+    const preset = unset ?? (fallback === undefined ? "" : `\`${fallback}\``);
+    const row = { name: variable, doc: flag === undefined ? doc : `as \`--${flag}\``, fallback: preset };
+    const file = "the same from a file, which is read again when it changes";
+    return parse === secret ? [row, { name: `${variable}_FILE`, doc: file, fallback: "" }] : [row];
+  });
+}
 
 /** The page as Markdown. */
 export function renderOptionsPage(): string {
   const sections = Map.groupBy(RUN_FLAGS, ({ section = "Cluster and controllers" }) => section);
   const flags = [...sections].flatMap(([title, group]) => ["", `## ${title}`, "", ...flagTable(group)]);
-  const variables = ENVIRONMENT.flatMap((group) => ["", `### ${group.title}`, "", ...variableTable(group.variables)]);
+  const variables = Object.entries(ENVIRONMENT).flatMap(([title, group]) => [
+    "",
+    `### ${title}`,
+    "",
+    ...variableTable(group),
+  ]);
   return [
     "# Options of `lotse run`",
     "",
@@ -33,7 +90,7 @@ function flagTable(flags: readonly Flag[]): readonly string[] {
 }
 
 function variableTable(variables: readonly Variable[]): readonly string[] {
-  const rows = variables.map(({ name, doc, fallback = "" }) => `| \`${name}\` | ${cell(doc)} | ${fallback} |`);
+  const rows = variables.map(({ name, doc, fallback }) => `| \`${name}\` | ${cell(doc)} | ${fallback} |`);
   return ["| variable | meaning | default |", "| --- | --- | --- |", ...rows];
 }
 

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../../../controller/config/config.ts";
-import { ENVIRONMENT } from "../../../controller/config/environment.ts";
 import { type FlagValues, RUN_FLAGS } from "../../../controller/config/flags.ts";
 import { ConfigError } from "../../../controller/errors.ts";
+import { ENVIRONMENT } from "../../rows/options.ts";
 
 const TOKEN = { HCLOUD_TOKEN: "t".repeat(64) };
 const load = (flags: FlagValues = {}, env: Record<string, string> = {}) => loadConfig(flags, { ...TOKEN, ...env });
@@ -336,7 +336,8 @@ describe("the environment", () => {
       },
     });
     loadConfig({}, watched);
-    const documented = ENVIRONMENT.filter(({ title }) => title !== "Process").flatMap(({ variables }) => variables);
+    const { Process: _, ...groups } = ENVIRONMENT;
+    const documented = Object.values(groups).flat();
     expect(documented.map(({ name }) => name).toSorted()).toEqual([...readNames].toSorted());
   });
 });

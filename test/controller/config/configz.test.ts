@@ -1,6 +1,9 @@
 import { expect, it } from "vitest";
 import { loadConfig } from "../../../controller/config/config.ts";
 import { renderConfigz } from "../../../controller/config/configz.ts";
+import { secret } from "../../../controller/config/flag-values.ts";
+import type { Table } from "../../../controller/config/setting.ts";
+import * as settings from "../../../controller/config/settings.ts";
 
 const ENV = {
   HCLOUD_TOKEN: "t0ken".repeat(12),
@@ -32,4 +35,12 @@ it("shows no secret, wherever it was written", () => {
   expect(text).not.toMatch(/t0ken|s3c|ret@|robot-us3r|robot-passw0rd|h1dden/);
   expect(config.endpoint).toBe("https://…@api.example/v1");
   expect(config.state).toBe("s3://bucket/path?…");
+});
+
+it("shows no setting that is a secret", () => {
+  const rows = Object.values<Table>(settings).flatMap((table) => Object.values(table));
+  const secrets = rows.flatMap(({ variable, parse }) => (variable && parse === secret ? [variable] : []));
+  expect(secrets).toContain("HCLOUD_TOKEN");
+  const { text } = shown({}, { ...ENV, ...Object.fromEntries(secrets.map((name) => [name, `shown-${name}`])) });
+  for (const name of secrets) expect(text).not.toContain(`shown-${name}`);
 });

@@ -4,7 +4,6 @@ import { TIMINGS } from "../../../controller/work/timings.ts";
 describe("timings", () => {
   it("are these", () => {
     expect(TIMINGS).toEqual({
-      lease: { duration: 15_000, renewDeadline: 10_000, retry: 2_000 },
       watch: { shortest: 10_000, longest: 15_000, grace: 5_000 },
       watchRetry: { first: 100, most: 500, mostRefused: 10_000 },
       steadyWatch: 1_000,
@@ -24,11 +23,5 @@ describe("timings", () => {
   it("leave a watch time to be renewed before what it showed is stale", () => {
     const { watch, stale } = TIMINGS;
     expect(watch.longest + watch.grace).toBeLessThan(stale);
-  });
-
-  it("let a leader stop before another may begin", () => {
-    const { duration, renewDeadline, retry } = TIMINGS.lease;
-    expect(renewDeadline).toBeLessThan(duration);
-    expect(retry * 1.2).toBeLessThan(renewDeadline);
   });
 });

@@ -2,12 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { Reading } from "../../../controller/config/reading.ts";
-import { loadRobotConfig } from "../../../controller/robot/config.ts";
+import { readRobot } from "../../../controller/config/config.ts";
 
 function load(env: Readonly<Record<string, string>>) {
-  const read = new Reading({}, { ROBOT_ENABLED: "true", ...env });
-  return { config: loadRobotConfig(read), mistakes: read.mistakes };
+  const source = { flags: {}, env: { ROBOT_ENABLED: "true", ...env }, mistakes: [], warnings: [] };
+  return { config: readRobot(source), mistakes: source.mistakes };
 }
 
 describe("dedicated servers", () => {

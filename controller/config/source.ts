@@ -1,0 +1,60 @@
+/** Where settings come from: looks rows up in flags and environment, and notes what is wrong with them. */
+import { readFileSync } from "node:fs";
+import { messageOf } from "../errors.ts";
+import { boolean } from "../service/values.ts";
+import { type Secret, secret } from "./flag-values.ts";
+import type { FlagValues } from "./flags.ts";
+import type { Setting, Table, Values } from "./setting.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Source {
+  readonly flags: FlagValues;
+  readonly env: Environment;
+  /** Everything found wrong so far, each a line for the user. */
+  readonly mistakes: string[];
+  /** Things that were set and have no effect, each with the reason. */
+  readonly warnings: string[];
+}
+
+/** The values of a table. */
+export function read<T extends Table>(table: T, source: Source): Values<T> {
+  const values = Object.entries(table).map(([key, row]) => [key, readRow(row, source)] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Values<T>;
+}
+
+/** A flag wins over a variable, and both over the default. All are looked at: each may be a mistake. */
+function readRow(row: Setting<unknown>, source: Source): unknown {
+  const { flag = "", variable = "", parse, fallback, ignored } = row;
+  const { flags, env, mistakes, warnings } = source;
+  if (parse === secret) return readSecret(variable, source);
+  const given = { [`--${flag}`]: flags[flag]?.toString(), [variable]: variableText(row, env), default: fallback };
+  const [first] = Object.entries(given).flatMap(([name, text]) => {
+    if (text === undefined) return [];
+    const parsed = parse(text);
+    if ("value" in parsed) return [{ name, value: parsed.value }];
+    mistakes.push(`${name}: ${JSON.stringify(text)} is not ${parsed.allowed}`);
+    return [];
+  });
+  if (ignored && first) warnings.push(`${first.name} has no effect: ${ignored}`);
+  return first?.value;
+}
+
+/** A variable that is set but empty counts as not set, except where that can only be a mistake: a boolean. */
+function variableText({ variable, parse, needs }: Setting<unknown>, env: Environment): string | undefined {
+  if (!variable || (needs && !env[needs])) return undefined;
+  return parse === boolean ? env[variable] : env[variable] || undefined;
+}
+
+/** From a variable, or from the file that `<variable>_FILE` names. The variable wins, even when it is empty. */
+function readSecret(variable: string, { env, mistakes }: Source): Secret | undefined {
+  const value = env[variable];
+  const file = env[`${variable}_FILE`];
+  if (value !== undefined || !file) return value ? { value } : undefined;
+  try {
+    return { value: readFileSync(file, "utf8").trim(), file };
+  } catch (error) {
+    mistakes.push(`${variable}_FILE: ${messageOf(error)}`);
+    return { file };
+  }
+}
