@@ -38,14 +38,14 @@ export default {
       name: "pulumi-in-worker-only",
       comment: "the SDK costs memory and start-up time; only the worker process and Pulumi programs load it",
       severity: "error",
-      from: { path: "^controller/", pathNot: "^controller/audit\\.ts$" },
+      from: { path: "^controller/", pathNot: "^controller/preview-program\\.ts$" },
       to: { path: "node_modules/@pulumi/", dependencyTypesNot: ["type-only"] },
     },
     {
       name: "pure-files",
       comment: "decisions are pure: no I/O in node/, service/, certificate/, route/ and spec",
       severity: "error",
-      from: { path: "^controller/(node|service|route|certificate)/|^stacks/(spec|names)\\.ts$" },
+      from: { path: "^controller/render/(node|service|route|certificate)/|^stacks/units/(spec|names)\\.ts$" },
       to: {
         path: "^controller/(kube|hcloud|robot)/|^(fs|net|http|https|child_process|undici)(/|$)",
         dependencyTypesNot: ["type-only"],

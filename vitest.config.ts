@@ -15,8 +15,7 @@ export default defineConfig({
           name: "unit",
           // Test files share processes: loading everything anew for each costs more than all tests together.
           isolate: false,
-          include: ["test/**/*.test.ts"],
-          exclude: real,
+          include: ["test/{unit,support,tools}/**/*.test.ts"],
         },
       },
       { test: { name: "integration", include: real, exclude: slow, ...limits } },

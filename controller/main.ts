@@ -1,11 +1,11 @@
 #!/usr/bin/env node
+import { run } from "./app/run.ts";
 /** The program `lotse`: its commands, and the exit code. */
-import { type CommandDefinition, commandLine } from "./command-line.ts";
-import { OTHER_COMMANDS } from "./commands/table.ts";
+import { type CommandDefinition, commandLine } from "./commands/command-line.ts";
+import { OTHER_COMMANDS } from "./commands/definitions.ts";
 import { RUN_FLAGS } from "./config/flags.ts";
-import { CcmError, ConfigError } from "./errors.ts";
-import { oneLine } from "./printable.ts";
-import { run } from "./run.ts";
+import { CcmError, ConfigError } from "./diagnostics/errors.ts";
+import { oneLine } from "./diagnostics/printable.ts";
 
 const COMMANDS: readonly CommandDefinition[] = [
   {

@@ -61,9 +61,9 @@ async function runChecks(): Promise<readonly StepResult[]> {
     check("dead code", "knip"),
     check("imports", "depcruise", "--config", ".dependency-cruiser.mjs", "controller", "stacks", "dev-env", "test"),
   ]);
-  const docs = await check("generated docs", "node", "test/rows/main.ts", "--check");
+  const docs = await check("generated docs", "node", "test/tools/docs/main.ts", "--check");
   const manifests = await check("plain manifests", "node", "dev-env/chart/main.ts", "--check");
-  const audit = await check("known weaknesses", "node", "test/audit/main.ts");
+  const audit = await check("known weaknesses", "node", "test/tools/audit/main.ts");
   return [...checks, docs, manifests, audit];
 }
 

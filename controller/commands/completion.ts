@@ -1,6 +1,7 @@
 /** `lotse completion`: completes commands and flags in a shell. */
-import type { CommandDefinition, Given } from "../command-line.ts";
-import { ConfigError } from "../errors.ts";
+
+import { ConfigError } from "../diagnostics/errors.ts";
+import type { CommandDefinition, Given } from "./command-line.ts";
 
 type Shell = (commands: readonly CommandDefinition[]) => string;
 

@@ -1,8 +1,8 @@
 /** `lotse version`: what exactly is running. */
 import packageJson from "../../package.json" with { type: "json" };
-import { VERSIONS } from "../../stacks/versions.ts";
-import type { Given } from "../command-line.ts";
-import { jsonText } from "../printable.ts";
+import { VERSIONS } from "../../stacks/state/versions.ts";
+import { jsonText } from "../diagnostics/printable.ts";
+import type { Given } from "./command-line.ts";
 
 export async function version({ flags }: Given): Promise<void> {
   const known = versions(process.env);

@@ -1,7 +1,7 @@
 /** Flags and environment → a frozen Config. Every mistake is reported at once. */
-import { ConfigError } from "../errors.ts";
-import type { ServiceOptions } from "../service/annotations.ts";
-import { parseDefaults } from "../service/settings.ts";
+import { ConfigError } from "../diagnostics/errors.ts";
+import type { ServiceOptions } from "../render/service/options/annotations.ts";
+import { parseDefaults } from "../render/service/options/settings.ts";
 import type { Secret } from "./flag-values.ts";
 import type { FlagValues } from "./flags.ts";
 import { CLOUD, CLUSTER, CONTROLLER, ELECTION, LOGS, LOTSE, ROBOT, SERVING } from "./settings.ts";

@@ -1,5 +1,5 @@
 /** Which of the framework's controllers run: `--controllers` with names, aliases, `*` and `-name`. */
-import type { Parser } from "../service/values.ts";
+import type { Parser } from "../formats/values.ts";
 
 /** What each of ours is called upstream, long and short. */
 const NAMES = {

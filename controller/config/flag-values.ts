@@ -1,7 +1,7 @@
 /** Texts of flags and environment variables of the whole program → values; those of Services are in service/values.ts. */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
-import { boolean, oneOf, type Parser, seconds } from "../service/values.ts";
+import { boolean, oneOf, type Parser, seconds } from "../formats/values.ts";
 
 export const anything: Parser<string> = (value) => ({ value });
 

@@ -1,5 +1,5 @@
 /** One setting: a row of the tables in settings.ts, which parser, help, reference and `/configz` are made from. */
-import type { Parser } from "../service/values.ts";
+import type { Parser } from "../formats/values.ts";
 import { text } from "./flag-values.ts";
 import type { Flag } from "./flags.ts";
 

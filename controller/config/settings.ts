@@ -1,7 +1,8 @@
 /** Every setting of `lotse run`: flag or variable, syntax, default and meaning. To add one, add a row. */
-import { GUARD_LIMITS } from "../cluster/guard.ts";
-import { servedClasses } from "../service/ours.ts";
-import { boolean, integer, oneOf } from "../service/values.ts";
+
+import { boolean, integer, oneOf } from "../formats/values.ts";
+import { GUARD_LIMITS } from "../guard/guard.ts";
+import { servedClasses } from "../render/service/ownership/ours.ts";
 import { controllers } from "./controllers.ts";
 import {
   anything,

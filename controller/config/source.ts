@@ -1,7 +1,7 @@
 /** Where settings come from: looks rows up in flags and environment, and notes what is wrong with them. */
 import { readFileSync } from "node:fs";
-import { messageOf } from "../errors.ts";
-import { boolean } from "../service/values.ts";
+import { messageOf } from "../diagnostics/errors.ts";
+import { boolean } from "../formats/values.ts";
 import { type Secret, secret } from "./flag-values.ts";
 import type { FlagValues } from "./flags.ts";
 import type { Setting, Table, Values } from "./setting.ts";

@@ -1,5 +1,11 @@
-import type { HealthCheckHttp, HttpOptions, ListenerSpec, LoadBalancerState, TargetSpec } from "../../stacks/spec.ts";
-import { isInRange } from "../service/ranges.ts";
+import type {
+  HealthCheckHttp,
+  HttpOptions,
+  ListenerSpec,
+  LoadBalancerState,
+  TargetSpec,
+} from "../../stacks/units/spec.ts";
+import { isInRange } from "../formats/ranges.ts";
 import type { LoadBalancer, LoadBalancerService, LoadBalancerTarget, Network } from "./api.ts";
 
 /**

@@ -3,7 +3,7 @@
  * with an action to wait for; the API's own request to create one takes them all. So the gateway sends what the run
  * is about to ask for along with the creation, and what is asked for later is answered from what is then there.
  */
-import type { ListenerSpec, LoadBalancerSpec, TargetSpec } from "../../stacks/spec.ts";
+import type { ListenerSpec, LoadBalancerSpec, TargetSpec } from "../../stacks/units/spec.ts";
 import type { LoadBalancer, LoadBalancerService, LoadBalancerTarget } from "./api.ts";
 import type { ApiRequest } from "./exchange.ts";
 

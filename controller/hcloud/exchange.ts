@@ -1,6 +1,6 @@
 /** Requests to the Hetzner API and its answers, as they pass through the gateway; and what a path says about them. */
-import { CloudError } from "../errors.ts";
-import { parseJson } from "../printable.ts";
+import { CloudError } from "../diagnostics/errors.ts";
+import { parseJson } from "../diagnostics/printable.ts";
 
 export interface ApiRequest {
   readonly method: string;

@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../diagnostics/errors.ts";
 import { type Action, ActionWatch } from "./action-watch.ts";
 import type { LoadBalancer } from "./api.ts";
 import type { Priority } from "./budget.ts";

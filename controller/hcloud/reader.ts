@@ -1,5 +1,5 @@
 /** Typed reads of the cloud, whole lists at a time. */
-import { CloudError } from "../errors.ts";
+import { CloudError } from "../diagnostics/errors.ts";
 import type { Catalogue, Certificate, LoadBalancer, Network, Server } from "./api.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Pricing } from "./prices.ts";

@@ -1,6 +1,6 @@
 /** Sends requests to the API: within the rate budget, again where that is safe, and each one reported. */
 import { setTimeout } from "node:timers/promises";
-import type { LoadBalancerSpec } from "../../stacks/spec.ts";
+import type { LoadBalancerSpec } from "../../stacks/units/spec.ts";
 import { Budget, type Priority } from "./budget.ts";
 import { type ApiRequest, type ApiResponse, endpointOf, isRead } from "./exchange.ts";
 import type { Upstream } from "./upstream.ts";

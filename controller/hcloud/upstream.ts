@@ -1,9 +1,9 @@
 /** The Hetzner API itself: adds the token, keeps connections open, gives up on silence. */
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
-import { CloudError, NotLeader } from "../errors.ts";
-import { sendAtLastMoment } from "../last-moment.ts";
-import { openWayOut, type WayOut } from "../outbound.ts";
+import { CloudError, NotLeader } from "../diagnostics/errors.ts";
+import { sendAtLastMoment } from "../net/fence.ts";
+import { openWayOut, type WayOut } from "../net/outbound.ts";
 import { type ApiRequest, type ApiResponse, isRead } from "./exchange.ts";
 
 export interface UpstreamOptions {

@@ -4,9 +4,9 @@ import http, { type IncomingMessage, type RequestOptions } from "node:http";
 import https from "node:https";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { KubeError, messageOf, NotLeader } from "../errors.ts";
-import { sendAtLastMoment } from "../last-moment.ts";
-import { parseJson } from "../printable.ts";
+import { KubeError, messageOf, NotLeader } from "../diagnostics/errors.ts";
+import { parseJson } from "../diagnostics/printable.ts";
+import { sendAtLastMoment } from "../net/fence.ts";
 import { knock } from "./knock.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 

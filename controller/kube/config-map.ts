@@ -1,5 +1,5 @@
 /** A ConfigMap of our own in the controller's namespace: read, and changed without losing what others changed meanwhile. */
-import { ifFound, isConflict } from "../errors.ts";
+import { ifFound, isConflict } from "../diagnostics/errors.ts";
 import { type KubeClient, paths } from "./client.ts";
 
 interface ConfigMap {

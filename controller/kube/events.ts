@@ -3,9 +3,9 @@
  * repeated, and the same text for the same reason raises the count of the Event that has it.
  */
 import { createHash } from "node:crypto";
-import { messageOf } from "../errors.ts";
-import type { Logger } from "../log.ts";
-import { printable } from "../printable.ts";
+import { messageOf } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
+import { printable } from "../diagnostics/printable.ts";
 import { Recent } from "../work/recent.ts";
 import { type KubeClient, paths } from "./client.ts";
 import type { KubeObject } from "./informer.ts";

@@ -1,6 +1,6 @@
 /** A local copy of one kind of object, kept current by list and watch, that survives whatever the API server does. */
-import { KubeError, messageOf } from "../errors.ts";
-import type { Logger } from "../log.ts";
+import { KubeError, messageOf } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
 import { pause } from "../work/pause.ts";
 import { TIMINGS } from "../work/timings.ts";
 import type { KubeClient, WatchEvent } from "./client.ts";

@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import { dirname, resolve } from "node:path";
 import { parse } from "yaml";
-import { ConfigError, messageOf } from "../errors.ts";
+import { ConfigError, messageOf } from "../diagnostics/errors.ts";
 
 /** Where the API server is and what every request carries. */
 export interface KubeAccess {

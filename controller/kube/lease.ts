@@ -4,8 +4,8 @@
  * the others may take over, so that there is never more than one.
  */
 import type { LeaseConfig } from "../config/config.ts";
-import { ifFound, isConflict, isNotFound, messageOf } from "../errors.ts";
-import type { Logger } from "../log.ts";
+import { ifFound, isConflict, isNotFound, messageOf } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
 import { pause } from "../work/pause.ts";
 import { type KubeClient, paths } from "./client.ts";
 

@@ -1,7 +1,7 @@
 /** What the cluster shows: Nodes and Services, complete and current, or not at all. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
-import { CcmError } from "../errors.ts";
-import type { Logger } from "../log.ts";
+import { CcmError } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
 import { TIMINGS } from "../work/timings.ts";
 import { type KubeClient, paths } from "./client.ts";
 import { type Change, Informer } from "./informer.ts";

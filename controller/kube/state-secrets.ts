@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
-import type { StateStore } from "../../stacks/state-store.ts";
-import { ifFound, isNotFound } from "../errors.ts";
+import type { StateStore } from "../../stacks/state/state-store.ts";
+import { ifFound, isNotFound } from "../diagnostics/errors.ts";
 import { type KubeClient, paths } from "./client.ts";
 
 /** Parts a state may have; the names are fixed, so that rights can name them. */

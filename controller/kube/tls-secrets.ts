@@ -1,8 +1,8 @@
 /** TLS Secrets, where they may be read. Those that cannot be are not there, and hold nothing else up. */
 import { setTimeout } from "node:timers/promises";
 import type { V1Secret } from "@kubernetes/client-node";
-import type { SecretList } from "../certificate/tls-secret.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../diagnostics/log.ts";
+import type { SecretList } from "../render/certificate/tls-secret.ts";
 import { type KubeClient, paths } from "./client.ts";
 import { Informer, type InformerOptions } from "./informer.ts";
 

@@ -1,11 +1,11 @@
 /** The record of every change in the cloud, as lines: what was to change and why, each request that did it, and what came of it. Pure. */
 import type { V1Service } from "@kubernetes/client-node";
-import type { RunReport } from "../../stacks/run.ts";
-import type { Plan, PlannedUnit } from "../cluster/plan.ts";
-import { objectOf, type ReasonContext, reasonFor } from "../cluster/reason.ts";
+import type { RunReport } from "../../stacks/engine/run.ts";
+import { parseJson } from "../diagnostics/printable.ts";
+import type { Plan, PlannedUnit } from "../guard/plan.ts";
+import { objectOf, type ReasonContext, reasonFor } from "../guard/reason.ts";
 import type { Exchange } from "../hcloud/gateway.ts";
-import { parseJson } from "../printable.ts";
-import { PREFIX } from "../service/annotations.ts";
+import { PREFIX } from "../render/service/options/annotations.ts";
 
 interface Common {
   /** ISO time. */

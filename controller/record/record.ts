@@ -1,8 +1,8 @@
 /** Keeps the record of changes in a ConfigMap, behind everything that a user waits for. */
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
 import type { Exchange } from "../hcloud/gateway.ts";
 import type { OwnConfigMap } from "../kube/config-map.ts";
-import type { Logger } from "../log.ts";
 import { type AuditEntry, keepNewest, renderEntries, writeEntry } from "./entry.ts";
 
 export interface RecordParts {

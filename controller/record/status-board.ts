@@ -1,9 +1,10 @@
 /** What the controller says of itself to whoever asks later: written when it changes, and never at rest. */
-import type { Refusal } from "../cluster/refusals.ts";
-import { messageOf } from "../errors.ts";
+
+import { messageOf } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
+import { parseJson } from "../diagnostics/printable.ts";
 import type { OwnConfigMap } from "../kube/config-map.ts";
-import type { Logger } from "../log.ts";
-import { parseJson } from "../printable.ts";
+import type { Refusal } from "../render/refusals.ts";
 
 /** How the last run ended. */
 export interface LastRun {

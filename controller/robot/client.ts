@@ -1,8 +1,8 @@
 /** Reads of the Robot API, as few as possible: it allows a few hundred an hour. */
 import type { RobotConfig } from "../config/config.ts";
-import { CloudError, messageOf } from "../errors.ts";
-import { openWayOut, readText, type WayOut } from "../outbound.ts";
-import { parseJson } from "../printable.ts";
+import { CloudError, messageOf } from "../diagnostics/errors.ts";
+import { parseJson } from "../diagnostics/printable.ts";
+import { openWayOut, readText, type WayOut } from "../net/outbound.ts";
 import { Aged } from "../work/aged.ts";
 import type { RobotInventory, RobotServer, RobotState } from "./api.ts";
 

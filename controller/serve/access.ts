@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
 import type { SecureConfig } from "../config/config.ts";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
 import type { KubeClient } from "../kube/client.ts";
-import type { Logger } from "../log.ts";
 import { Recent } from "../work/recent.ts";
 
 interface User {

@@ -3,8 +3,8 @@ import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SecureConfig } from "../config/config.ts";
-import { ConfigError, messageOf } from "../errors.ts";
-import { bits, element, explicit, octets, oid, sequence, set, text, time, unsigned } from "./der.ts";
+import { ConfigError, messageOf } from "../diagnostics/errors.ts";
+import { bits, element, explicit, octets, oid, sequence, set, text, time, unsigned } from "../formats/der.ts";
 
 /** Certificate and private key, both as PEM. */
 export interface KeyPair {

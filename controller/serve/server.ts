@@ -6,8 +6,8 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { Registry } from "prom-client";
 import type { SecureConfig } from "../config/config.ts";
 import type { ListenAddress } from "../config/flag-values.ts";
-import { ConfigError, messageOf } from "../errors.ts";
-import type { Logger } from "../log.ts";
+import { ConfigError, messageOf } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
 import type { Access } from "./access.ts";
 import { loadKeyPair } from "./certificate.ts";
 import { answerHealth, type Checks } from "./health.ts";

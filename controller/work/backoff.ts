@@ -1,5 +1,5 @@
 /** Which units have failed, and when each may be tried again. */
-import type { Failure } from "../../stacks/run.ts";
+import type { Failure } from "../../stacks/engine/run.ts";
 import { TIMINGS } from "./timings.ts";
 
 interface Entry {

@@ -1,6 +1,6 @@
 /** Runs one piece of work when it is asked for: a burst of calls makes one run, and there is never more than one at a time. */
-import { messageOf } from "../errors.ts";
-import type { Logger } from "../log.ts";
+import { messageOf } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
 import { TIMINGS } from "./timings.ts";
 
 /** Told what loops do, for whoever measures it. */

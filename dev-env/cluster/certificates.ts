@@ -12,7 +12,7 @@ import {
   time,
   unsigned,
   yes,
-} from "../../controller/serve/der.ts";
+} from "../../controller/formats/der.ts";
 
 /** A certificate and its private key, both as PEM. */
 export interface Credential {

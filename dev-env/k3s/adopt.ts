@@ -3,7 +3,7 @@
  * the console takes some that it does; both would fail the next run. What carries our label and is unknown becomes known,
  * so that it is removed like everything else, by the stack; what is gone is forgotten.
  */
-import type { ResourceRecord } from "../../stacks/unit-records.ts";
+import type { ResourceRecord } from "../../stacks/units/records.ts";
 import type { Listed, Listing } from "./listing.ts";
 
 /** Which stack the state belongs to. */

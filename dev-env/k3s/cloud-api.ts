@@ -1,5 +1,5 @@
 /** Reads of the Hetzner API. Nothing is changed from here: that is the stacks' business. */
-import { CloudError } from "../../controller/errors.ts";
+import { CloudError } from "../../controller/diagnostics/errors.ts";
 import { Upstream } from "../../controller/hcloud/upstream.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Pricing } from "./cost.ts";

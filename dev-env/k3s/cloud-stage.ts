@@ -1,7 +1,7 @@
 /** Builds and removes what an environment has in the cloud. Both begin with what is there, so both go on from anywhere. */
 import { setTimeout as delay } from "node:timers/promises";
 import pluginPackage from "@pulumi/hcloud/package.json" with { type: "json" };
-import { PROJECT } from "../../stacks/names.ts";
+import { PROJECT } from "../../stacks/units/names.ts";
 import { adopt, isSettled, TYPES } from "./adopt.ts";
 import { type CloudOutputs, type CloudSpec, cloudProgram } from "./cloud.ts";
 import { DevEnvError } from "./errors.ts";

@@ -1,9 +1,9 @@
 /** The `pulumi` command line of a stage. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { PulumiCommand } from "@pulumi/pulumi/automation/index.js";
-import { CliError } from "../../stacks/cli.ts";
-import { endPlugins, endProcesses } from "../../stacks/leftovers.ts";
-import { type EngineHome, folders } from "../../stacks/workspace.ts";
+import { CliError } from "../../stacks/engine/cli.ts";
+import { endPlugins, endProcesses } from "../../stacks/engine/leftovers.ts";
+import { type EngineHome, folders } from "../../stacks/state/workspace.ts";
 
 /**
  * What the automation API asks for before and after a run and is known without: each would start the command line once

@@ -1,6 +1,6 @@
 /** Texts of this environment's own options → values. Some end up in names and in a shell, so they are strict. */
 import ipaddr from "ipaddr.js";
-import type { Parser } from "../../controller/service/values.ts";
+import type { Parser } from "../../controller/formats/values.ts";
 
 const matching =
   (pattern: RegExp, allowed: string): Parser<string> =>

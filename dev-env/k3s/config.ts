@@ -1,6 +1,6 @@
 /** Flags, environment variables and what was asked for last time → what to build. Every mistake is reported at once. */
-import { ConfigError } from "../../controller/errors.ts";
-import { integer, oneOf, type Parser } from "../../controller/service/values.ts";
+import { ConfigError } from "../../controller/diagnostics/errors.ts";
+import { integer, oneOf, type Parser } from "../../controller/formats/values.ts";
 import { cidrList, environmentName, imageReference, k3sChannel, typeName } from "./config-values.ts";
 import { LOCATIONS, MAX_WORKERS } from "./layout.ts";
 

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { type LogRecord, narrate } from "../narrate.ts";
+import { type LogRecord, narrate } from "../demo/narrate.ts";
 import { type Environment, networkSettings } from "./environment.ts";
 import { cloudName, POD_CIDR } from "./layout.ts";
 

@@ -1,5 +1,5 @@
 /** `dev-env down`: removes everything, from wherever the environment is. */
-import { messageOf } from "../../controller/errors.ts";
+import { messageOf } from "../../controller/diagnostics/errors.ts";
 import type { KubeClient } from "../../controller/kube/client.ts";
 import { destroyCloud } from "./cloud-stage.ts";
 import { type Environment, openCloudStage, openCluster } from "./environment.ts";

@@ -1,7 +1,7 @@
 /** What we do in a running cluster besides the stack: set the controller in it aside, and let balancers go in order. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { V1Deployment, V1NodeList, V1Service, V1ServiceList } from "@kubernetes/client-node";
-import { KubeError } from "../../controller/errors.ts";
+import { KubeError } from "../../controller/diagnostics/errors.ts";
 import { type KubeClient, paths } from "../../controller/kube/client.ts";
 import { DevEnvError } from "./errors.ts";
 

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import ssh2 from "ssh2";
 import { parse, stringify } from "yaml";
-import { messageOf } from "../../controller/errors.ts";
+import { messageOf } from "../../controller/diagnostics/errors.ts";
 import { DevEnvError } from "./errors.ts";
 import type { KeyPair } from "./secrets.ts";
 

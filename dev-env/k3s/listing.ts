@@ -1,5 +1,5 @@
 /** What the cloud has of an environment: its own parts by their label, and what a controller inside it made. */
-import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
+import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
 import { LABEL } from "./layout.ts";
 
 /** One resource of the API, as far as we look at it. */

@@ -2,7 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "commander";
-import { CcmError, ConfigError } from "../../controller/errors.ts";
+import { CcmError, ConfigError } from "../../controller/diagnostics/errors.ts";
 import { withLock } from "../toolchain/lock.ts";
 import { ProgressDisplay } from "../toolchain/progress.ts";
 import { ensureToolchain, type Toolchain, ToolchainError } from "../toolchain/toolchain.ts";

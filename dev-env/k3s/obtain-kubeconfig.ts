@@ -1,6 +1,6 @@
 /** Gets the kubeconfig of a machine that may still be booting, writes it down, and waits until the API server answers. */
 import { setTimeout as delay } from "node:timers/promises";
-import { messageOf } from "../../controller/errors.ts";
+import { messageOf } from "../../controller/diagnostics/errors.ts";
 import { type Environment, openCluster } from "./environment.ts";
 import { adaptKubeconfig, fetchKubeconfig } from "./kubeconfig.ts";
 

@@ -8,9 +8,7 @@ import {
   type PulumiFn,
   Stack,
 } from "@pulumi/pulumi/automation/index.js";
-import { messageOf } from "../../controller/errors.ts";
-import { PROJECT } from "../../stacks/names.ts";
-import type { ResourceRecord } from "../../stacks/unit-records.ts";
+import { messageOf } from "../../controller/diagnostics/errors.ts";
 import {
   backendFile,
   cliEnvironment,
@@ -20,7 +18,9 @@ import {
   readState,
   removeLocks,
   writeState,
-} from "../../stacks/workspace.ts";
+} from "../../stacks/state/workspace.ts";
+import { PROJECT } from "../../stacks/units/names.ts";
+import type { ResourceRecord } from "../../stacks/units/records.ts";
 import { endLeftovers, StageCommand } from "./command.ts";
 import { DevEnvError } from "./errors.ts";
 import { StageSteps } from "./steps.ts";

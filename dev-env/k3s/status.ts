@@ -1,6 +1,6 @@
 /** `dev-env status`: what there is, in the cloud and in the cluster, and what it costs. */
 import type { V1Node } from "@kubernetes/client-node";
-import { messageOf } from "../../controller/errors.ts";
+import { messageOf } from "../../controller/diagnostics/errors.ts";
 import { CloudApi } from "./cloud-api.ts";
 import { type Environment, openCluster } from "./environment.ts";
 import { listBalancedServices, listNodes } from "./in-cluster.ts";

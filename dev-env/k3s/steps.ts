@@ -1,6 +1,6 @@
 /** The engine's events as lines for somebody who waits: what is being worked on, what is done, what failed. */
 import type { EngineEvent, StepEventMetadata } from "@pulumi/pulumi/automation/index.js";
-import { parseFailure, stripMarkup } from "../../stacks/errors.ts";
+import { parseFailure, stripMarkup } from "../../stacks/engine/errors.ts";
 
 /** How an operation is called while it goes on, and when it is over. Others are the engine's own business. */
 const WORDS: Readonly<Record<string, readonly [doing: string, done: string]>> = {

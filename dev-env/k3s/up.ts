@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import kubernetesPackage from "@pulumi/kubernetes/package.json" with { type: "json" };
-import { messageOf } from "../../controller/errors.ts";
+import { messageOf } from "../../controller/diagnostics/errors.ts";
 import { CHART } from "../chart/render.ts";
 import type { CloudOutputs } from "./cloud.ts";
 import { CloudApi } from "./cloud-api.ts";

@@ -1,6 +1,6 @@
 /** `dev-env watch`: the controller from the sources against the environment's cluster, started anew when they change. */
 import { fileURLToPath } from "node:url";
-import { ConfigError } from "../../controller/errors.ts";
+import { ConfigError } from "../../controller/diagnostics/errors.ts";
 import { startController } from "./controller.ts";
 import { type Environment, openCluster } from "./environment.ts";
 import { putControllerBack, setControllerAside } from "./in-cluster.ts";

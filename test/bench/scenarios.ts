@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { SecretState } from "../../controller/kube/state-secrets.ts";
-import { parseCheckpoint } from "../../stacks/checkpoint.ts";
-import { unitOfUrn } from "../../stacks/names.ts";
+import { parseCheckpoint } from "../../stacks/state/checkpoint.ts";
+import { unitOfUrn } from "../../stacks/units/names.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
 import { type ControllerStarter, startOurs } from "./controllers.ts";

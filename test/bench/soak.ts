@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { V1Service } from "@kubernetes/client-node";
 import { SecretState } from "../../controller/kube/state-secrets.ts";
-import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
+import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
 import { eventually } from "../support/eventually.ts";
 import type { World } from "../support/world.ts";
 import type { ControllerStarter } from "./controllers.ts";

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
+import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
 import { eventually } from "../support/eventually.ts";
 import { descendantsOf } from "../support/process-tree.ts";
 import { Random } from "../support/random.ts";
@@ -19,7 +19,7 @@ const LATE = { name: "late", load_balancer_type: "lb11", location: "fsn1" };
 /** What can be killed, and how it is found below the controller. */
 const VICTIMS = {
   controller: undefined,
-  worker: /stacks\/worker\.ts/,
+  worker: /stacks\/engine\/worker\.ts/,
   "command line": /pulumi (up|preview)/,
   plugin: /pulumi-resource-hcloud/,
 } as const;

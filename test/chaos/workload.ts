@@ -1,6 +1,6 @@
 /** Work that keeps changing while things break, and the proof that in the end everything is as wanted. */
 import { expect } from "vitest";
-import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
+import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
 import { eventually } from "../support/eventually.ts";
 import type { World } from "../support/world.ts";
 

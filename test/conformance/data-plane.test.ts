@@ -4,7 +4,7 @@ import { connect, createServer, type Server } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Cloud } from "../../dev-env/cloud/cloud.ts";
 import { issueCertificate } from "../../dev-env/cloud/resources/self-signed.ts";
-import { aBalancer, aCloud, call, type Json } from "../cloud/client.ts";
+import { aBalancer, aCloud, call, type Json } from "../unit/dev-env/cloud/client.ts";
 
 const NODE_PORT = 30_080;
 const LISTEN_PORT = 18_080;

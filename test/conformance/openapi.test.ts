@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { issueCertificate } from "../../dev-env/cloud/resources/self-signed.ts";
 import { routes } from "../../dev-env/cloud/routes.ts";
-import { aCloud, call, inspectAnswers, type Json } from "../cloud/client.ts";
+import { aCloud, call, inspectAnswers, type Json } from "../unit/dev-env/cloud/client.ts";
 import { hasOpenApi, violationOf } from "./openapi.ts";
 
 const KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ7dEwV6AcEkk9GJvFUGlBzJWiHkZuJLn9VnqvVwpuVJ me@example";
@@ -14,7 +14,7 @@ inspectAnswers((method, path, status, body) => {
 /** The tests of the simulator once more, now with every answer held against the official description. */
 describe.runIf(hasOpenApi)("answers follow the official description", async () => {
   for (const part of ["traps", "transport", "listing", "actions", "faults", "snapshot"]) {
-    await import(`../cloud/${part}.test.ts`);
+    await import(`../unit/dev-env/cloud/${part}.test.ts`);
   }
 });
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 
-const DEMO = fileURLToPath(new URL("../../dev-env/demo.ts", import.meta.url));
+const DEMO = fileURLToPath(new URL("../../dev-env/demo/main.ts", import.meta.url));
 
 describe("the demo", () => {
   let demo: ChildProcess | undefined;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Pods } from "../../dev-env/pods.ts";
+import type { Pods } from "../../dev-env/demo/pods.ts";
 import { aPair } from "../support/certificates.ts";
 import { ask, Clients, type Failure } from "../support/clients.ts";
 import { eventually } from "../support/eventually.ts";

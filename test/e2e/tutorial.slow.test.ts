@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startLocal } from "../../dev-env/local.ts";
+import { startLocal } from "../../dev-env/demo/local.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 import { commandsOf, isExpected, Shell } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { DepartureReport } from "../../controller/commands/departure-text.ts";
+import type { DepartureReport } from "../../controller/commands/departure/departure-text.ts";
 import { paths } from "../../controller/kube/client.ts";
 import { runCommand, startInTerminal } from "../support/command.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";

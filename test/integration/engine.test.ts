@@ -5,11 +5,11 @@ import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Checkpoint, parseCheckpoint, reconcile } from "../../stacks/checkpoint.ts";
-import { loadBalancerUnit, routeUnit, unitOf } from "../../stacks/names.ts";
-import type { RunReport } from "../../stacks/run.ts";
-import type { LoadBalancerSpec, RouteSpec, UnitId } from "../../stacks/spec.ts";
-import { stateFile } from "../../stacks/workspace.ts";
+import type { RunReport } from "../../stacks/engine/run.ts";
+import { type Checkpoint, parseCheckpoint, reconcile } from "../../stacks/state/checkpoint.ts";
+import { stateFile } from "../../stacks/state/workspace.ts";
+import { loadBalancerUnit, routeUnit, unitOf } from "../../stacks/units/names.ts";
+import type { LoadBalancerSpec, RouteSpec, UnitId } from "../../stacks/units/spec.ts";
 import { aBalancerSpec, aListener } from "../support/builders.ts";
 import { type EngineWorld, startEngineWorld } from "../support/engine.ts";
 import { eventually } from "../support/eventually.ts";
@@ -467,7 +467,7 @@ describe("a broken engine", () => {
     };
     const access = { endpoint: world.cloud.url, token: world.cloud.token };
     const program = `
-      import { Engine } from ${JSON.stringify(new URL("../../stacks/engine.ts", import.meta.url))};
+      import { Engine } from ${JSON.stringify(new URL("../../stacks/engine/engine.ts", import.meta.url))};
       const engine = new Engine(${JSON.stringify(options)});
       await engine.start();
       await engine.warm(${JSON.stringify(access)});`;

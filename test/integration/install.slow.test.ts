@@ -187,7 +187,7 @@ describe.skipIf(obstacle)("an installation", () => {
     expect(await readFile(`/proc/${worker?.pid}/environ`, "utf8")).toContain("NODE_COMPILE_CACHE=/app/");
     const user = podSpec.securityContext?.runAsUser ?? 0;
     const env = { ...image.env, HOME: "/tmp", NODE_DEBUG_NATIVE: "COMPILE_CACHE" };
-    for (const [file, ...args] of [["/app/controller/main.ts", "version"], ["/app/stacks/worker.ts"]] as const) {
+    for (const [file, ...args] of [["/app/controller/main.ts", "version"], ["/app/stacks/engine/worker.ts"]] as const) {
       const command = [...image.entrypoint.slice(0, -1), file, ...args];
       const loading = new Container({ root: image.root, user, command, env });
       expect(await loading.ended, loading.output.slice(-1_000)).toBe(0);

@@ -14,7 +14,7 @@ import { eventually } from "../support/eventually.ts";
 import { startWorld } from "../support/world.ts";
 
 const MAIN = fileURLToPath(new URL("../../dev-env/k3s/main.ts", import.meta.url));
-const SOURCE = fileURLToPath(new URL("../../controller/log.ts", import.meta.url));
+const SOURCE = fileURLToPath(new URL("../../controller/diagnostics/log.ts", import.meta.url));
 
 /** `dev-env watch` as a process, and the lines it shows. */
 function startWatch(env: Readonly<Record<string, string>>) {

@@ -1,7 +1,7 @@
 import { CoordinationV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connect } from "../../dev-env/cluster/cluster.ts";
-import { SERVICE_UID_LABEL } from "../../stacks/names.ts";
+import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
 import { isWrite, requestsOf } from "../support/audit-log.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseStored } from "../../controller/cluster/approval.ts";
-import { approved } from "../../controller/commands/approve.ts";
+import { approved } from "../../controller/commands/record/approve.ts";
+import { parseStored } from "../../controller/guard/approval.ts";
 import { OwnConfigMap } from "../../controller/kube/config-map.ts";
 import { mergePatch } from "../../dev-env/cluster/api.ts";
 import type { SimNode } from "../../dev-env/cluster/cluster.ts";

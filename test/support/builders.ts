@@ -8,7 +8,6 @@ import type {
   V1ServicePort,
   V1Taint,
 } from "@kubernetes/client-node";
-import type { RenderOptions } from "../../controller/cluster/desired.ts";
 import type {
   LoadBalancer,
   LoadBalancerService,
@@ -16,9 +15,10 @@ import type {
   Network,
   Server,
 } from "../../controller/hcloud/api.ts";
-import type { OptionName, ServiceOptions } from "../../controller/service/annotations.ts";
-import type { ServiceSettings } from "../../controller/service/settings.ts";
-import type { ListenerSpec, LoadBalancerSpec, LoadBalancerState, RouteSpec } from "../../stacks/spec.ts";
+import type { RenderOptions } from "../../controller/render/cluster.ts";
+import type { OptionName, ServiceOptions } from "../../controller/render/service/options/annotations.ts";
+import type { ServiceSettings } from "../../controller/render/service/options/settings.ts";
+import type { ListenerSpec, LoadBalancerSpec, LoadBalancerState, RouteSpec } from "../../stacks/units/spec.ts";
 
 /** The network that every builder attaches to when it is asked for a private address. */
 export const NETWORK_ID = 7;

@@ -1,9 +1,9 @@
 /** Certificates for tests: what is wanted, what the cloud lists, and real key pairs. */
 import type { V1Secret } from "@kubernetes/client-node";
-import type { CertificatePlan } from "../../controller/certificate/plan.ts";
 import type { Certificate } from "../../controller/hcloud/api.ts";
+import type { CertificatePlan } from "../../controller/render/certificate/plan.ts";
 import { issueCertificate } from "../../dev-env/cloud/resources/self-signed.ts";
-import type { CertificateContent, CertificateSpec, CertificateState } from "../../stacks/spec.ts";
+import type { CertificateContent, CertificateSpec, CertificateState } from "../../stacks/units/spec.ts";
 import { UID } from "./builders.ts";
 
 const DAY_MS = 86_400_000;

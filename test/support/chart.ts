@@ -1,7 +1,7 @@
 /** The chart's objects as tests look at them, and the command line that its container would start. */
 import type { V1Container, V1EnvVar, V1ObjectMeta, V1PodTemplateSpec } from "@kubernetes/client-node";
 import { parseAllDocuments } from "yaml";
-import { commandLine } from "../../controller/command-line.ts";
+import { commandLine } from "../../controller/commands/command-line.ts";
 import { type FlagValues, RUN_FLAGS } from "../../controller/config/flags.ts";
 import { type ChartValues, type RenderOptions, renderChart } from "../../dev-env/chart/render.ts";
 

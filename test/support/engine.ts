@@ -2,15 +2,15 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { certificateState } from "../../controller/certificate/listed.ts";
 import { balancerState } from "../../controller/hcloud/balancer.ts";
+import { certificateState } from "../../controller/render/certificate/listed.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
-import { Engine, type EngineOptions } from "../../stacks/engine.ts";
-import { routeUnit, unitOf } from "../../stacks/names.ts";
-import type { RunReport, RunRequest, Step } from "../../stacks/run.ts";
-import type { CertificateSpec, UnitId, UnitState } from "../../stacks/spec.ts";
-import type { EngineHome } from "../../stacks/workspace.ts";
+import { Engine, type EngineOptions } from "../../stacks/engine/engine.ts";
+import type { RunReport, RunRequest, Step } from "../../stacks/engine/run.ts";
+import type { EngineHome } from "../../stacks/state/workspace.ts";
+import { routeUnit, unitOf } from "../../stacks/units/names.ts";
+import type { CertificateSpec, UnitId, UnitState } from "../../stacks/units/spec.ts";
 
 /** An engine, the cloud it works on, and the folder it works in. */
 export class EngineWorld implements AsyncDisposable {

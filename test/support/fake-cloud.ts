@@ -1,4 +1,4 @@
-import { CloudError } from "../../controller/errors.ts";
+import { CloudError } from "../../controller/diagnostics/errors.ts";
 import type { Catalogue, Certificate, LoadBalancer, Network, Server } from "../../controller/hcloud/api.ts";
 import { CloudReader } from "../../controller/hcloud/reader.ts";
 import { CloudView } from "../../controller/hcloud/view.ts";

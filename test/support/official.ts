@@ -3,7 +3,7 @@
  * swap from it and back, without its binary.
  */
 import type { V1Service, V1ServicePort } from "@kubernetes/client-node";
-import { call, type Json } from "../cloud/client.ts";
+import { call, type Json } from "../unit/dev-env/cloud/client.ts";
 import type { World } from "./world.ts";
 
 const LABEL = "hcloud-ccm/service-uid";

@@ -6,7 +6,7 @@ import { loadAccess } from "../../controller/kube/kubeconfig.ts";
 import { renderChart } from "../../dev-env/chart/render.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { type Cluster, connect, type NodeOptions, type SimNode, startCluster } from "../../dev-env/cluster/cluster.ts";
-import { Pods } from "../../dev-env/pods.ts";
+import { Pods } from "../../dev-env/demo/pods.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 import { ControllerProcess } from "./controller-process.ts";
 

@@ -1,0 +1,109 @@
+/** Builds the Hetzner side of the controller from its configuration. */
+import packageJson from "../../package.json" with { type: "json" };
+import type { Config, RobotConfig } from "../config/config.ts";
+import { ConfigError, messageOf } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
+import { type ApiResponse, traced } from "../hcloud/exchange.ts";
+import { type Exchange, Gateway } from "../hcloud/gateway.ts";
+import { CloudReader } from "../hcloud/reader.ts";
+import { Upstream } from "../hcloud/upstream.ts";
+import { CloudView } from "../hcloud/view.ts";
+import { trustAuthorities } from "../net/authorities.ts";
+import { secretFile } from "../net/secret-file.ts";
+import { RobotClient } from "../robot/client.ts";
+
+const API_TIMEOUT_MS = 30_000;
+const METADATA_TIMEOUT_MS = 5_000;
+
+/** Whoever wants to know of requests, and whether writes may go out. */
+export interface CloudPorts {
+  readonly onExchange?: (exchange: Exchange) => void;
+  readonly onAnswer?: (answer: ApiResponse) => void;
+  readonly inFlight?: (change: 1 | -1) => void;
+  readonly mayWrite?: () => boolean;
+}
+
+/** The Hetzner side: the way out, and what is seen there. Throws a ConfigError when the API or the network is not to be had. */
+export async function openCloud(config: Config, log: Logger, ends: AsyncDisposableStack, ports: CloudPorts = {}) {
+  const { endpoint, token, tokenFile, robot, debug } = config;
+  trustAuthorities(process.env);
+  const upstream = new Upstream({
+    endpoint,
+    token: tokenFile === undefined ? () => token : secretFile(tokenFile, token, log),
+    userAgent: `lotse/${packageJson.version}`,
+    timeoutMs: API_TIMEOUT_MS,
+    ...(ports.mayWrite && { mayWrite: ports.mayWrite }),
+    ...(ports.inFlight && { inFlight: ports.inFlight }),
+    trace: (request, answer) => {
+      ports.onAnswer?.(answer);
+      if (debug) log.info(traced(request, answer), "api exchange");
+    },
+  });
+  const gateway = new Gateway(upstream, (exchange) => {
+    log.debug(exchange, "api request");
+    ports.onExchange?.(exchange);
+  });
+  await gateway.start();
+  ends.defer(() => gateway.stop());
+  const reader = new CloudReader(gateway);
+  const networkId = await resolveNetwork(reader, config);
+  return { gateway, networkId, reader, view: new CloudView(reader, networkId), robot: robot && openRobot(robot, log) };
+}
+
+/** Nothing without credentials: then dedicated servers are known by their nodes alone. */
+function openRobot(config: RobotConfig, log: Logger): RobotClient | undefined {
+  if (!config.credentials) return undefined;
+  const { user, password, userFile, passwordFile } = config.credentials;
+  const userNow = userFile === undefined ? () => user : secretFile(userFile, user, log);
+  const passwordNow = passwordFile === undefined ? () => password : secretFile(passwordFile, password, log);
+  const credentials = {
+    get user() {
+      return userNow();
+    },
+    get password() {
+      return passwordNow();
+    },
+  };
+  return new RobotClient({ ...config, credentials });
+}
+
+/**
+ * Refuses to start on a machine that is not in the cluster's network: from there, nodes could not be told apart from others'.
+ * Without a metadata service it only warns, where HCCM refuses: nothing is known to be wrong.
+ */
+export async function checkAttachment(config: Config, networkId: number | undefined, log: Logger): Promise<void> {
+  if (networkId === undefined || !config.checksAttachment) return;
+  const attached = await fetchAttachedNetworks(config.metadataEndpoint).catch((error: unknown) => {
+    log.warn(
+      { error: messageOf(error) },
+      "not known whether this machine is attached to the network: no metadata service",
+    );
+    return undefined;
+  });
+  if (!attached || attached.includes(networkId)) return;
+  const remedy = "attach it, or set HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK=true";
+  throw new ConfigError([`HCLOUD_NETWORK: this server is not attached to network ${networkId}: ${remedy}`]);
+}
+
+/** Networks that this machine is attached to. Throws when there is no metadata service: this is no server of Hetzner's. */
+export async function fetchAttachedNetworks(endpoint: string): Promise<readonly number[]> {
+  const response = await fetch(`${endpoint}/private-networks`, { signal: AbortSignal.timeout(METADATA_TIMEOUT_MS) });
+  if (!response.ok) throw new Error(`the metadata service answered with status ${response.status}`);
+  // A list in YAML, of which one field is of interest.
+  return [...(await response.text()).matchAll(/^[\s-]*network_id:\s*(\d+)\s*$/gm)].map(([, id]) => Number(id));
+}
+
+/** The network's id; also proves that the API can be reached and takes the token. */
+async function resolveNetwork(reader: CloudReader, { network, endpoint }: Config): Promise<number | undefined> {
+  try {
+    if (network === undefined) {
+      await reader.probe();
+      return undefined;
+    }
+    const found = await reader.findNetwork(network);
+    if (found) return found.id;
+  } catch (error) {
+    throw new ConfigError([`the Hetzner API at ${endpoint} cannot be used: ${messageOf(error)}`]);
+  }
+  throw new ConfigError([`HCLOUD_NETWORK: no network with id or name ${JSON.stringify(network)} in this project`]);
+}

@@ -1,0 +1,172 @@
+/** Builds the parts of the controller from its configuration; whatever needs an end is put on the stack of things to end. */
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { Engine } from "../../stacks/engine/engine.ts";
+import { RemoteState } from "../../stacks/state/remote-state.ts";
+import type { StateStore } from "../../stacks/state/state-store.ts";
+import type { EngineHome } from "../../stacks/state/workspace.ts";
+import type { Config } from "../config/config.ts";
+import { NotLeader } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
+import { ApprovalGate } from "../guard/approval-gate.ts";
+import { type ClientOptions, KubeClient } from "../kube/client.ts";
+import { OwnConfigMap } from "../kube/config-map.ts";
+import { EventRecorder } from "../kube/events.ts";
+import { Informer } from "../kube/informer.ts";
+import { loadAccess } from "../kube/kubeconfig.ts";
+import { ALONE, LeaderLease, type Leadership } from "../kube/lease.ts";
+import { SecretState } from "../kube/state-secrets.ts";
+import { Patcher } from "../kube/write.ts";
+import { Publisher, type PublishParts } from "../publish/publisher.ts";
+import { AuditRecord } from "../record/record.ts";
+import { StatusBoard } from "../record/status-board.ts";
+import type { RenderOptions } from "../render/cluster.ts";
+import { Access } from "../serve/access.ts";
+import { type Served, serveMetrics, serveSecurely } from "../serve/server.ts";
+import { findEngine } from "./engine-home.ts";
+import { makeScratch } from "./scratch.ts";
+
+/** How long an interrupted run may take to end by itself. */
+const GRACE_MS = 10_000;
+const MAX_WORKER_BYTES = 256 * 1024 * 1024;
+
+/** The Kubernetes side, proven to answer. */
+export async function openCluster(
+  config: Config,
+  log: Logger,
+  ends: AsyncDisposableStack,
+  { onEvent, ...ports }: ClientOptions & Pick<PublishParts, "onEvent"> = {},
+) {
+  const client = new KubeClient(await loadAccess(config.kubeconfig, config.master), ports);
+  ends.defer(() => client.close());
+  await client.get("/version");
+  const patcher = new Patcher(client);
+  const publisher = new Publisher({ patcher, recorder: new EventRecorder(client, log), onEvent, log });
+  return { client, patcher, publish: publisher.publish.bind(publisher) };
+}
+
+/** The say in who may write. It has connections of its own: a renewal must not stand in line behind anything. */
+export async function openLeadership(config: Config, log: Logger, ends: AsyncDisposableStack): Promise<Leadership> {
+  const { lease } = config;
+  if (!lease) return ALONE;
+  const timeoutMs = Math.round(lease.deadlineMs / 3);
+  const client = new KubeClient(await loadAccess(config.kubeconfig, config.master), { timeoutMs });
+  ends.defer(() => client.close());
+  const recorder = new EventRecorder(client, log);
+  const about = {
+    kind: "Lease",
+    type: "Normal",
+    reason: "LeaderElection",
+    component: "cloud-controller-manager",
+  } as const;
+  const leadership = new LeaderLease({
+    client,
+    config: lease,
+    identity: `${hostname()}_${randomUUID()}`,
+    log,
+    tell: (object, message) => recorder.record({ ...about, object, message }),
+  });
+  ends.defer(() => leadership.release());
+  return leadership;
+}
+
+/** An engine for one command, without a state: the controller may run meanwhile. */
+export async function startOwnEngine(config: Config, client: KubeClient, ends: AsyncDisposableStack): Promise<Engine> {
+  const engine = await openEngine({ ...config, state: "none" }, client, ends);
+  await engine.start();
+  return engine;
+}
+
+/** The engine, complete but cold, in a folder that lasts as long as this process. The stored state is read when it starts. */
+export async function openEngine(
+  config: Config,
+  client: KubeClient,
+  ends: AsyncDisposableStack,
+  { mayWrite = () => true, onWorker }: { readonly mayWrite?: () => boolean; readonly onWorker?: () => void } = {},
+): Promise<Engine> {
+  const directory = await makeScratch();
+  ends.defer(() => rm(directory, { recursive: true, force: true }));
+  const home = { ...findEngine(process.env), directory, isScratch: true, stack: config.clusterName };
+  const store = storeOf(config, home, client);
+  const engine = new Engine({
+    home,
+    deadlineMs: config.runDeadlineMs,
+    graceMs: GRACE_MS,
+    maxWorkerBytes: MAX_WORKER_BYTES,
+    ...(store && { store: guarded(store, mayWrite) }),
+    ...(onWorker && { onWorker }),
+  });
+  ends.defer(() => engine.stop());
+  return engine;
+}
+
+/** What the controller keeps beside its work: the record of changes, its status, and the plan that waits for approval. */
+export function openReports(config: Config, client: KubeClient, log: Logger, ends: AsyncDisposableStack) {
+  const record = new AuditRecord({ map: new OwnConfigMap(client, config, "audit"), log });
+  ends.defer(() => record.stop());
+  const board = new StatusBoard({ map: new OwnConfigMap(client, config, "status"), log });
+  ends.defer(() => board.stop());
+  if (config.approval === "none") return { record, board };
+  const map = new OwnConfigMap(client, config, "plan");
+  /** Calls back when somebody has written to the published plan: it may have been approved. */
+  const watchPlan = (onChange: () => void) => {
+    const watch = new Informer({ client, path: map.watchPath, log, onChange });
+    ends.defer(() => watch.stop());
+    void watch.start();
+  };
+  return { record, board, approvals: new ApprovalGate({ mode: config.approval, map, log }), watchPlan };
+}
+
+/** Health and metrics, for as long as we run. */
+export async function openServing(config: Config, served: Served, ends: AsyncDisposableStack): Promise<void> {
+  const { secure, metrics } = config.serve;
+  if (metrics) ends.use(await serveMetrics(metrics, served));
+  if (!secure) return;
+  const clientFor = async (kubeconfig: string | undefined) => {
+    const client = new KubeClient(await loadAccess(kubeconfig ?? config.kubeconfig, config.master));
+    ends.defer(() => client.close());
+    return client;
+  };
+  const authentication = await clientFor(secure.authenticationKubeconfig);
+  const authorization = await clientFor(secure.authorizationKubeconfig);
+  const access = new Access({ authentication, authorization, config: secure, log: served.log });
+  ends.use(await serveSecurely(secure, access, served));
+}
+
+/** A store that keeps nothing of a process that does not lead any more. */
+function guarded(store: StateStore, mayWrite: () => boolean): StateStore {
+  return {
+    load: () => store.load(),
+    save: async (text) => {
+      if (!mayWrite()) throw new NotLeader();
+      await store.save(text);
+    },
+  };
+}
+
+/** What rendering needs to know of the configuration. */
+export function renderOptions(config: Config, networkId: number | undefined): RenderOptions {
+  const { addressFamily, zoneLabel, labelPrefixes, clusterCidrs, serviceDefaults, robot } = config;
+  return {
+    addressFamily,
+    zoneLabel,
+    labelPrefixes,
+    clusterCidrs,
+    defaults: serviceDefaults,
+    robots: robot !== undefined,
+    classes: config.loadBalancerClasses,
+    forwardInternalIps: robot?.forwardInternalIps ?? true,
+    ...(networkId !== undefined && { networkId }),
+  };
+}
+
+function storeOf(
+  { state, namespace, clusterName }: Config,
+  home: EngineHome,
+  client: KubeClient,
+): StateStore | undefined {
+  if (state === "none") return undefined;
+  if (state === "cluster") return new SecretState(client, namespace, clusterName);
+  return new RemoteState(home, state, process.env);
+}

@@ -1,0 +1,40 @@
+/** Finds what the engine is made of: `pulumi` and the folder of its plugins. */
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { ConfigError } from "../diagnostics/errors.ts";
+
+export interface EngineBinaries {
+  readonly pulumi: string;
+  readonly plugins: string;
+}
+
+/** The index that the toolchain leaves in the cache; see dev-env/toolchain/README.md. */
+interface ToolchainIndex {
+  readonly format: number;
+  readonly binDir: string;
+  readonly pulumiHome: string;
+}
+
+/**
+ * `LOTSE_PULUMI` and `LOTSE_PULUMI_HOME` when they are set, as in the image; else what `npm run setup` left in the cache.
+ */
+export function findEngine(env: Readonly<Record<string, string | undefined>>): EngineBinaries {
+  const { LOTSE_PULUMI: pulumi, LOTSE_PULUMI_HOME: home } = env;
+  if (pulumi && home) return verified({ pulumi, plugins: join(home, "plugins") });
+  const index = join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "lotse", "toolchain.json");
+  if (!existsSync(index)) {
+    throw new ConfigError([
+      `the engine is not installed: ${index} does not exist. Run "npm run setup", or set LOTSE_PULUMI and LOTSE_PULUMI_HOME`,
+    ]);
+  }
+  const { binDir, pulumiHome } = JSON.parse(readFileSync(index, "utf8")) as ToolchainIndex;
+  return verified({ pulumi: join(binDir, "pulumi"), plugins: join(pulumiHome, "plugins") });
+}
+
+function verified(binaries: EngineBinaries): EngineBinaries {
+  const missing = Object.values(binaries).filter((path) => !existsSync(path));
+  if (missing.length > 0)
+    throw new ConfigError([`the engine is incomplete: ${missing.join(", ")} missing. Run "npm run setup"`]);
+  return binaries;
+}

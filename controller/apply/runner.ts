@@ -1,0 +1,165 @@
+/** Runs of the engine: one for everything due, explained in log and record, through a gateway that is open that long. */
+import type { Engine } from "../../stacks/engine/engine.ts";
+import type { RunReport, RunRequest, Step } from "../../stacks/engine/run.ts";
+import type { UnitId } from "../../stacks/units/spec.ts";
+import { messageOf } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
+import type { Drift } from "../guard/drift.ts";
+import type { Plan, PlannedUnit } from "../guard/plan.ts";
+import { objectOf, type ReasonContext, reasonFor } from "../guard/reason.ts";
+import type { Credential, Gateway } from "../hcloud/gateway.ts";
+import { changeEntries, outcomeEntries } from "../record/entry.ts";
+import type { AuditRecord } from "../record/record.ts";
+import type { LastRun } from "../record/status-board.ts";
+import { insertKeys, privateKeys } from "../render/certificates.ts";
+import type { Desired } from "../render/cluster.ts";
+import { attributionOf, newBalancers } from "./attribution.ts";
+
+export interface RunnerParts {
+  readonly engine: Pick<Engine, "run" | "saveState" | "warm">;
+  readonly gateway: Pick<Gateway, "open" | "reserve">;
+  /** Takes in what is changed, and why. */
+  readonly record?: Pick<AuditRecord, "add">;
+  /** What reasons for changes are found in. */
+  readonly context: (desired: Desired) => Promise<ReasonContext>;
+  /** Called after every run. */
+  readonly onReport?: (report: RunReport) => void;
+  readonly log: Logger;
+}
+
+export class Runner {
+  readonly #parts: RunnerParts;
+  #lastRun: LastRun | undefined;
+  #recorded = "";
+  #runs = 0;
+  #savedRuns = 0;
+  /** The credential of the next run, which the engine is ready for. */
+  #next: Credential | undefined;
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+  }
+
+  /** The last run that had something to do. */
+  get lastRun(): LastRun | undefined {
+    return this.#lastRun;
+  }
+
+  /** One run for everything due. Nothing to do, and nothing new to record, starts nothing. */
+  async apply(due: Plan, desired: Desired, drifted: readonly Drift[]): Promise<RunReport["outcomes"]> {
+    const recorded = JSON.stringify(desired.nodes);
+    if (due.length === 0 && recorded === this.#recorded) return {};
+    const { engine, gateway, record, onReport } = this.#parts;
+    const run = `${Date.now().toString(36)}-${++this.#runs}`;
+    const context = await this.#parts.context(desired);
+    const log = this.#parts.log.child({ run });
+    const why = explainRun(due, drifted, context);
+    const info = {
+      run,
+      mode: "apply",
+      attribute: attributionOf(due, desired.present),
+      newBalancer: newBalancers(due, desired.present),
+      complete: insertKeys(privateKeys(desired)),
+    } as const;
+    const access = gateway.open(info, this.#next);
+    this.#next = undefined;
+    if (due.length > 0) record?.add(changeEntries(run, due, context, new Date()));
+    try {
+      const report = await engine.run(runRequest("apply", due, desired, access), (step) => logStep(log, step, why));
+      onReport?.(report);
+      if (allApplied(report)) this.#recorded = recorded;
+      logReport(log, report);
+      record?.add(outcomeEntries(run, report.outcomes, new Date()));
+      if (due.length > 0) this.#lastRun = lastRunOf(run, report);
+      return report.outcomes;
+    } finally {
+      await access.close();
+    }
+  }
+
+  /** What can wait until everything a user waits for is done: keeps the state, and gets ready for the next run. */
+  async settle(): Promise<void> {
+    await this.#saveState();
+    await this.#warm();
+  }
+
+  /** Lets the engine get ready for the next run while there is nothing else to do. */
+  async #warm(): Promise<void> {
+    if (this.#next) return;
+    this.#next = this.#parts.gateway.reserve();
+    await this.#parts.engine.warm(this.#next);
+  }
+
+  /** Keeps the state of a run, after everything a user waits for. It can be rebuilt, so a failure holds nothing up. */
+  async #saveState(): Promise<void> {
+    if (this.#savedRuns === this.#runs) return;
+    this.#savedRuns = this.#runs;
+    await this.#parts.engine.saveState().catch((error: unknown) => {
+      this.#parts.log.warn({ error: messageOf(error) }, "state not saved, the next run saves it");
+    });
+  }
+}
+
+/** A plan as the engine's request: the units it names, and what the cloud has of them and of all others. */
+export function runRequest(
+  mode: RunRequest["mode"],
+  plan: Plan,
+  desired: Desired,
+  access: RunRequest["access"],
+): RunRequest {
+  return {
+    mode,
+    units: plan.flatMap((step) => (step.kind === "make" ? [step.spec] : [])),
+    removals: plan.flatMap((step) => (step.kind === "remove" ? [step.unit] : [])),
+    present: desired.present,
+    nodes: desired.nodes,
+    access: { endpoint: access.endpoint, token: access.token },
+  };
+}
+
+function allApplied({ outcomes }: RunReport): boolean {
+  return Object.values(outcomes).every((outcome) => outcome.status === "applied");
+}
+
+/** A run in a few words, for the status. */
+function lastRunOf(run: string, { outcomes, durationMs }: RunReport): LastRun {
+  const failed = Object.entries(outcomes).flatMap(([unit, outcome]) =>
+    outcome.status === "failed" ? [[unit, outcome.failure.message]] : [],
+  );
+  const at = new Date().toISOString();
+  return { run, at, units: Object.keys(outcomes).length, failed: Object.fromEntries(failed), durationMs };
+}
+
+/** The object that a unit is for, and why it is changed. */
+interface Why {
+  readonly object: string;
+  readonly reason: string;
+}
+
+/** What is behind each unit of a run. Of many differences the first one speaks for all; what is new differs by not being there. */
+function explainRun(due: Plan, drifted: readonly Drift[], context: ReasonContext): ReadonlyMap<UnitId, Why> {
+  const outside = new Set(drifted.map(({ unit }) => unit));
+  const reasonOf = (step: PlannedUnit) => {
+    if (outside.has(step.unit)) return "it was changed outside of the cluster";
+    const isNew = context.desired.present[step.unit] === undefined;
+    const [first] = isNew ? [{ field: "existence" }] : step.differences;
+    return first ? reasonFor(step, first, context) : "";
+  };
+  return new Map(due.map((step) => [step.unit, { object: objectOf(step, context), reason: reasonOf(step) }]));
+}
+
+/** One line for each change in the cloud, with the object it is for and the reason. */
+function logStep(log: Logger, { unit, part, operation, fields, phase }: Step, why: ReadonlyMap<UnitId, Why>): void {
+  const facts = { ...why.get(unit), unit, part, operation };
+  if (phase === "started") log.debug(facts, "change started");
+  else if (phase === "failed") log.warn(facts, "change failed");
+  else log.info({ ...facts, ...(fields.length > 0 && { fields }) }, "cloud changed");
+}
+
+function logReport(log: Logger, { outcomes, durationMs }: RunReport): void {
+  const units = Object.entries(outcomes);
+  for (const [unit, outcome] of units) {
+    if (outcome.status === "failed") log.warn({ unit, ...outcome.failure }, "unit failed");
+  }
+  log.info({ units: units.length, durationMs }, "run finished");
+}

@@ -1,0 +1,46 @@
+/** Makes sure that no controller works while a command changes what is the controller's. */
+import { openLeadership } from "../../app/assemble.ts";
+import type { Config } from "../../config/config.ts";
+import { ConfigError, KubeError } from "../../diagnostics/errors.ts";
+import { type KubeClient, paths } from "../../kube/client.ts";
+import { ALONE, type Leadership, type LeaseObject } from "../../kube/lease.ts";
+import type { Session } from "../open.ts";
+
+/** The Lease of the controller that leads; undefined where there is none. */
+export async function readLease(client: KubeClient, { lease }: Config): Promise<LeaseObject | undefined> {
+  if (!lease) return undefined;
+  try {
+    return await client.get<LeaseObject>(paths.lease(lease.namespace, lease.name));
+  } catch (error) {
+    if (error instanceof KubeError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** Who has renewed a Lease so lately that it still counts. */
+export function holderOf(lease: LeaseObject | undefined, now: Date): string | undefined {
+  const { holderIdentity, renewTime, leaseDurationSeconds = 15 } = lease?.spec ?? {};
+  const ageMs = now.getTime() - Date.parse(renewTime ?? "");
+  return holderIdentity && ageMs < leaseDurationSeconds * 1000 ? holderIdentity : undefined;
+}
+
+/**
+ * Takes the controllers' Lease, and keeps it to the end: none can begin meanwhile. Throws when one leads. A holder that
+ * does not renew any more is waited for, by our own clock, as another controller would.
+ */
+export async function becomeSoleWriter({ config, client, log, ends }: Session, isForced: boolean): Promise<Leadership> {
+  const { lease } = config;
+  if (isForced || !lease) return ALONE;
+  const refuse = (holder: string): never => {
+    const { name, durationMs } = lease;
+    throw new ConfigError([
+      `a controller is at work: ${holder} holds Lease ${name}. Stop it first; if it was killed, wait ${durationMs / 1000} s`,
+    ]);
+  };
+  const holder = holderOf(await readLease(client, config), new Date());
+  if (holder !== undefined) refuse(holder);
+  const leadership = await openLeadership(config, log, ends);
+  const patienceMs = lease.durationMs + 3 * lease.retryMs;
+  if (await leadership.acquire(AbortSignal.timeout(patienceMs))) return leadership;
+  return refuse((await readLease(client, config))?.spec?.holderIdentity || "somebody");
+}

@@ -1,0 +1,38 @@
+/**
+ * `lotse run --dry-run`, the observe-only mode: previews at every resync, and logs the result whenever it differs from the
+ * one before. Writes nothing, no Events and no statuses either, and takes no Lease, so it may run beside the controller.
+ */
+import { setTimeout } from "node:timers/promises";
+import type { Config } from "../../config/config.ts";
+import { messageOf } from "../../diagnostics/errors.ts";
+import type { Logger } from "../../diagnostics/log.ts";
+import type { Forecast } from "./forecast.ts";
+import { forecastChanges } from "./preview.ts";
+
+export async function rehearseForever(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+  log.info({ cluster: config.clusterName }, "dry run: nothing is changed");
+  let told = "";
+  while (!signal.aborted) {
+    try {
+      const forecast = await forecastChanges(config, {});
+      const news = JSON.stringify(forecast);
+      if (news !== told) tell(forecast, log);
+      told = news;
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, "could not look, trying again");
+    }
+    await setTimeout(config.resyncMs, undefined, { signal }).catch(() => {}); // the signal ends the loop
+  }
+}
+
+/** A line for each unit that would change, and for each object that is refused. */
+export function tell({ units, refused, heldBack }: Forecast, log: Logger): void {
+  for (const { unit, object, action, parts, failure } of units) {
+    const resources = parts.map(({ part, operation }) => `${operation} ${part}`);
+    if (failure === undefined) log.info({ unit, object, action, resources }, "would change");
+    else log.warn({ unit, object, action, error: failure }, "would fail");
+  }
+  for (const { object, mistakes } of refused) log.warn({ object, mistakes }, "would be refused");
+  if (heldBack !== undefined) log.warn({ heldBack }, "would be held back by the guard");
+  if (units.length === 0) log.info("nothing to change");
+}

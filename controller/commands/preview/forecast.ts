@@ -1,0 +1,193 @@
+/** What the next run would do, as data: for people, for pull requests and for machines alike. */
+
+import type { Change, RunReport } from "../../../stacks/engine/run.ts";
+import type { Difference } from "../../../stacks/units/difference.ts";
+import { listenerPart, targetPart } from "../../../stacks/units/names.ts";
+import type { LoadBalancerSpec, UnitId, UnitSpec } from "../../../stacks/units/spec.ts";
+import { type Plan, type PlannedUnit, wantedSpecs } from "../../guard/plan.ts";
+import { objectOf, type ReasonContext, reasonFor } from "../../guard/reason.ts";
+import type { Prices } from "../../hcloud/prices.ts";
+import type { Desired } from "../../render/cluster.ts";
+import { type Refusal, refusalsOf } from "../../render/refusals.ts";
+
+/** One field of a resource, and why it changes. An absent side means that the thing is absent there. */
+export interface FieldForecast {
+  readonly field: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly reason: string;
+}
+
+/** One resource of a unit. */
+export interface PartForecast {
+  readonly part: string;
+  readonly operation: Change["operation"];
+  /** What a new one is, in a few words. */
+  readonly summary?: string;
+  readonly reason: string;
+  /** What differs, for resources that stay. */
+  readonly fields: readonly FieldForecast[];
+}
+
+/** Prices for a month, net; an absent side means that there is nothing to pay for, or no price is known. */
+export interface Cost {
+  readonly before?: number;
+  readonly after?: number;
+}
+
+export interface UnitForecast {
+  readonly unit: UnitId;
+  /** The object it is for: `Service default/web`. */
+  readonly object: string;
+  readonly action: "create" | "adopt" | "change" | "delete";
+  readonly parts: readonly PartForecast[];
+  readonly cost?: Cost;
+  /** Set when the engine says that it could not be done. */
+  readonly failure?: string;
+}
+
+export interface Forecast {
+  readonly cluster: string;
+  readonly units: readonly UnitForecast[];
+  /** Objects about which something is wrong: they keep what they have there. */
+  readonly refused: readonly Refusal[];
+  /** Set when the guard would hold removals back. */
+  readonly heldBack?: string;
+  /** What was assumed, and what could not be found out. */
+  readonly notes: readonly string[];
+  /** All balancers of the cluster. */
+  readonly cost?: { readonly currency: string; readonly before: number; readonly after: number };
+}
+
+export interface ForecastInput {
+  readonly cluster: string;
+  readonly context: ReasonContext;
+  readonly plan: Plan;
+  readonly heldBack?: string;
+  readonly outcomes: RunReport["outcomes"];
+  readonly notes: readonly string[];
+  readonly prices?: Prices;
+}
+
+export function renderForecast(input: ForecastInput): Forecast {
+  const { cluster, context, plan, heldBack, notes, prices } = input;
+  const cost = prices && totalCost(context.desired, plan, prices);
+  return {
+    cluster,
+    units: plan.map((step) => forecastUnit(step, input)),
+    refused: refusalsOf(context.desired),
+    ...(heldBack !== undefined && { heldBack }),
+    notes,
+    ...(prices && cost && { cost: { currency: prices.currency, ...cost } }),
+  };
+}
+
+/** True when a run would do something. */
+export function hasChanges({ units }: Forecast): boolean {
+  return units.length > 0;
+}
+
+function forecastUnit(step: PlannedUnit, { context, outcomes, prices }: ForecastInput): UnitForecast {
+  const outcome = outcomes[step.unit];
+  const cost = prices && costOf(step.unit, step.kind === "make" ? step.spec : undefined, context.desired, prices);
+  return {
+    unit: step.unit,
+    object: objectOf(step, context),
+    action: actionOf(step, context.desired),
+    parts: (outcome?.changes ?? []).toSorted(inOrder).map((change) => forecastPart(change, step, context)),
+    ...(cost && Object.keys(cost).length > 0 && { cost }),
+    ...(outcome?.status === "failed" && { failure: outcome.failure.message }),
+  };
+}
+
+/** A balancer before what is on it, and 80 before 443: the engine's own order is that of the moment. */
+function inOrder(a: Change, b: Change): number {
+  const rank = ({ part }: Change) =>
+    ["balancer", "network", "listener", "server", "ip"].indexOf(part.replace(/-.*/, ""));
+  return rank(a) - rank(b) || a.part.localeCompare(b.part, "en", { numeric: true });
+}
+
+function actionOf({ unit, kind }: PlannedUnit, { present, services }: Desired): UnitForecast["action"] {
+  if (kind === "remove") return "delete";
+  const wish = services.find((candidate) => candidate.unit === unit);
+  if (wish?.kind === "balance" && wish.adopts !== undefined) return "adopt";
+  return present[unit] ? "change" : "create";
+}
+
+/** What differs when the whole thing is missing. */
+const EXISTENCE: Difference = { field: "existence", want: "present" };
+
+function forecastPart({ part, operation }: Change, step: PlannedUnit, context: ReasonContext): PartForecast {
+  const differing = step.differences.filter(({ field }) => partOf(field, step.unit) === part);
+  const isWhole = part === "balancer" && operation === "create";
+  const [first = EXISTENCE] = isWhole ? [] : differing;
+  const summary = operation === "create" && step.kind === "make" ? summaryOf(part, step.spec) : undefined;
+  const stays = operation === "update" || operation === "replace";
+  return {
+    part,
+    operation,
+    ...(summary !== undefined && { summary }),
+    reason: reasonFor(step, first, context),
+    fields: stays ? differing.map((difference) => forecastField(difference, step, context)) : [],
+  };
+}
+
+function forecastField(difference: Difference, step: PlannedUnit, context: ReasonContext): FieldForecast {
+  const { field, want, have } = difference;
+  return {
+    field: field.replace(/^(listener-\d+|target) /, ""),
+    ...(have !== undefined && { from: have }),
+    ...(want !== undefined && { to: want }),
+    reason: reasonFor(step, difference, context),
+  };
+}
+
+/** The resource that carries a field. */
+export function partOf(field: string, unit: UnitId): string {
+  if (!unit.startsWith("load-balancer/")) return unit.split("/", 1)[0] ?? "";
+  if (/^(network (id|ip)|public interface)$/.test(field)) return "network";
+  return /^(listener-\d+) /.exec(field)?.[1] ?? /^target (.+)$/.exec(field)?.[1] ?? "balancer";
+}
+
+function summaryOf(part: string, spec: UnitSpec): string | undefined {
+  if (spec.kind === "route") return `${spec.destination} via ${spec.gateway}`;
+  return spec.kind === "load-balancer" ? balancerSummary(part, spec) : undefined;
+}
+
+function balancerSummary(part: string, spec: LoadBalancerSpec): string | undefined {
+  const { place, network } = spec;
+  if (part === "balancer") return `${spec.type} in ${"location" in place ? place.location : place.networkZone}`;
+  if (part === "network" && network)
+    return `network ${network.networkId}, public interface ${network.publicInterface ? "on" : "off"}`;
+  const listener = spec.listeners.find(({ listenPort }) => listenerPart(listenPort) === part);
+  if (listener) return `${listener.protocol} ${listener.listenPort} to node port ${listener.destinationPort}`;
+  const target = spec.targets.find((candidate) => targetPart(candidate) === part);
+  return target?.kind === "server" ? `${target.usePrivateIp ? "private" : "public"} address` : undefined;
+}
+
+function costOf(unit: UnitId, spec: UnitSpec | undefined, { present }: Desired, prices: Prices): Cost | undefined {
+  const state = present[unit];
+  const balancer = state?.kind === "load-balancer" ? state : undefined;
+  const before = balancer && prices.balancer(balancer.type, balancer.location);
+  const place = spec?.kind === "load-balancer" && "location" in spec.place ? spec.place.location : undefined;
+  const after = spec?.kind === "load-balancer" ? prices.balancer(spec.type, place) : undefined;
+  return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+}
+
+/** Balancers that are left as they are count on both sides. */
+function totalCost(desired: Desired, plan: Plan, prices: Prices): { readonly before: number; readonly after: number } {
+  const wanted = wantedSpecs(desired);
+  const removed = new Set(plan.filter(({ kind }) => kind === "remove").map(({ unit }) => unit));
+  const units = new Set([...(Object.keys(desired.present) as UnitId[]), ...wanted.keys()]);
+  let [before, after] = [0, 0];
+  for (const unit of units) {
+    const cost = costOf(unit, wanted.get(unit), desired, prices);
+    before += cost?.before ?? 0;
+    after += removed.has(unit) ? 0 : (cost?.after ?? cost?.before ?? 0);
+  }
+  return { before: inCents(before), after: inCents(after) };
+}
+
+function inCents(amount: number): number {
+  return Math.round(amount * 100) / 100;
+}

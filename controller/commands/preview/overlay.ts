@@ -1,0 +1,147 @@
+/** Manifests laid over what is observed: the cluster as it would be after `kubectl apply`. Pure. */
+import { createHash } from "node:crypto";
+import type { V1Node, V1Service, V1ServicePort } from "@kubernetes/client-node";
+import type { Snapshot } from "../../render/cluster.ts";
+import { findServer } from "../../render/node/metadata.ts";
+import { parseProviderId } from "../../render/node/provider-id.ts";
+
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+/** Where the API server looks for node ports by default. */
+const NODE_PORTS = { first: 30_000, last: 32_767 };
+
+/** What applying the objects would make of the snapshot. What the API server would fill in is made up, and noted. */
+export function applyManifests(
+  snapshot: Snapshot,
+  given: { readonly services: readonly V1Service[]; readonly nodes: readonly V1Node[] },
+): { readonly snapshot: Snapshot; readonly notes: readonly string[] } {
+  const ports = new NodePorts(snapshot.services);
+  const notes: string[] = [];
+  const services = overlay(snapshot.services, given.services.map(withNamespace), (observed, manifest) => {
+    const applied = applyService(observed, manifest);
+    const invented = ports.fill(applied);
+    if (invented.length > 0) {
+      const made = invented.map(({ port, nodePort }) => `${nodePort} for port ${port}`).join(", ");
+      notes.push(`Service ${keyOf(applied)}: node port ${made} is made up; the API server chooses when it is applied`);
+    }
+    if (!observed)
+      notes.push(`Service ${keyOf(applied)} does not exist yet: its uid, and names made from it, are made up`);
+    return applied;
+  });
+  const nodes = overlay(snapshot.nodes, given.nodes, (observed, manifest) => {
+    const applied = applyNode(observed, manifest);
+    const { kind } = parseProviderId(applied.spec?.providerID);
+    if ((kind === "cloud" || kind === "none") && !findServer(applied, snapshot.cloud.servers))
+      notes.push(`Node ${keyOf(applied)} has no server in this project: no target and no route are planned for it`);
+    return applied;
+  });
+  return { snapshot: { ...snapshot, services, nodes }, notes };
+}
+
+function overlay<T extends V1Service | V1Node>(
+  observed: readonly T[],
+  manifests: readonly T[],
+  apply: (observed: T | undefined, manifest: T) => T,
+): readonly T[] {
+  const all = new Map(observed.map((object) => [keyOf(object), object]));
+  for (const manifest of manifests) all.set(keyOf(manifest), apply(all.get(keyOf(manifest)), manifest));
+  return [...all.values()];
+}
+
+function withNamespace(service: V1Service): V1Service {
+  return { ...service, metadata: { ...service.metadata, namespace: service.metadata?.namespace ?? "default" } };
+}
+
+function applyService(observed: V1Service | undefined, manifest: V1Service): V1Service {
+  const { clusterIP, clusterIPs, healthCheckNodePort } = observed?.spec ?? {};
+  const assigned = {
+    ...(clusterIP !== undefined && { clusterIP }),
+    ...(clusterIPs !== undefined && { clusterIPs }),
+    ...(healthCheckNodePort !== undefined && { healthCheckNodePort }),
+  };
+  const ports = (manifest.spec?.ports ?? []).map((port) => withNodePort(port, observed));
+  return {
+    metadata: {
+      ...observed?.metadata,
+      ...manifest.metadata,
+      uid: observed?.metadata?.uid ?? inventedUid(keyOf(manifest)),
+      annotations: appliedAnnotations(observed, manifest),
+    },
+    spec: { type: "ClusterIP", ...assigned, ...manifest.spec, ports },
+    ...(observed?.status && { status: observed.status }),
+  };
+}
+
+/** A port keeps its node port while it keeps its number and protocol. */
+function withNodePort(port: V1ServicePort, observed: V1Service | undefined): V1ServicePort {
+  const same = observed?.spec?.ports?.find(
+    (candidate) => candidate.port === port.port && (candidate.protocol ?? "TCP") === (port.protocol ?? "TCP"),
+  );
+  return { ...(same?.nodePort !== undefined && { nodePort: same.nodePort }), protocol: "TCP", ...port };
+}
+
+/** kubectl takes away what it applied last time and is not told any more; what others wrote stays. */
+function appliedAnnotations(observed: V1Service | undefined, manifest: V1Service): Record<string, string> {
+  const before = observed?.metadata?.annotations ?? {};
+  const formerly = new Set(Object.keys(lastApplied(before[LAST_APPLIED])));
+  const kept = Object.entries(before).filter(([key]) => !formerly.has(key));
+  return { ...Object.fromEntries(kept), ...manifest.metadata?.annotations };
+}
+
+function lastApplied(text: string | undefined): Record<string, string> {
+  try {
+    const { metadata } = JSON.parse(text ?? "{}") as { metadata?: { annotations?: Record<string, string> } };
+    return metadata?.annotations ?? {};
+  } catch {
+    return {}; // not kubectl's own: then it takes nothing away
+  }
+}
+
+function applyNode(observed: V1Node | undefined, manifest: V1Node): V1Node {
+  return {
+    ...observed,
+    metadata: {
+      ...observed?.metadata,
+      ...manifest.metadata,
+      labels: { ...observed?.metadata?.labels, ...manifest.metadata?.labels },
+      annotations: { ...observed?.metadata?.annotations, ...manifest.metadata?.annotations },
+    },
+    spec: { ...observed?.spec, ...manifest.spec },
+  };
+}
+
+/** Gives ports that have none a node port that nobody uses. */
+class NodePorts {
+  readonly #taken: Set<number>;
+
+  constructor(services: readonly V1Service[]) {
+    this.#taken = new Set(
+      services.flatMap(({ spec }) => (spec?.ports ?? []).flatMap(({ nodePort }) => nodePort ?? [])),
+    );
+  }
+
+  /** Fills in the Service's ports, and returns those that were made up. */
+  fill({ spec }: V1Service): readonly V1ServicePort[] {
+    const needsThem =
+      spec?.type === "NodePort" || (spec?.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false);
+    const without = needsThem ? (spec.ports ?? []).filter(({ nodePort }) => !nodePort) : [];
+    for (const port of without) port.nodePort = this.#next();
+    return without;
+  }
+
+  #next(): number {
+    let port = NODE_PORTS.first;
+    while (this.#taken.has(port) && port < NODE_PORTS.last) port += 1;
+    this.#taken.add(port);
+    return port;
+  }
+}
+
+/** A uid that is the same in every preview of the same Service, and no real one: it begins with zeros. */
+function inventedUid(key: string): string {
+  const digits = createHash("sha256").update(key).digest("hex");
+  return `00000000-0000-4000-8000-${digits.slice(0, 12)}`;
+}
+
+function keyOf({ metadata }: V1Service | V1Node): string {
+  return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : (metadata?.name ?? "");
+}

@@ -1,0 +1,58 @@
+/** `lotse stack`: the cluster's stack for the plain `pulumi` command line, as the cloud is right now. */
+import { homedir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { writeBackend } from "../../../stacks/state/local-backend.ts";
+import type { UnitId } from "../../../stacks/units/spec.ts";
+import { findEngine } from "../../app/engine-home.ts";
+import type { Config, Environment } from "../../config/config.ts";
+import { CLUSTER_FLAGS, type FlagValues } from "../../config/flags.ts";
+import { wantedSpecs } from "../../guard/plan.ts";
+import type { Given } from "../command-line.ts";
+import { commandConfig, FLAGS_VARIABLE, open, planOf } from "../open.ts";
+
+export async function stack({ flags }: Given): Promise<void> {
+  const config = commandConfig(flags, process.env);
+  const directory = typeof flags.dir === "string" ? flags.dir : defaultFolder(config, process.env);
+  const environment = await writeStack(config, flags, directory);
+  const lines = Object.entries(environment).map(([name, value]) => `export ${name}=${quoted(value)}`);
+  process.stdout.write(`${lines.join("\n")}\n`);
+  if (process.stdout.isTTY)
+    process.stderr.write('\nthis is for a shell: eval "$(lotse stack …)", then: pulumi preview --stack NAME\n');
+}
+
+/** Writes the stack below a folder. Returns what `pulumi` needs in its environment, beside HCLOUD_* and KUBECONFIG. */
+export async function writeStack(
+  config: Config,
+  flags: FlagValues,
+  directory: string,
+): Promise<Readonly<Record<string, string>>> {
+  await using session = await open(config);
+  const { desired, plan } = planOf(await session.observe(), session);
+  const units = wantedSpecs(desired);
+  const removals = plan.flatMap((step) => (step.kind === "remove" ? [step.unit] : []));
+  const concerned = new Set<UnitId>([...units.keys(), ...removals]);
+  const present = Object.fromEntries([...concerned].map((unit) => [unit, desired.present[unit]]));
+  const home = { ...findEngine(process.env), directory, isScratch: false, stack: config.clusterName };
+  const backend = await writeBackend(home, { units: [...units.values()], removals, present, nodes: desired.nodes });
+  return {
+    ...backend,
+    // The language host starts the `node` that it finds first, and that has to be one that runs our sources.
+    PATH: [dirname(process.execPath), dirname(home.pulumi), process.env.PATH ?? ""].join(delimiter),
+    ...(config.kubeconfig !== undefined && { KUBECONFIG: config.kubeconfig }),
+    [FLAGS_VARIABLE]: JSON.stringify(clusterFlags(flags)),
+  };
+}
+
+function clusterFlags(flags: FlagValues): FlagValues {
+  const names = new Set(CLUSTER_FLAGS.map(({ name }) => name));
+  return Object.fromEntries(Object.entries(flags).filter(([name, value]) => names.has(name) && value !== undefined));
+}
+
+function defaultFolder({ clusterName }: Config, env: Environment): string {
+  return join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "lotse", "stacks", clusterName);
+}
+
+/** A word for a POSIX shell, whatever is in it. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

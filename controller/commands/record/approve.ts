@@ -1,0 +1,69 @@
+/** `lotse approve`: lets the controller carry out the plan that waits. */
+import { userInfo } from "node:os";
+import { ConfigError } from "../../diagnostics/errors.ts";
+import { forPeople, oneLine } from "../../diagnostics/printable.ts";
+import { type Approval, type PendingPlan, parseStored } from "../../guard/approval.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { OwnConfigMap } from "../../kube/config-map.ts";
+import type { Given } from "../command-line.ts";
+import { openAccess } from "../open.ts";
+import { fieldText } from "../preview/forecast-text.ts";
+
+/** Exit code when something waits and nothing was approved. */
+const WAITING = 2;
+
+export async function approve({ flags, operands: [id] }: Given): Promise<number> {
+  using access = await openAccess(flags, process.env);
+  const map = new OwnConfigMap(access.client, access, "plan");
+  const { plan, approval } = parseStored(await map.read());
+  if (id === undefined) {
+    process.stdout.write(describePlan(forPeople(plan), forPeople(approval)));
+    return plan && !approval ? WAITING : 0;
+  }
+  const by = await whoAmI(access.client);
+  await map.update((data) => approved(data, id, { plan: id, by, at: new Date().toISOString() }));
+  process.stdout.write(`plan ${oneLine(id)} is approved by ${oneLine(by)}; the controller carries it out now\n`);
+  return 0;
+}
+
+/** The published plan with an approval beside it. Throws when that is not the plan that waits any more. */
+export function approved(
+  data: Readonly<Record<string, string>>,
+  id: string,
+  approval: Approval,
+): Readonly<Record<string, string>> {
+  const { plan } = parseStored(data);
+  if (!plan) throw new ConfigError([`plan ${id} cannot be approved: nothing waits for approval`]);
+  if (plan.id !== id) {
+    throw new ConfigError([
+      `plan ${id} cannot be approved: it does not fit any more, plan ${plan.id} waits now. "lotse approve" shows it`,
+    ]);
+  }
+  return { ...data, approval: JSON.stringify(approval) };
+}
+
+/** What waits, for people. */
+export function describePlan(plan: PendingPlan | undefined, approval: Approval | undefined): string {
+  if (!plan) return "nothing waits for approval\n";
+  const steps = plan.steps.flatMap(({ object, kind, unit, differences }) => [
+    `${kind === "remove" ? "-" : "~"} ${object} (${unit})`,
+    ...(kind === "remove"
+      ? []
+      : differences.map(({ field, have, want }) => `    ${fieldText({ field, from: have, to: want })}`)),
+  ]);
+  const state = approval?.plan === plan.id ? `approved by ${approval.by} at ${approval.at}` : `waits since ${plan.at}`;
+  const next = approval ? [] : [`to let it happen: lotse approve ${plan.id}`];
+  return `${[`plan ${plan.id} ${state}`, ...steps, ...next].join("\n")}\n`;
+}
+
+/** Who the API server takes us for; where it does not say, who we are on this machine. */
+async function whoAmI(client: KubeClient): Promise<string> {
+  const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+  const body = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
+  try {
+    const review = await client.create<{ status?: { userInfo?: { username?: string } } }>(path, body);
+    return review.status?.userInfo?.username ?? userInfo().username;
+  } catch {
+    return userInfo().username; // API servers before 1.28 do not know the question
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * `lotse undo`: lets a Service ask again for what it asked for before its last change. It changes the Service, not the cloud,
+ * where the controller would repair the change at once.
+ */
+import type { V1Service } from "@kubernetes/client-node";
+import { objectName } from "../../config/flag-values.ts";
+import { ConfigError, KubeError } from "../../diagnostics/errors.ts";
+import { forPeople, jsonText, oneLine } from "../../diagnostics/printable.ts";
+import { type KubeClient, paths } from "../../kube/client.ts";
+import { OwnConfigMap } from "../../kube/config-map.ts";
+import { parseEntries } from "../../record/entry.ts";
+import { ENTRIES } from "../../record/record.ts";
+import type { Given } from "../command-line.ts";
+import { openAccess } from "../open.ts";
+import { fieldText } from "../preview/forecast-text.ts";
+import { planUndo, type Undo } from "./undo-plan.ts";
+
+/** Exit code when there is something to undo, and it was only shown. */
+const TO_DO = 2;
+
+export async function undo({ flags, operands: [operand = ""] }: Given): Promise<number> {
+  const path = servicePath(operand);
+  using access = await openAccess(flags, process.env);
+  const service = await readService(access.client, path, operand);
+  const record = await new OwnConfigMap(access.client, access, "audit").read();
+  const planned = planUndo(service, parseEntries(record[ENTRIES] ?? ""));
+  const isDone = planned !== undefined && flags.yes === true;
+  if (isDone) await carryOut(access.client, path, planned);
+  const data = { service: operand, isDone, ...(planned && { undo: planned }) };
+  process.stdout.write(flags.json ? jsonText(data) : undoText(oneLine(operand), forPeople(planned), isDone));
+  return planned && !isDone ? TO_DO : 0;
+}
+
+/** What would be, or was, undone: for people. */
+export function undoText(service: string, planned: Undo | undefined, isDone: boolean): string {
+  if (!planned) return `Service ${service}: nothing to undo, the record has no other wish of it that was carried out\n`;
+  const { at, run, fields, notes } = planned;
+  const lines = [
+    `Service ${service}: ${isDone ? "asks again" : "would ask again"} for what was carried out at ${at} (run ${run})`,
+    ...fields.map((field) => `    ${fieldText(field)}`),
+    ...[...new Set(notes)].map((note) => `note: ${note}`),
+    isDone
+      ? "the controller makes the cloud follow; if the Service comes from a repository, change it there too"
+      : `to do it: lotse undo ${service} --yes`,
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function servicePath(operand: string): string {
+  const [namespace = "", name = "", ...rest] = operand.split("/");
+  const isName = [namespace, name].every((part) => "value" in objectName(part));
+  if (!isName || rest.length > 0)
+    throw new ConfigError([`undo: ${JSON.stringify(operand)} is not a namespace and a Service, such as default/web`]);
+  return paths.service(namespace, name);
+}
+
+async function readService(client: KubeClient, path: string, name: string): Promise<V1Service> {
+  const service = await client.get<V1Service>(path).catch((error: unknown) => {
+    if (!(error instanceof KubeError && error.status === 404)) throw error;
+    throw new ConfigError([`Service ${name} does not exist: ${LOST}`]);
+  });
+  const isGoing = service.metadata?.deletionTimestamp !== undefined;
+  if (isGoing) throw new ConfigError([`Service ${name} is being deleted: ${LOST}`]);
+  if (service.spec?.type !== "LoadBalancer")
+    throw new ConfigError([`Service ${name} is not of type LoadBalancer any more: ${LOST}`]);
+  return service;
+}
+
+const LOST =
+  "a balancer that was deleted cannot be brought back, nor can its address. Applying the Service again makes a new one";
+
+async function carryOut(client: KubeClient, path: string, { service, patch }: Undo): Promise<void> {
+  try {
+    await client.patch(path, "merge", patch);
+  } catch (error) {
+    if (!(error instanceof KubeError && error.status === 409)) throw error;
+    throw new ConfigError([`Service ${service} was changed just now: look at "lotse undo ${service}" again`]);
+  }
+}

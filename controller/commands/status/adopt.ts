@@ -1,0 +1,28 @@
+/** `lotse adopt`: what taking a cluster over would mean. Reads, and changes nothing. */
+
+import { forPeople, jsonText } from "../../diagnostics/printable.ts";
+import type { Given } from "../command-line.ts";
+import { commandConfig, open, planOf } from "../open.ts";
+import { paintFor } from "../paint.ts";
+import { forecastText } from "../preview/forecast-text.ts";
+import { forecastPlan } from "../preview/preview.ts";
+import { adoptionsOf, adoptionText } from "./adoption.ts";
+
+/** Exit code when taking over would change something, or something is refused. */
+const CHANGES = 2;
+
+export async function adopt({ flags }: Given): Promise<number> {
+  await using session = await open(commandConfig(flags, process.env));
+  const planned = planOf(await session.observe(), session);
+  const forecast = await forecastPlan(planned, session, []);
+  const services = adoptionsOf(planned.desired, forecast);
+  const shown = forPeople({ services, forecast });
+  const paint = paintFor(process.stdout, process.env);
+  process.stdout.write(
+    flags.json
+      ? jsonText({ services, forecast })
+      : `${adoptionText(shown.services)}\n${forecastText(shown.forecast, paint)}`,
+  );
+  if (forecast.units.some(({ failure }) => failure !== undefined)) return 1;
+  return forecast.units.length > 0 || forecast.refused.length > 0 ? CHANGES : 0;
+}

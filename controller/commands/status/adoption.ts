@@ -1,0 +1,72 @@
+/** Which balancer each Service would have after a takeover, and what that would change. Pure. */
+import type { LoadBalancerState } from "../../../stacks/units/spec.ts";
+import type { Desired } from "../../render/cluster.ts";
+import type { ServiceWish } from "../../render/intents.ts";
+import { serviceName } from "../../render/service/ownership/ours.ts";
+import type { Forecast } from "../preview/forecast.ts";
+
+/**
+ * | Service | finds |
+ * | --- | --- |
+ * | has a balancer with its label | `own` |
+ * | names one that has no owner | `adoptable` |
+ * | names none that exists | `none`: it would be made |
+ * | is being deleted | `leaving` |
+ * | names one of somebody else's, or has two | `refused` |
+ */
+interface Adoption {
+  /** `default/web`. */
+  readonly service: string;
+  readonly finds: "own" | "adoptable" | "none" | "leaving" | "refused";
+  readonly balancer?: { readonly id: number; readonly name: string; readonly addresses: readonly string[] };
+  /** How many resources the first run would touch. */
+  readonly changes: number;
+  readonly mistakes: readonly string[];
+}
+
+export function adoptionsOf({ services, present }: Desired, { units }: Forecast): readonly Adoption[] {
+  const changes = new Map(units.map(({ unit, parts }) => [unit, parts.length]));
+  return services.map((wish) => {
+    const state = present[wish.unit];
+    const balancer = state?.kind === "load-balancer" ? state : undefined;
+    return {
+      service: serviceName(wish.service),
+      finds: findsOf(wish, balancer !== undefined),
+      ...(balancer && { balancer: { id: balancer.id, name: balancer.name, addresses: addressesOf(balancer) } }),
+      changes: changes.get(wish.unit) ?? 0,
+      mistakes: wish.kind === "release" ? [] : wish.mistakes,
+    };
+  });
+}
+
+function findsOf(wish: ServiceWish, exists: boolean): Adoption["finds"] {
+  if (wish.kind === "release") return "leaving";
+  if (wish.kind === "refused") return "refused";
+  if (wish.adopts !== undefined) return "adoptable";
+  return exists ? "own" : "none";
+}
+
+function addressesOf({ ipv4, ipv6 }: LoadBalancerState): readonly string[] {
+  return [ipv4, ipv6].filter((address) => address !== undefined);
+}
+
+const WORDS = {
+  own: "has",
+  adoptable: "would take over",
+  none: "has none, one would be made",
+  leaving: "is being deleted, with",
+  refused: "is refused, and keeps",
+} as const;
+
+/** The list for people: a line for each Service. */
+export function adoptionText(adoptions: readonly Adoption[]): string {
+  const lines = adoptions.map(({ service, finds, balancer, changes }) => {
+    const which = balancer
+      ? ` balancer ${[`${balancer.name} (id ${balancer.id})`, ...balancer.addresses].join(", ")}`
+      : "";
+    const rest = balancer || finds === "none" ? "" : " nothing";
+    const count = changes === 0 ? "nothing changes" : `${changes} ${changes === 1 ? "resource" : "resources"} to touch`;
+    return `Service ${service} ${WORDS[finds]}${which}${rest}: ${count}\n`;
+  });
+  return lines.length > 0 ? lines.join("") : "no Service of type LoadBalancer is ours\n";
+}

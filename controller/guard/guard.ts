@@ -1,0 +1,52 @@
+/** May this change happen? Stops deletions that no object asked for when they are suspiciously many. */
+import type { V1Node, V1Service } from "@kubernetes/client-node";
+import { onNode, onService, type Write } from "../publish/writes.ts";
+import type { Plan } from "./plan.ts";
+
+export interface GuardLimits {
+  /** So many removals at once are always fine. */
+  readonly removals: number;
+  /** Beyond that, no more than this share of all units. */
+  readonly share: number;
+}
+
+export const GUARD_LIMITS: GuardLimits = { removals: 5, share: 1 / 3 };
+
+export interface Guarded {
+  readonly plan: Plan;
+  /** Set when removals were taken out of the plan: why, in words for an Event. */
+  readonly stopped?: string;
+  /** How many. */
+  readonly held: number;
+}
+
+/**
+ * Lets a plan pass, or takes out the removals that nobody asked for. What is to be made is never held up. `total` is how
+ * many of our units exist.
+ */
+export function guard(plan: Plan, total: number, limits: GuardLimits = GUARD_LIMITS): Guarded {
+  const surprising = plan.filter((step) => step.kind === "remove" && !step.asked);
+  if (surprising.length <= limits.removals || surprising.length <= total * limits.share) {
+    return { plan, held: 0 };
+  }
+  const stopped = `${surprising.length} of ${total} units would be removed although nothing asks for it: ${surprising
+    .slice(0, 3)
+    .map(({ unit }) => unit)
+    .join(", ")} …`;
+  return { plan: plan.filter((step) => !surprising.includes(step)), stopped, held: surprising.length };
+}
+
+/** What observers of the cluster are told when the guard holds something back, and on which object. */
+export function heldBack(
+  stopped: string | undefined,
+  { services, nodes }: { readonly services: readonly V1Service[]; readonly nodes: readonly V1Node[] },
+): readonly Write[] {
+  if (stopped === undefined) return [];
+  // The nodes it is about are gone. This Service is in every cluster, where `kubectl get events` shows it.
+  const service = services.find(({ metadata }) => metadata?.namespace === "default" && metadata.name === "kubernetes");
+  const [node] = nodes;
+  const message = `${stopped}; if that is right, start the controller with a larger --guard-removals`;
+  const notice = { type: "Warning", reason: "RemovalsHeldBack", message } as const;
+  if (service) return [onService(service, notice)];
+  return node ? [onNode(node, notice)] : [];
+}

@@ -1,0 +1,139 @@
+/** Why a field of a unit is to be what it is: the object that says so, and where in it. */
+import type { V1Node, V1Service } from "@kubernetes/client-node";
+import type { Difference } from "../../stacks/units/difference.ts";
+import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
+import type { UnitId } from "../../stacks/units/spec.ts";
+import type { Server } from "../hcloud/api.ts";
+import type { Desired } from "../render/cluster.ts";
+import type { ServiceWish } from "../render/intents.ts";
+import { findServer } from "../render/node/metadata.ts";
+import {
+  ENV_PREFIX,
+  OPTIONS,
+  type OptionName,
+  PREFIX,
+  type ServiceOptions,
+} from "../render/service/options/annotations.ts";
+import { parseSettings } from "../render/service/options/settings.ts";
+import { serviceName } from "../render/service/ownership/ours.ts";
+import type { PlannedUnit } from "./plan.ts";
+
+/** What reasons are found in. */
+export interface ReasonContext {
+  readonly desired: Desired;
+  readonly nodes: readonly V1Node[];
+  readonly servers: readonly Server[];
+  /** Cluster-wide defaults of Services. */
+  readonly defaults: ServiceOptions;
+  /** Why everything is changed, where it is for one reason. */
+  readonly occasion?: string;
+}
+
+/** The object a unit is for, as users know it: `Service default/web`, `Node node-1`. */
+export function objectOf(
+  { unit }: Pick<PlannedUnit, "unit">,
+  { desired, nodes }: Pick<ReasonContext, "desired" | "nodes">,
+): string {
+  const wish = wishBehind(unit, desired);
+  if (wish) return nameOf(wish.service);
+  const node = nodeOfRoute(unit, nodes);
+  return node ? `Node ${node.metadata?.name}` : unit.replace("/", " ");
+}
+
+/** Why one field differs from what is wanted, in words. */
+export function reasonFor(step: PlannedUnit, difference: Difference, context: ReasonContext): string {
+  if (context.occasion !== undefined) return context.occasion;
+  const wish = wishBehind(step.unit, context.desired);
+  if (!wish) return routeReason(step, context);
+  if (wish.kind === "release") return releaseReason(wish.service);
+  if (step.unit !== wish.unit) return `${nameOf(wish.service)}, certificates`;
+  return balancerReason(wish, difference, context);
+}
+
+/** The Service a balancer or a certificate is for. */
+function wishBehind(unit: UnitId, { services }: Desired): ServiceWish | undefined {
+  const certificates = (balancer: UnitId) => `${balancer.replace(/^load-balancer/, "certificate")}/`;
+  return services.find((wish) => wish.unit === unit || unit.startsWith(certificates(wish.unit)));
+}
+
+function releaseReason(service: V1Service): string {
+  const isDeleted = service.metadata?.deletionTimestamp !== undefined;
+  return `${nameOf(service)} ${isDeleted ? "is being deleted" : "is no longer of type LoadBalancer"}`;
+}
+
+function routeReason({ unit, kind }: PlannedUnit, { nodes, servers }: ReasonContext): string {
+  const node = nodeOfRoute(unit, nodes);
+  if (kind === "remove" || !node) return `no node has the pod range ${rangeOf(unit)}`;
+  const server = findServer(node, servers);
+  return `Node ${node.metadata?.name}, spec.podCIDRs${server ? `; private address of server ${server.name}` : ""}`;
+}
+
+function nodeOfRoute(unit: string, nodes: readonly V1Node[]): V1Node | undefined {
+  return nodes.find(({ spec }) => spec?.podCIDRs?.includes(rangeOf(unit)));
+}
+
+function rangeOf(unit: string): string {
+  return unit.slice("route/".length);
+}
+
+/** The option behind a field, for fields that an option sets. Those of listeners go without `listener-<port>`. */
+const OPTION_OF: Readonly<Record<string, OptionName>> = {
+  name: "name",
+  type: "type",
+  algorithm: "algorithm",
+  "public interface": "disablePublicNetwork",
+  "network ip": "privateIpv4",
+  protocol: "protocol",
+  proxyProtocol: "proxyProtocol",
+  "http stickySessions": "stickySessions",
+  "http cookieName": "cookieName",
+  "http cookieLifetimeSeconds": "cookieLifetime",
+  "http timeoutIdleSeconds": "timeoutIdle",
+  "http redirectHttp": "redirectHttp",
+  "healthCheck protocol": "healthCheckProtocol",
+  "healthCheck port": "healthCheckPort",
+  "healthCheck intervalSeconds": "healthCheckInterval",
+  "healthCheck timeoutSeconds": "healthCheckTimeout",
+  "healthCheck retries": "healthCheckRetries",
+  "healthCheck http domain": "healthCheckDomain",
+  "healthCheck http path": "healthCheckPath",
+  "healthCheck http tls": "healthCheckTls",
+  "healthCheck http statusCodes": "healthCheckStatusCodes",
+};
+
+function balancerReason({ service }: ServiceWish, { field, want, have }: Difference, context: ReasonContext): string {
+  const serverId = /^target server-(\d+)$/.exec(field)?.[1];
+  if (serverId !== undefined) return targetReason(Number(serverId), want !== undefined, context);
+  if (field.startsWith("target ip-")) return "dedicated servers of the cluster's nodes";
+  if (field === `label ${SERVICE_UID_LABEL}`) return `${nameOf(service)}, metadata.uid`;
+  if (field === "network id") return "HCLOUD_NETWORK";
+  if (field === "existence") return `${nameOf(service)} is of type LoadBalancer`;
+  const [, port, rest] = /^listener-(\d+) (.+)$/.exec(field) ?? [];
+  const comesFromPort = rest === "destinationPort" || want === undefined || have === undefined;
+  const source = rest === undefined ? undefined : optionSource(rest, service, context, Number(port));
+  if (port !== undefined && (comesFromPort || rest === "healthCheck port") && !source?.isSet) {
+    return `${nameOf(service)}, spec.ports ${port}`;
+  }
+  return (source ?? optionSource(field, service, context))?.text ?? nameOf(service);
+}
+
+function targetReason(serverId: number, isWanted: boolean, { nodes, servers }: ReasonContext): string {
+  const node = nodes.find((candidate) => findServer(candidate, servers)?.id === serverId);
+  if (!node) return "no node of the cluster is on this server";
+  return isWanted ? `Node ${node.metadata?.name}` : `Node ${node.metadata?.name} is excluded from balancers`;
+}
+
+/** What set an option, of a port or of the whole Service; else that nothing did. */
+function optionSource(field: string, service: V1Service, { defaults }: ReasonContext, port?: number) {
+  const name = OPTION_OF[field];
+  if (name === undefined) return undefined;
+  const settings = parseSettings(service.metadata?.annotations ?? {}, service.spec?.ports ?? [], defaults);
+  const source = ((port !== undefined && settings.ports.get(port)) || settings).sources[name];
+  if (source?.startsWith(ENV_PREFIX)) return { isSet: true, text: `${source} of the controller` };
+  if (source !== undefined) return { isSet: true, text: `${nameOf(service)}, ${source}` };
+  return { isSet: false, text: `${nameOf(service)}, annotation ${PREFIX}${OPTIONS[name].annotation} is not set` };
+}
+
+function nameOf(service: V1Service): string {
+  return `Service ${serviceName(service)}`;
+}

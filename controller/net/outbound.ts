@@ -1,0 +1,42 @@
+/** The way out to Hetzner's APIs: connections that stay open, through the proxy that the environment names. */
+import http from "node:http";
+import https from "node:https";
+import { text } from "node:stream/consumers";
+import { ConfigError } from "../diagnostics/errors.ts";
+import { proxyFor } from "./proxy.ts";
+
+export interface WayOut {
+  readonly agent: http.Agent;
+  readonly request: typeof http.request;
+}
+
+/** Throws a ConfigError when the proxy is one that we do not speak to. */
+export function openWayOut(endpoint: string, env: NodeJS.ProcessEnv, maxSockets: number): WayOut {
+  const url = new URL(endpoint);
+  const isSecure = url.protocol === "https:";
+  const proxy = proxyFor(url, env);
+  const variable = isSecure ? "HTTPS_PROXY" : "HTTP_PROXY";
+  if (proxy !== undefined && !/^https?:\/\/[^/]/.test(proxy)) {
+    throw new ConfigError([`${variable}: only http:// and https:// proxies are supported`]);
+  }
+  const settings = { keepAlive: true, maxSockets, ...(proxy !== undefined && { proxyEnv: { [variable]: proxy } }) };
+  return isSecure
+    ? { agent: new https.Agent(settings), request: https.request }
+    : { agent: new http.Agent(settings), request: http.request };
+}
+
+/** One read; the answer whatever its status. */
+export function readText(
+  { agent, request }: WayOut,
+  url: string,
+  options: { readonly headers: Readonly<Record<string, string>>; readonly timeoutMs: number },
+): Promise<{ readonly status: number; readonly body: string }> {
+  const { headers, timeoutMs } = options;
+  return new Promise((resolve, reject) => {
+    request(url, { headers, agent, signal: AbortSignal.timeout(timeoutMs) }, (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
+    })
+      .on("error", reject)
+      .end();
+  });
+}

@@ -1,0 +1,30 @@
+/**
+ * Where a plain `pulumi preview` enters (Pulumi.yaml names this file): observes and renders as the controller does, then
+ * declares all units. It is for looking only: what `pulumi up` would do here, `lotse run` does with a guard, approval
+ * and a record.
+ */
+import * as pulumi from "@pulumi/pulumi";
+import { programOf } from "../stacks/engine/program.ts";
+import { commandConfig, FLAGS_VARIABLE, open } from "./commands/open.ts";
+import type { FlagValues } from "./config/flags.ts";
+import { ConfigError } from "./diagnostics/errors.ts";
+import { wantedSpecs } from "./guard/plan.ts";
+import { renderCluster } from "./render/cluster.ts";
+
+/** The stack's outputs. */
+export const nodes = (await declareAll()).nodes;
+
+async function declareAll(): Promise<Record<string, unknown>> {
+  if (!pulumi.runtime.isDryRun())
+    throw new pulumi.RunError(
+      "this program only previews: changes are made by `lotse run`, which guards and records them",
+    );
+  try {
+    const given = JSON.parse(process.env[FLAGS_VARIABLE] || "{}") as FlagValues;
+    await using session = await open(commandConfig({ ...given, "cluster-name": pulumi.getStack() }, process.env));
+    const desired = renderCluster(await session.observe(), session.options);
+    return await programOf({ units: [...wantedSpecs(desired).values()], nodes: desired.nodes })();
+  } catch (error) {
+    throw error instanceof ConfigError ? new pulumi.RunError(error.message) : error;
+  }
+}

@@ -1,0 +1,65 @@
+/** What nodes are told of their routes: the condition NetworkUnavailable, and Events. */
+import type { V1Node } from "@kubernetes/client-node";
+import type { RunReport } from "../../stacks/engine/run.ts";
+import { differences } from "../../stacks/units/difference.ts";
+import { routeUnit } from "../../stacks/units/names.ts";
+import type { Desired } from "../render/cluster.ts";
+import type { WantedRoute } from "../render/route/routes.ts";
+import { onNode, type Write } from "./writes.ts";
+
+/** A node's condition is false when all its routes are listed, true when one could not be made. */
+export function routeWrites(
+  { routes, present }: Desired,
+  outcomes: RunReport["outcomes"],
+  nodes: readonly V1Node[],
+): readonly Write[] {
+  if (!routes) return [];
+  const isMissing = ({ spec }: WantedRoute) => differences(spec, present[routeUnit(spec)]).length > 0;
+  return nodes.flatMap((node): readonly Write[] => {
+    const isOfNode = (route: { readonly node: string }) => route.node === node.metadata?.name;
+    const notes = routes.misplaced.filter(isOfNode).map((route) => misplaced(node, route));
+    const refused = routes.refused.find(isOfNode);
+    if (refused) return [...notes, ...condition(node, false), failure(node, refused.reason)];
+    const wanted = routes.wanted.filter(isOfNode);
+    if (wanted.length === 0) return [];
+    const missing = wanted.filter(isMissing);
+    if (missing.length === 0) return [...notes, ...condition(node, true)];
+    const failures = missing.flatMap(({ spec }) => {
+      const outcome = outcomes[routeUnit(spec)];
+      return outcome?.status === "failed" ? [`${spec.destination}: ${outcome.failure.message}`] : [];
+    });
+    return failures.length > 0 ? [...notes, ...condition(node, false), failure(node, failures.join("; "))] : notes;
+  });
+}
+
+/**
+ * | present | routes there | a route failed |
+ * | --- | --- | --- |
+ * | as wanted | nothing | nothing |
+ * | False with another's reason | nothing | nothing |
+ * | anything else | False, RouteCreated | True, NoRouteCreated |
+ *
+ * The middle row is ours (the framework's R29 overwrites): a CNI that says so by itself owns the condition, and two
+ * writers would take turns for ever.
+ */
+function condition(node: V1Node, isAvailable: boolean): readonly Write[] {
+  const present = node.status?.conditions?.find(({ type }) => type === "NetworkUnavailable");
+  const isOthers = present?.status === "False" && present.reason !== "RouteCreated";
+  const isAsWanted =
+    present?.status === (isAvailable ? "False" : "True") &&
+    present.reason === (isAvailable ? "RouteCreated" : "NoRouteCreated");
+  return isOthers || isAsWanted ? [] : [{ kind: "network-condition", node, isAvailable }];
+}
+
+function failure(node: V1Node, cause: string): Write {
+  return warn(node, "FailedToCreateRoute", `Could not create route for node ${node.metadata?.name}: ${cause}`);
+}
+
+function misplaced(node: V1Node, { spec }: WantedRoute): Write {
+  const message = `Pod range ${spec.destination} is not inside --cluster-cidr: its route is made, but is not removed with the node; let --cluster-cidr cover all pod ranges`;
+  return warn(node, "ClusterCIDRMisconfigured", message);
+}
+
+function warn(object: V1Node, reason: string, message: string): Write {
+  return onNode(object, { type: "Warning", reason, message });
+}

@@ -1,0 +1,51 @@
+import { X509Certificate } from "node:crypto";
+import type { CertificateContent, CertificateState, ServiceRef } from "../../../stacks/units/spec.ts";
+import type { Certificate } from "../../hcloud/api.ts";
+
+/** Label that makes Hetzner ask the authority that is for tests; shared with the official controller (HCCM A27). */
+export const STAGING_LABEL = "HC-Use-Staging-CA";
+
+/** A listed certificate of a Service in the words of the spec. */
+export function certificateState(certificate: Certificate, service: ServiceRef): CertificateState {
+  const { id, name, labels } = certificate;
+  return { kind: "certificate", service, id, name, labels, content: contentOf(certificate) };
+}
+
+function contentOf({ type, certificate, domain_names, labels }: Certificate): CertificateContent {
+  if (type === "managed") return managedContent(domain_names, labels[STAGING_LABEL] === "true");
+  const pem = certificate ?? "";
+  return { type: "uploaded", pem, fingerprint: fingerprintOf(pem) };
+}
+
+/** The same names in any order and case are the same wish. */
+export function managedContent(domains: readonly string[], isStaging: boolean): CertificateContent {
+  return { type: "managed", domains: [...new Set(domains.map((name) => name.toLowerCase()))].sort(), isStaging };
+}
+
+/** SHA-256 of the first certificate in a text; empty when there is none. */
+function fingerprintOf(pem: string): string {
+  try {
+    return new X509Certificate(pem).fingerprint256;
+  } catch {
+    return ""; // the API took it, so it is one; but nothing of ours can be equal to it
+  }
+}
+
+/** How far the issuance of a certificate has come. One that was uploaded is there. */
+export type Issuance = { readonly kind: "issued" | "pending" } | { readonly kind: "failed"; readonly reason: string };
+
+export function issuanceOf({ status }: Certificate): Issuance {
+  if (!status || status.issuance === "completed") return { kind: "issued" };
+  if (status.issuance === "pending") return { kind: "pending" };
+  return { kind: "failed", reason: reasonOf(status) };
+}
+
+/** What is wrong with the renewal of a certificate that is still good. */
+export function renewalProblem({ name, status }: Certificate): string | undefined {
+  if (status?.issuance !== "completed" || status.renewal !== "failed") return undefined;
+  return `certificate "${name}" could not be renewed: ${reasonOf(status)}`;
+}
+
+function reasonOf({ error }: NonNullable<Certificate["status"]>): string {
+  return error ? `${error.message} (${error.code})` : "no reason given";
+}

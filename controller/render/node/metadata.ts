@@ -1,0 +1,125 @@
+/** What the cloud says of a node, and what has to be written so that the Node says the same. */
+import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
+import type { NodeRecord } from "../../../stacks/units/spec.ts";
+import type { Server } from "../../hcloud/api.ts";
+import type { RobotInventory } from "../../robot/api.ts";
+import { type AddressFamily, applyProvidedIps, serverAddresses } from "./addresses.ts";
+import { readExternalIpv6 } from "./external-ipv6.ts";
+import { adviseOnAddress, explainMissing } from "./hints.ts";
+import { type LabelOptions, serverFacts } from "./labels.ts";
+import { isUninitialised, type PlannedPatch, PROVIDED_IP, planPatch } from "./patch.ts";
+import { cloudProviderId, parseProviderId } from "./provider-id.ts";
+import { decideRobotNode } from "./robot.ts";
+
+export interface NodeOptions extends LabelOptions {
+  readonly addressFamily: AddressFamily;
+  readonly networkId?: number;
+  /** Whether dedicated servers keep the internal addresses that their nodes have; default true. */
+  readonly forwardInternalIps?: boolean;
+}
+
+/** A reason and a sentence for an Event. */
+export interface NodeWarning {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export type NodeVerdict =
+  | { readonly kind: "foreign" }
+  | (PlannedPatch & {
+      readonly kind: "ready";
+      /** What a user should know before the patch is written. */
+      readonly warnings: readonly NodeWarning[];
+    })
+  | {
+      readonly kind: "refused";
+      readonly reason: string;
+      /** True when nothing that the cloud may list later would change it. */
+      readonly isFinal: boolean;
+      /** The Event's reason, where users know one from the official controller. */
+      readonly event?: string;
+    };
+
+/** The server behind a node: by ProviderID, else by name. */
+export function findServer(node: V1Node, servers: readonly Server[]): Server | undefined {
+  const id = parseProviderId(node.spec?.providerID);
+  if (id.kind === "cloud") return servers.find((server) => server.id === id.id);
+  return id.kind === "none" ? servers.find((server) => server.name === node.metadata?.name) : undefined;
+}
+
+/** Everything that may be behind a node. */
+export interface Inventory {
+  readonly servers: readonly Server[];
+  readonly robots: RobotInventory;
+}
+
+/** What to do with one node, whichever kind of server it is on. */
+export function decideNode(node: V1Node, { servers, robots }: Inventory, options: NodeOptions): NodeVerdict {
+  const robot = decideRobotNode(node, robots, options);
+  if (!robot) return decideCloudNode(node, servers, options);
+  const namesake = findServer(node, servers);
+  if (!namesake) return robot;
+  const reason = `both cloud server ${namesake.id} and a dedicated server are named "${namesake.name}": rename one of them`;
+  return { kind: "refused", reason, isFinal: false };
+}
+
+/** What to do with a node that is not on a dedicated server. A node that cannot be initialised is refused with the cause and the fix. */
+export function decideCloudNode(node: V1Node, servers: readonly Server[], options: NodeOptions): NodeVerdict {
+  const id = parseProviderId(node.spec?.providerID);
+  if (id.kind === "foreign") return { kind: "foreign" };
+  if (id.kind === "malformed")
+    return { kind: "refused", reason: `its providerID "${id.text}" is not hcloud://<server id>`, isFinal: true };
+  const server = findServer(node, servers);
+  if (!server) return { kind: "refused", reason: explainMissing(node, servers), isFinal: false };
+  const ipv6 = readExternalIpv6(node, options.addressFamily);
+  if (!ipv6.ok) return ipv6.refusal;
+
+  const known = serverAddresses(server, { ...options, externalIpv6: ipv6.address });
+  const shaped = applyProvidedIps(known, node.metadata?.annotations?.[PROVIDED_IP]);
+  if (!shaped.ok) {
+    return {
+      kind: "refused",
+      reason: `${shaped.reason}: ${adviseOnAddress(server, options, shaped.missing)}`,
+      isFinal: false,
+    };
+  }
+  const machine = { providerId: cloudProviderId(server.id), ...serverFacts(server, options) };
+  return {
+    kind: "ready",
+    ...planPatch(node, { ...machine, addresses: shaped.addresses }, options),
+    warnings: [...ipv6.warnings, ...warnOfLoss(node, server, shaped.addresses, options)],
+  };
+}
+
+/**
+ * Without HCLOUD_NETWORK no private address is known, and one that a former run wrote goes: whoever unset it by mistake
+ * hears of it first. What kubelet guessed on a node that is new and in no network is no loss.
+ */
+function warnOfLoss(
+  node: V1Node,
+  server: Server,
+  addresses: readonly V1NodeAddress[],
+  { networkId }: NodeOptions,
+): readonly NodeWarning[] {
+  const lost = (node.status?.addresses ?? []).find(
+    ({ type, address }) => type === "InternalIP" && !addresses.some((kept) => kept.address === address),
+  );
+  const isPrivate = server.private_net.some(({ ip }) => ip === lost?.address);
+  if (networkId !== undefined || !lost || (isUninitialised(node) && !isPrivate)) return [];
+  const message = `InternalIP ${lost.address} is removed, because HCLOUD_NETWORK is not set: set it to the cluster's network to keep private addresses`;
+  return [{ reason: "InternalIPRemoved", message }];
+}
+
+/** The node as the stack's outputs record it. */
+export function nodeRecord(node: V1Node, server: Server, options: NodeOptions): NodeRecord {
+  const { instanceType, region, zone } = serverFacts(server, options);
+  const ipv6 = readExternalIpv6(node, options.addressFamily);
+  const known = serverAddresses(server, { ...options, externalIpv6: ipv6.ok ? ipv6.address : undefined });
+  return {
+    providerId: node.spec?.providerID ?? cloudProviderId(server.id),
+    instanceType,
+    region,
+    ...(zone !== undefined && { zone }),
+    addresses: known.map(({ address }) => address),
+  };
+}

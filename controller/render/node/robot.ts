@@ -1,0 +1,141 @@
+/** Nodes on dedicated servers: what Robot says of them, in the words of a Node. */
+import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
+import ipaddr from "ipaddr.js";
+import type { NodeRecord } from "../../../stacks/units/spec.ts";
+import type { RobotInventory, RobotServer } from "../../robot/api.ts";
+import { type AddressOptions, applyProvidedIps } from "./addresses.ts";
+import { readExternalIpv6 } from "./external-ipv6.ts";
+import type { MachineFacts } from "./labels.ts";
+import type { NodeOptions, NodeVerdict, NodeWarning } from "./metadata.ts";
+import { PROVIDED_IP, planPatch } from "./patch.ts";
+import { parseProviderId, robotProviderId } from "./provider-id.ts";
+
+/** The verdict on a node that is, or may be, a dedicated server; nothing for one that is not. */
+export function decideRobotNode(
+  node: V1Node,
+  inventory: RobotInventory,
+  options: NodeOptions,
+): NodeVerdict | undefined {
+  const id = parseProviderId(node.spec?.providerID);
+  if (id.kind === "none") {
+    const named = listed(inventory).find(({ server_name }) => server_name === node.metadata?.name);
+    return named && decideFor(node, named, options);
+  }
+  if (id.kind !== "robot") return undefined;
+  const server = listed(inventory).find(({ server_number }) => server_number === id.number);
+  return server ? decideFor(node, server, options) : refuse(id.number, inventory);
+}
+
+function listed(inventory: RobotInventory): readonly RobotServer[] {
+  return inventory.kind === "listed" ? inventory.servers : [];
+}
+
+function refuse(number: number, inventory: RobotInventory): NodeVerdict {
+  const what = `it is dedicated server ${number}`;
+  switch (inventory.kind) {
+    case "off":
+      return refused(`${what}: set ROBOT_ENABLED, ROBOT_USER and ROBOT_PASSWORD to have it looked up`, true);
+    case "unreadable":
+      return refused(`${what}, and Robot cannot be read: ${inventory.reason}`, false);
+    case "listed":
+      return refused(`${what}, which Robot does not list: check ROBOT_USER's account`, false);
+  }
+}
+
+function refused(reason: string, isFinal: boolean): NodeVerdict {
+  return { kind: "refused", reason, isFinal };
+}
+
+function decideFor(node: V1Node, server: RobotServer, options: NodeOptions): NodeVerdict {
+  const ipv6 = readExternalIpv6(node, options.addressFamily);
+  if (!ipv6.ok) return ipv6.refusal;
+  const external = robotAddresses(server, { ...options, externalIpv6: ipv6.address });
+  const internal = forwardInternal(node, [...robotAddresses(server, EVERY_FAMILY), ...external], options);
+  const known = [...external, ...internal.addresses];
+  const shaped = applyProvidedIps(known, node.metadata?.annotations?.[PROVIDED_IP]);
+  if (!shaped.ok) return refused(`${shaped.reason}: change --node-ip`, false);
+  const machine = { providerId: robotProviderId(server.server_number), ...robotFacts(server) };
+  return {
+    kind: "ready",
+    ...planPatch(node, { ...machine, addresses: shaped.addresses }, options),
+    warnings: [...ipv6.warnings, ...internal.warnings, ...warnOfName(node, server)],
+  };
+}
+
+const EVERY_FAMILY: AddressOptions = { addressFamily: "dualstack" };
+
+/**
+ * Name, then IPv6 before IPv4, as the official controller has them (N9). A server without IPv6 gets no such address,
+ * unless its node states one.
+ */
+export function robotAddresses(server: RobotServer, options: AddressOptions): readonly V1NodeAddress[] {
+  const { addressFamily: family, externalIpv6 } = options;
+  const net = server.server_ipv6_net?.split("/")[0] ?? "";
+  const derived = ipaddr.IPv6.isValid(net) ? [firstOf(net)] : [];
+  const wanted = externalIpv6 === undefined ? derived : [externalIpv6];
+  const ipv6 = family === "ipv4" ? [] : wanted;
+  const ipv4 = family !== "ipv6" && server.server_ip ? [server.server_ip] : [];
+  const external = [...ipv6, ...ipv4].map((address) => ({ type: "ExternalIP", address }));
+  return [{ type: "Hostname", address: server.server_name }, ...external];
+}
+
+function firstOf(net: string): string {
+  const bytes = ipaddr.IPv6.parse(net).toByteArray();
+  bytes[15] = (bytes[15] ?? 0) | 1;
+  return ipaddr.fromByteArray(bytes).toString();
+}
+
+/** Robot knows no internal addresses: those that the node has are kept, if they can be right (N10). */
+function forwardInternal(node: V1Node, known: readonly V1NodeAddress[], options: NodeOptions) {
+  const addresses: V1NodeAddress[] = [];
+  const problems: string[] = [];
+  const external = known.map(({ address }) => address);
+  const present = options.forwardInternalIps === false ? [] : (node.status?.addresses ?? []);
+  for (const { type, address } of present) {
+    if (type !== "InternalIP" || !ipaddr.isValid(address)) continue;
+    const isOtherFamily =
+      options.addressFamily !== "dualstack" && ipaddr.parse(address).kind() !== options.addressFamily;
+    const problem = external.includes(address)
+      ? "is the server's public address"
+      : isOtherFamily && `does not fit HCLOUD_INSTANCES_ADDRESS_FAMILY=${options.addressFamily}`;
+    if (problem) problems.push(`InternalIP ${address} ${problem}`);
+    else addresses.push({ type, address });
+  }
+  // One Event for all: each would push the other out of what was last said.
+  const warnings = problems.length > 0 ? [{ reason: "MisconfiguredInternalIP", message: problems.join("; ") }] : [];
+  return { addresses, warnings };
+}
+
+/** The official controller takes such a node for gone and deletes it (N5); here it is only told. */
+function warnOfName({ metadata }: V1Node, { server_number, server_name }: RobotServer): readonly NodeWarning[] {
+  if (metadata?.name === server_name) return [];
+  const message = `Robot calls server ${server_number} "${server_name}", not "${metadata?.name}": give both the same name`;
+  return [{ reason: "RobotNameMismatch", message }];
+}
+
+/** Type, region and zone of a dedicated server (N11 to N13). */
+export function robotFacts({ product, dc }: RobotServer): MachineFacts {
+  const zone = dc.toLowerCase();
+  const type = product.replaceAll(" ", "-").replaceAll(/[^A-Za-z0-9_.-]/g, "");
+  return {
+    providedBy: "robot",
+    // A label's value begins and ends with a letter or digit, and is not longer than this.
+    instanceType: type.slice(0, 63).replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, ""),
+    region: zone.split("-")[0] ?? "",
+    zone,
+    labels: {},
+  };
+}
+
+/** A node on a dedicated server as the stack's outputs record it: what was written to it. Nothing for other nodes. */
+export function robotRecord({ metadata, spec, status }: V1Node): NodeRecord | undefined {
+  if (parseProviderId(spec?.providerID).kind !== "robot") return undefined;
+  const label = (key: string) => metadata?.labels?.[key] ?? "";
+  return {
+    providerId: spec?.providerID ?? "",
+    instanceType: label("node.kubernetes.io/instance-type"),
+    region: label("topology.kubernetes.io/region"),
+    zone: label("topology.kubernetes.io/zone"),
+    addresses: (status?.addresses ?? []).map(({ address }) => address),
+  };
+}

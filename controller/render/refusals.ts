@@ -1,0 +1,23 @@
+/** What is wrong with objects, for whoever looks at the cluster as a whole. */
+
+import type { Desired } from "./cluster.ts";
+import { serviceName } from "./service/ownership/ours.ts";
+
+/** An object that keeps what it has, and everything that is wrong with it. */
+export interface Refusal {
+  /** `Service default/web`, `Node node-1`. */
+  readonly object: string;
+  readonly mistakes: readonly string[];
+}
+
+export function refusalsOf({ services, routes }: Desired): readonly Refusal[] {
+  const refusedServices = services.flatMap((wish) => {
+    const mistakes = wish.kind === "release" ? [] : wish.mistakes;
+    return mistakes.length > 0 ? [{ object: `Service ${serviceName(wish.service)}`, mistakes }] : [];
+  });
+  const refusedRoutes = (routes?.refused ?? []).map(({ node, reason }) => ({
+    object: `Node ${node}`,
+    mistakes: [`no route: ${reason}`],
+  }));
+  return [...refusedServices, ...refusedRoutes];
+}

@@ -1,0 +1,74 @@
+/** Wishes that the provider cannot fulfil, and what a user should know about those it can. The Service is served all the same. */
+import type { V1Service } from "@kubernetes/client-node";
+import type { LoadBalancerSpec, LoadBalancerState } from "../../../../stacks/units/spec.ts";
+import type { Catalogue } from "../../../hcloud/api.ts";
+import { tcpPorts } from "../listeners.ts";
+import { overridesLocalCheck } from "../local-traffic.ts";
+import type { ServiceSettings, Settings } from "../options/settings.ts";
+import type { Note } from "./notes.ts";
+
+/** Notes that follow from the Service alone. */
+export function adviseOn(service: V1Service, settings: ServiceSettings): readonly Note[] {
+  return [...protocolNotes(service), ...fieldNotes(service), ...localNotes(service, settings)];
+}
+
+/** Notes that follow from the balancer it has or gets. */
+export function adviseOnBalancer(
+  settings: Settings,
+  spec: LoadBalancerSpec,
+  { present, catalogue }: { readonly present?: LoadBalancerState; readonly catalogue?: Catalogue },
+): readonly Note[] {
+  return [...typeNotes(spec, catalogue), ...(present ? placeNotes(settings, present) : [])];
+}
+
+function protocolNotes(service: V1Service): readonly Note[] {
+  const others = (service.spec?.ports ?? []).filter((port) => !tcpPorts(service).includes(port));
+  if (others.length === 0) return [];
+  const message = others
+    .map(({ port, protocol }) => `port ${port}/${protocol} is left out: Hetzner balancers forward TCP only`)
+    .join("; ");
+  return [{ reason: "UnsupportedProtocolConfigured", message }];
+}
+
+const RANGES_ANNOTATION = "service.beta.kubernetes.io/load-balancer-source-ranges";
+
+function fieldNotes({ spec, metadata }: V1Service): readonly Note[] {
+  const ranges = spec?.loadBalancerSourceRanges ?? metadata?.annotations?.[RANGES_ANNOTATION]?.split(",") ?? [];
+  const isFiltering = ranges.some((range) => !["", "0.0.0.0/0", "::/0"].includes(range.trim()));
+  const messages = [
+    isFiltering && "loadBalancerSourceRanges has no effect: the provider cannot filter, and everybody gets through",
+    spec?.sessionAffinity === "ClientIP" &&
+      "sessionAffinity ClientIP has no effect on the balancer: for http, set http-sticky-sessions",
+    spec?.loadBalancerIP &&
+      "loadBalancerIP has no effect: take over the balancer that has the address, by annotation load-balancer.hetzner.cloud/id",
+  ].filter((message) => typeof message === "string" && message !== "");
+  return messages.length > 0 ? [{ reason: "UnsupportedFieldConfigured", message: messages.join("; ") }] : [];
+}
+
+function localNotes(service: V1Service, settings: ServiceSettings): readonly Note[] {
+  const sources = new Set(
+    tcpPorts(service).flatMap(({ port }) => overridesLocalCheck(service, settings.ports.get(port) ?? settings)),
+  );
+  if (sources.size === 0) return [];
+  const message = `externalTrafficPolicy is Local, but health checks follow ${[...sources].join(", ")}: nodes without endpoints may get traffic`;
+  return [{ reason: "HealthCheckOverridden", message }];
+}
+
+function typeNotes({ type }: LoadBalancerSpec, catalogue: Catalogue | undefined): readonly Note[] {
+  const found = catalogue?.types.find(({ name }) => name === type);
+  if (!found?.deprecation) return [];
+  const message = `type ${type} is deprecated and cannot be ordered after ${found.deprecation.unavailable_after}: choose another`;
+  return [{ reason: "LoadBalancerTypeDeprecated", message }];
+}
+
+/** Said when an annotation asks for it: a variable that changes speaks of new balancers. */
+function placeNotes({ options, sources }: Settings, present: LoadBalancerState): readonly Note[] {
+  const { location, networkZone } = options;
+  const isAsked = (source: string | undefined) => source?.startsWith("annotation") ?? false;
+  const isElsewhere = location
+    ? isAsked(sources.location) && location !== present.location
+    : networkZone && isAsked(sources.networkZone) && networkZone !== present.networkZone;
+  if (!isElsewhere) return [];
+  const message = `the balancer stays in ${present.location}: it cannot be moved to ${location || networkZone} without a new address; make a new Service for that`;
+  return [{ reason: "LoadBalancerNotMoved", message }];
+}

@@ -1,0 +1,114 @@
+/** Listeners of a balancer from the ports of a Service. Every field is set, so that removing an option restores its default. */
+import type { V1Service, V1ServicePort } from "@kubernetes/client-node";
+import type { HealthCheck, HttpOptions, ListenerSpec } from "../../../stacks/units/spec.ts";
+import { localHealthCheck } from "./local-traffic.ts";
+import { PORT_ROWS, type ServiceOptions } from "./options/annotations.ts";
+import type { ServiceSettings, Settings } from "./options/settings.ts";
+
+/** What listeners are rendered with besides their settings. */
+export interface ListenerSurroundings {
+  /** The listeners that exist. */
+  readonly present?: readonly ListenerSpec[];
+  /** Certificates of https ports, by port. */
+  readonly certificates?: ReadonlyMap<number, readonly number[]>;
+}
+
+/**
+ * Listeners for one Service, keyed by listen port so that a port keeps its resource when others come and go. A port with a
+ * mistake keeps the listener it has, or has none yet; so does one that waits for a certificate, unless what it has is https
+ * with nothing to present.
+ */
+export function renderListeners(
+  service: V1Service,
+  settings: ServiceSettings,
+  { present = [], certificates = new Map() }: ListenerSurroundings = {},
+): readonly ListenerSpec[] {
+  return tcpPorts(service)
+    .flatMap((port) => {
+      const own = settings.ports.get(port.port) ?? settings;
+      const certificateIds = certificates.get(port.port) ?? [];
+      const isWaiting = own.options.protocol === "https" && certificateIds.length === 0;
+      if (!isBroken(own) && !isWaiting) return [renderListener(service, port, { ...own.options, certificateIds })];
+      const kept = present.find(({ listenPort }) => listenPort === port.port);
+      if (!kept || (!isBroken(own) && kept.protocol === "https")) return [];
+      return [followNodePort(kept, port.nodePort)];
+    })
+    .toSorted((a, b) => a.listenPort - b.listenPort);
+}
+
+/** Ports that a balancer can carry: the provider forwards TCP only. */
+export function tcpPorts(service: V1Service): readonly V1ServicePort[] {
+  return (service.spec?.ports ?? []).filter(({ protocol }) => (protocol ?? "TCP") === "TCP");
+}
+
+/** Whether an option of a port is set to something it cannot be. */
+export function isBroken({ broken }: Settings): boolean {
+  return PORT_ROWS.some(([name]) => broken.has(name));
+}
+
+/** Nodes are to be found where they are, whatever else is wrong; so are their health checks, if they were there. */
+function followNodePort(kept: ListenerSpec, nodePort: number | undefined): ListenerSpec {
+  if (!nodePort) return kept;
+  const { destinationPort, healthCheck } = kept;
+  const port = healthCheck.port === destinationPort ? nodePort : healthCheck.port;
+  return { ...kept, destinationPort: nodePort, healthCheck: { ...healthCheck, port } };
+}
+
+/** The options of one port, with the certificates that came of them. */
+type ListenerOptions = ServiceOptions & Pick<HttpOptions, "certificateIds">;
+
+function renderListener(service: V1Service, port: V1ServicePort, options: ListenerOptions): ListenerSpec {
+  const protocol = options.protocol ?? "tcp";
+  const destinationPort = port.nodePort ?? 0;
+  return {
+    listenPort: port.port,
+    destinationPort,
+    protocol,
+    proxyProtocol: options.proxyProtocol ?? false,
+    ...(protocol !== "tcp" && { http: renderHttp(protocol, options) }),
+    healthCheck: renderHealthCheck(destinationPort, protocol, options, localHealthCheck(service, options)),
+  };
+}
+
+function renderHttp(protocol: ListenerSpec["protocol"], options: ListenerOptions): HttpOptions {
+  return {
+    stickySessions: options.stickySessions ?? false,
+    cookieName: options.cookieName || "HCLBSTICKY",
+    cookieLifetimeSeconds: options.cookieLifetime ?? 300,
+    timeoutIdleSeconds: options.timeoutIdle ?? 50,
+    redirectHttp: options.redirectHttp ?? false,
+    certificateIds: protocol === "https" ? options.certificateIds : [],
+  };
+}
+
+/** A health check speaks the listener's protocol as soon as any of its options is set, else plain TCP (H1, H2). */
+function renderHealthCheck(
+  nodePort: number,
+  protocol: ListenerSpec["protocol"],
+  options: ServiceOptions,
+  local: ReturnType<typeof localHealthCheck>,
+): HealthCheck {
+  const isConfigured = Object.entries(options).some(
+    ([name, value]) => name.startsWith("healthCheck") && value !== undefined,
+  );
+  const asked = options.healthCheckProtocol ?? (isConfigured ? protocol : "tcp");
+  const common = {
+    port: options.healthCheckPort ?? nodePort,
+    intervalSeconds: options.healthCheckInterval ?? 15,
+    timeoutSeconds: options.healthCheckTimeout ?? 10,
+    retries: options.healthCheckRetries ?? 3,
+  };
+  if (local) return { protocol: "http", ...common, ...local };
+  if (asked === "tcp") return { protocol: "tcp", ...common };
+  return {
+    protocol: "http",
+    ...common,
+    http: {
+      domain: options.healthCheckDomain ?? "",
+      path: options.healthCheckPath || "/",
+      response: "",
+      tls: options.healthCheckTls ?? asked === "https",
+      statusCodes: options.healthCheckStatusCodes ?? ["2??", "3??"],
+    },
+  };
+}

@@ -1,0 +1,144 @@
+/** Annotations and cluster-wide defaults → the settings of a Service and of each of its ports. */
+import type { V1ServicePort } from "@kubernetes/client-node";
+import { boolean, quote } from "../../../formats/values.ts";
+import type { Note } from "../checks/notes.ts";
+import {
+  ENV_PREFIX,
+  OPTION_ROWS,
+  OPTIONS,
+  type OptionName,
+  PORT_ROWS,
+  PREFIX,
+  type ServiceOptions,
+} from "./annotations.ts";
+import type { Option } from "./option.ts";
+import { unknownAnnotations } from "./unknown-annotations.ts";
+
+/** What is set, and by whom. */
+export interface Settings {
+  readonly options: ServiceOptions;
+  /** What set each option, in words for the user: an annotation, or the variable that holds for all Services. */
+  readonly sources: Readonly<Partial<Record<OptionName, string>>>;
+  /** Options that are set to something they cannot be: whatever the balancer has stays. */
+  readonly broken: ReadonlySet<OptionName>;
+}
+
+/** The settings of a Service, and every mistake found on the way: what was set, to what, and what is allowed. */
+export interface ServiceSettings extends Settings {
+  /** Those of each port, by its number: its own over the Service's. */
+  readonly ports: ReadonlyMap<number, Settings>;
+  readonly mistakes: readonly string[];
+  /** What has no effect. */
+  readonly notes: readonly Note[];
+}
+
+type Annotations = Readonly<Record<string, string>>;
+
+/**
+ * A Service's settings: its annotations over the cluster-wide defaults. An annotation that is set but empty counts as set.
+ * One for a single port is called `<name or number of the port>.<option>`; it comes before one for all ports.
+ */
+export function parseSettings(
+  annotations: Annotations,
+  ports: readonly V1ServicePort[],
+  defaults: ServiceOptions,
+): ServiceSettings {
+  const own = readAnnotations(OPTION_ROWS, annotations);
+  const whole = over(settingsOfDefaults(defaults), own);
+  const read = ports.map((port) => [port, readPort(port, annotations)] as const);
+  return {
+    ...whole,
+    ports: new Map(read.map(([port, settings]) => [port.port, over(withAppProtocol(port, whole), settings)])),
+    mistakes: [...own.mistakes, ...new Set(read.flatMap(([, { mistakes }]) => mistakes))],
+    notes: unknownAnnotations(annotations, ports),
+  };
+}
+
+/**
+ * The cluster-wide defaults from the environment. A variable that is set but empty counts as not set; for a boolean that can
+ * only be a mistake.
+ */
+export function parseDefaults(env: Readonly<Record<string, string | undefined>>): {
+  readonly options: ServiceOptions;
+  readonly mistakes: readonly string[];
+} {
+  const { options, mistakes } = read(OPTION_ROWS, ({ env: variable, envZeroIsUnset = false, parse }) => {
+    if (variable === undefined) return ["", undefined];
+    const given = env[ENV_PREFIX + variable]?.trim();
+    const text = given === "" && parse !== boolean ? undefined : given;
+    return [ENV_PREFIX + variable, envZeroIsUnset && /^0(s|m|h|ms)?$/.test(text ?? "") ? undefined : text];
+  });
+  return { options, mistakes };
+}
+
+interface Reading extends Settings {
+  readonly mistakes: readonly string[];
+}
+
+function readAnnotations(rows: typeof OPTION_ROWS, annotations: Annotations, port = ""): Reading {
+  return read(rows, ({ annotation }) => {
+    const key = PREFIX + port + annotation;
+    return [`annotation ${key}`, annotations[key]];
+  });
+}
+
+/** By name, and by number, which comes first. */
+function readPort({ name, port }: V1ServicePort, annotations: Annotations): Reading {
+  const byNumber = readAnnotations(PORT_ROWS, annotations, `${port}.`);
+  if (!name) return byNumber;
+  const byName = readAnnotations(PORT_ROWS, annotations, `${name}.`);
+  return { ...over(byName, byNumber), mistakes: [...byName.mistakes, ...byNumber.mistakes] };
+}
+
+/** Reads one text per option; `lookUp` says what it is called and what it is. */
+function read(
+  rows: typeof OPTION_ROWS,
+  lookUp: (option: Option<unknown>) => readonly [source: string, text: string | undefined],
+): Reading {
+  const options: Record<string, unknown> = {};
+  const sources: Partial<Record<OptionName, string>> = {};
+  const broken = new Set<OptionName>();
+  const mistakes: string[] = [];
+  for (const [name, option] of rows) {
+    const [source, text] = lookUp(option);
+    if (text === undefined) continue;
+    const parsed = option.parse(text);
+    sources[name] = source;
+    if ("value" in parsed) options[name] = parsed.value;
+    else {
+      broken.add(name);
+      mistakes.push(`${source}: ${quote(text)} is not ${parsed.allowed}`);
+    }
+  }
+  return { options, sources, broken, mistakes };
+}
+
+function settingsOfDefaults(options: ServiceOptions): Settings {
+  const names = Object.keys(options) as OptionName[];
+  const variable = (name: OptionName) => ENV_PREFIX + (OPTIONS[name] as Option<unknown>).env;
+  return { options, sources: Object.fromEntries(names.map((name) => [name, variable(name)])), broken: new Set() };
+}
+
+/** The second over the first, whether it is valid or not. */
+function over(below: Settings, above: Settings): Settings {
+  const isBelow = (name: OptionName) => above.sources[name] === undefined;
+  const kept = Object.entries(below.options).filter(([name]) => isBelow(name as OptionName));
+  return {
+    options: { ...Object.fromEntries(kept), ...above.options },
+    sources: { ...below.sources, ...above.sources },
+    broken: new Set([...[...below.broken].filter(isBelow), ...above.broken]),
+  };
+}
+
+const APP_PROTOCOLS = { tcp: "tcp", http: "http", https: "https" } as const;
+
+/** What a port says of itself comes before what the Service says of all, if the Service asks for that. */
+function withAppProtocol({ port, appProtocol = "" }: V1ServicePort, whole: Settings): Settings {
+  if (!whole.options.appProtocol || !Object.hasOwn(APP_PROTOCOLS, appProtocol)) return whole;
+  const protocol = APP_PROTOCOLS[appProtocol as keyof typeof APP_PROTOCOLS];
+  return over(whole, {
+    options: { protocol },
+    sources: { protocol: `appProtocol of port ${port}` },
+    broken: new Set(),
+  });
+}

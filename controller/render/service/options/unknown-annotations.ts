@@ -1,0 +1,63 @@
+/**
+ * Annotations under our prefix that mean nothing: most are misspelt. They are reported, not refused: one may be an option
+ * of a newer or older version.
+ */
+import type { V1ServicePort } from "@kubernetes/client-node";
+import type { Note } from "../checks/notes.ts";
+import { OPTION_ROWS, PORT_ROWS, PREFIX, READ_BY_NOBODY } from "./annotations.ts";
+
+const KNOWN: ReadonlySet<string> = new Set([...OPTION_ROWS.map(([, { annotation }]) => annotation), ...READ_BY_NOBODY]);
+const PER_PORT: ReadonlySet<string> = new Set(PORT_ROWS.map(([, { annotation }]) => annotation));
+/** More are not told about: an Event is short. */
+const MOST = 5;
+
+/** One note for all of them; they keep nothing from being served. */
+export function unknownAnnotations(
+  annotations: Readonly<Record<string, string>>,
+  ports: readonly V1ServicePort[],
+): readonly Note[] {
+  const names = new Set(ports.flatMap(({ name, port }) => [String(port), ...(name ? [name] : [])]));
+  const found = Object.keys(annotations)
+    .filter((key) => key.startsWith(PREFIX))
+    .flatMap((key) => {
+      const reason = whyUnknown(key.slice(PREFIX.length), names);
+      return reason === undefined ? [] : [`annotation ${key} has no effect: ${reason}`];
+    });
+  if (found.length === 0) return [];
+  const more = found.length > MOST ? [`and ${found.length - MOST} more`] : [];
+  return [{ reason: "UnknownAnnotation", message: [...found.slice(0, MOST), ...more].join("; ") }];
+}
+
+function whyUnknown(key: string, ports: ReadonlySet<string>): string | undefined {
+  if (KNOWN.has(key)) return undefined;
+  const dot = key.indexOf(".");
+  const [port, option] = [key.slice(0, dot), key.slice(dot + 1)];
+  if (dot > 0 && PER_PORT.has(option)) {
+    return ports.has(port) ? undefined : `this Service has no port called ${port}`;
+  }
+  if (dot > 0 && KNOWN.has(option)) return `${option} cannot be set for one port`;
+  const near = nearest(dot > 0 ? option : key, dot > 0 ? PER_PORT : KNOWN);
+  return near === undefined ? "there is no such option" : `did you mean ${dot > 0 ? `${port}.` : ""}${near}?`;
+}
+
+/** The known one that fewest changes of a letter lead to; nothing when it takes too many to be a slip. */
+function nearest(text: string, known: ReadonlySet<string>): string | undefined {
+  if (text.length > 63) return undefined;
+  const [best] = [...known]
+    .map((candidate) => ({ candidate, changes: distance(text, candidate) }))
+    .toSorted((a, b) => a.changes - b.changes);
+  return best && best.changes <= Math.max(1, Math.floor(text.length / 5)) ? best.candidate : undefined;
+}
+
+/** How many letters have to be put in, taken out or replaced. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1];
+    for (const [j, other] of [...b].entries()) {
+      next.push(Math.min((row[j] ?? 0) + (letter === other ? 0 : 1), (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

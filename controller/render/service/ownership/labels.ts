@@ -1,0 +1,92 @@
+/** Labels of a balancer: its owner's, the Service's, our marks, and those of everybody else, which stay. */
+import { SERVICE_UID_LABEL } from "../../../../stacks/units/names.ts";
+import type { IpVersion, LoadBalancerState, ReverseDns } from "../../../../stacks/units/spec.ts";
+import {
+  foreignMark,
+  isMark,
+  labelMark,
+  nameValue,
+  othersLabels,
+  PROTECTED_MARK,
+  rdnsMark,
+  YES,
+} from "../../../formats/marks.ts";
+import type { Settings } from "../options/settings.ts";
+import { type ForeignParts, NOTHING_FOREIGN } from "./foreign.ts";
+
+type Labels = Readonly<Record<string, string>>;
+
+interface Labelled {
+  readonly uid: string;
+  readonly present?: LoadBalancerState;
+  readonly foreign?: ForeignParts;
+  readonly rdns?: ReverseDns;
+}
+
+export function renderLabels(settings: Settings, { uid, present, foreign, rdns = {} }: Labelled): Labels {
+  const before = present?.labels ?? {};
+  return {
+    ...othersLabels(before, SERVICE_UID_LABEL),
+    ...serviceLabels(settings, before),
+    ...marked([...(foreign ?? NOTHING_FOREIGN)].map(foreignMark)),
+    ...rdnsMarks(settings, rdns, before),
+    ...protectionMark(settings, before),
+    [SERVICE_UID_LABEL]: uid,
+  };
+}
+
+const RDNS_OPTIONS = { ipv4: "ipv4Rdns", ipv6: "ipv6Rdns" } as const;
+
+/**
+ * Names that the public addresses should have. One that was set for the Service, and is not wanted any more, is taken back
+ * for as long as it is there; one that somebody else set is left alone.
+ */
+export function renderRdns(settings: Settings, present: LoadBalancerState | undefined): ReverseDns {
+  const [ipv4, ipv6] = [nameFor("ipv4", settings, present), nameFor("ipv6", settings, present)];
+  return { ...(ipv4 !== undefined && { ipv4 }), ...(ipv6 !== undefined && { ipv6 }) };
+}
+
+function nameFor(
+  version: IpVersion,
+  { options, broken }: Settings,
+  present: LoadBalancerState | undefined,
+): string | null | undefined {
+  const option = RDNS_OPTIONS[version];
+  if (broken.has(option) || (present && present[version] === undefined)) return undefined;
+  if (options[option]) return options[option];
+  const has = present?.rdns?.[version];
+  return has !== undefined && present?.labels[rdnsMark(version)] === nameValue(has) ? null : undefined;
+}
+
+/** A mark stays until its name is taken back, and for as long as nobody can say whether it should be. */
+function rdnsMarks({ broken }: Settings, rdns: ReverseDns, before: Labels): Labels {
+  const marks: Record<string, string> = {};
+  for (const version of ["ipv4", "ipv6"] as const) {
+    const mark = rdnsMark(version);
+    const name = rdns[version];
+    const kept = name === null || broken.has(RDNS_OPTIONS[version]) ? before[mark] : undefined;
+    const value = name ? nameValue(name) : kept;
+    if (value !== undefined) marks[mark] = value;
+  }
+  return marks;
+}
+
+function serviceLabels({ options, broken }: Settings, before: Labels): Labels {
+  if (broken.has("labels")) {
+    const kept = Object.entries(before).filter(([key]) => Object.hasOwn(before, labelMark(key)) && !isMark(key));
+    return { ...Object.fromEntries(kept), ...marked(kept.map(([key]) => labelMark(key))) };
+  }
+  const wanted = options.labels ?? {};
+  return { ...wanted, ...marked(Object.keys(wanted).map(labelMark)) };
+}
+
+function protectionMark({ options, broken }: Settings, before: Labels): Labels {
+  const isMarked = broken.has("deleteProtection")
+    ? Object.hasOwn(before, PROTECTED_MARK)
+    : (options.deleteProtection ?? false);
+  return isMarked ? marked([PROTECTED_MARK]) : {};
+}
+
+function marked(keys: readonly string[]): Labels {
+  return Object.fromEntries(keys.map((key) => [key, YES]));
+}

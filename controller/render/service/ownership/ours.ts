@@ -1,0 +1,58 @@
+/** Which Services are ours, and what they ask for. */
+import type { V1Service } from "@kubernetes/client-node";
+import type { ServiceRef } from "../../../../stacks/units/spec.ts";
+import type { Parser } from "../../../formats/values.ts";
+
+/** Keeps a Service until its balancer is gone; shared with the official controller. */
+export const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
+
+/** Whose Services are served. */
+export interface ServedClasses {
+  /** `loadBalancerClass` that is ours; without it none is. */
+  readonly name?: string;
+  /** Whether those without a class are. */
+  readonly classless: boolean;
+}
+
+/** As the official controller: those without a class. */
+const CLASSLESS: ServedClasses = { classless: true };
+
+/** A class, served alone; with a plus in front, beside those without a class. Empty means the latter only. */
+export const servedClasses: Parser<ServedClasses> = (text) => {
+  if (text === "") return { value: CLASSLESS };
+  const name = text.replace(/^\+/, "");
+  const isClass = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/.test(name);
+  return isClass && name.length <= 317
+    ? { value: { name, classless: text.startsWith("+") } }
+    : { allowed: "a class such as example.com/lotse, or +example.com/lotse to serve Services without a class too" };
+};
+
+/**
+ * | Service | wish |
+ * | --- | --- |
+ * | of another class | `none`, its finalizer is not ours either |
+ * | being deleted, or no longer of type LoadBalancer, with our finalizer | `release` |
+ * | type LoadBalancer | `balance` |
+ * | anything else | `none` |
+ */
+export type Wish = "balance" | "release" | "none";
+
+export function wishOf(service: V1Service, served: ServedClasses = CLASSLESS): Wish {
+  const { spec, metadata } = service;
+  const { loadBalancerClass, type } = spec ?? {};
+  if (loadBalancerClass !== undefined && loadBalancerClass !== served.name) return "none";
+  // A Service of another type has no class any more: with the finalizer it was somebody's, and the label says whose.
+  if (loadBalancerClass === undefined && type === "LoadBalancer" && !served.classless) return "none";
+  const isWanted = type === "LoadBalancer" && metadata?.deletionTimestamp === undefined;
+  if (isWanted) return "balance";
+  return metadata?.finalizers?.includes(FINALIZER) ? "release" : "none";
+}
+
+/** `default/web`. */
+export function serviceName({ metadata }: V1Service): string {
+  return `${metadata?.namespace}/${metadata?.name}`;
+}
+
+export function serviceRef({ metadata }: V1Service): ServiceRef {
+  return { namespace: metadata?.namespace ?? "", name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
+}

@@ -1,0 +1,148 @@
+/** Looks after nodes that are not Ready: deletes those whose server is gone, marks those whose server is off. */
+import type { V1Node } from "@kubernetes/client-node";
+import { isConflict, isNotFound, messageOf } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
+import type { Server } from "../hcloud/api.ts";
+import type { CloudView } from "../hcloud/view.ts";
+import type { Patcher } from "../kube/write.ts";
+import { type Notice, onNode, type Write } from "../publish/writes.ts";
+import {
+  decideLifecycle,
+  decideLifecycles,
+  decideRobotLifecycle,
+  isReady,
+  isSuspect,
+  type LifecycleVerdict,
+  suspectRobot,
+} from "../render/node/lifecycle.ts";
+import type { NodePatch } from "../render/node/patch.ts";
+import type { RobotState } from "../robot/api.ts";
+import { inParallel } from "../work/parallel.ts";
+
+export interface LifecycleTurnParts {
+  readonly nodes: () => readonly V1Node[];
+  readonly view: Pick<CloudView, "servers" | "server">;
+  /** Whether a dedicated server exists and runs; absent when there are none to look up. */
+  readonly robotState?: (number: number) => Promise<RobotState>;
+  readonly patcher: Pick<Patcher, "patchNode" | "deleteNode">;
+  readonly publish: (writes: readonly Write[]) => Promise<unknown>;
+  /** How often to look while some node is not Ready. */
+  readonly periodMs: number;
+  readonly log: Logger;
+}
+
+/** Requests under way at once. */
+const PARALLEL = 8;
+/** Servers per page of a list, each a request out of the project's budget. */
+const PAGE = 50;
+
+export class LifecycleTurn {
+  readonly #parts: LifecycleTurnParts;
+
+  constructor(parts: LifecycleTurnParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * One pass. The cloud is asked only while some node is not Ready, with one list for all of them; a list of many pages
+   * is asked for less often, in proportion. Returns when the next pass is wanted.
+   */
+  async run(): Promise<number | undefined> {
+    const { nodes, view, periodMs } = this.#parts;
+    const seen = nodes();
+    await this.#settleAll(
+      seen.filter(isReady).map((node) => ({ node, verdict: decideLifecycle(node, [], new Map()) })),
+    );
+    const robots = await this.#settleRobots(seen);
+    if (!seen.some(isSuspect)) return robots > 0 ? periodMs : undefined;
+    const servers = await view.servers(periodMs);
+    const witnesses = await this.#askDirectly(decideLifecycles(seen, servers, new Map()));
+    const suspects = decideLifecycles(seen, servers, witnesses).filter(({ node }) => isSuspect(node));
+    await this.#settleAll(suspects);
+    return periodMs * Math.max(1, Math.ceil(servers.length / PAGE));
+  }
+
+  /** Nodes on dedicated servers, each looked up by itself. Returns how many are not Ready. */
+  async #settleRobots(seen: readonly V1Node[]): Promise<number> {
+    const { robotState, log } = this.#parts;
+    if (!robotState) return 0;
+    const suspects = seen.flatMap((node) => {
+      const number = suspectRobot(node);
+      return number === undefined ? [] : [{ node, number }];
+    });
+    await inParallel(suspects, 1, async ({ node, number }) => {
+      try {
+        await this.#settle(node, decideRobotLifecycle(node, await robotState(number)));
+      } catch (error) {
+        log.warn({ node: node.metadata?.name, error: messageOf(error) }, "dedicated server of a node not readable");
+      }
+    });
+    return suspects.length;
+  }
+
+  /** The second witness. A read that fails says nothing: its node is kept. */
+  async #askDirectly(decided: Decided): Promise<ReadonlyMap<number, Server | undefined>> {
+    const { view, log } = this.#parts;
+    const witnesses = new Map<number, Server | undefined>();
+    await inParallel(decided, PARALLEL, async ({ node, verdict }) => {
+      if (verdict.kind !== "ask") return;
+      try {
+        witnesses.set(verdict.serverId, await view.server(verdict.serverId));
+      } catch (error) {
+        log.warn(
+          { node: node.metadata?.name, error: messageOf(error) },
+          "server of a node not found in the list and not readable",
+        );
+      }
+    });
+    return witnesses;
+  }
+
+  async #settleAll(decided: Decided): Promise<void> {
+    await inParallel(decided, PARALLEL, ({ node, verdict }) => this.#settle(node, verdict));
+  }
+
+  async #settle(node: V1Node, verdict: LifecycleVerdict): Promise<void> {
+    const { name } = node.metadata ?? {};
+    switch (verdict.kind) {
+      case "keep":
+      case "ask":
+        return;
+      case "hold":
+        return this.#tell(node, "Warning", "NodeDeletionHeldBack", `Node ${name} is not deleted: ${verdict.reason}`);
+      case "taint":
+        return this.#taint(node, verdict);
+      case "delete":
+        return this.#delete(node);
+    }
+  }
+
+  async #taint(node: V1Node, { taints }: NodePatch): Promise<void> {
+    const { patcher, log } = this.#parts;
+    try {
+      await patcher.patchNode(node, taints ? { taints } : {});
+      log.info({ node: node.metadata?.name, isOff: !isReady(node) }, "shutdown taint follows the server");
+    } catch (error) {
+      // Somebody else wrote the node, or deleted it: their change brings it back here as it is now.
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+  }
+
+  async #delete(node: V1Node): Promise<void> {
+    const { patcher, log } = this.#parts;
+    const { name } = node.metadata ?? {};
+    const message = `Deleting node ${name} because it does not exist in the cloud provider`;
+    await this.#tell(node, "Normal", "DeletingNode", message);
+    try {
+      if (await patcher.deleteNode(node)) log.info({ node: name, providerID: node.spec?.providerID }, "node deleted");
+    } catch (error) {
+      await this.#tell(node, "Warning", "DeletingNodeFailed", `Failed deleting node ${name}: ${messageOf(error)}`);
+    }
+  }
+
+  async #tell(node: V1Node, type: Notice["type"], reason: string, message: string): Promise<void> {
+    await this.#parts.publish([onNode(node, { type, reason, message })]);
+  }
+}
+
+type Decided = ReturnType<typeof decideLifecycles>;

@@ -1,0 +1,26 @@
+import * as hcloud from "@pulumi/hcloud";
+import * as pulumi from "@pulumi/pulumi";
+import { managedInputs, uploadedInputs } from "../units/inputs.ts";
+import { COMPONENT_TYPE, certificateUnit, partName } from "../units/names.ts";
+import type { CertificateSpec } from "../units/spec.ts";
+
+/**
+ * One certificate of a Service. What it holds never changes, because its unit is named by it; a difference in the text of
+ * the same content (line ends, the order of names) must not make a new one.
+ */
+export class Certificate extends pulumi.ComponentResource {
+  constructor(spec: CertificateSpec) {
+    const unit = certificateUnit(spec);
+    super(COMPONENT_TYPE.certificate, unit);
+    const name = partName(unit, "certificate");
+    const { content } = spec;
+    if (content.type === "managed") {
+      const inputs = managedInputs(spec, content.domains);
+      new hcloud.ManagedCertificate(name, inputs, { parent: this, ignoreChanges: ["domainNames"] });
+    } else {
+      const inputs = uploadedInputs(spec, content.pem);
+      new hcloud.UploadedCertificate(name, inputs, { parent: this, ignoreChanges: ["certificate", "privateKey"] });
+    }
+    this.registerOutputs({});
+  }
+}

@@ -1,0 +1,56 @@
+/** `npm run docs`: writes the generated pages of docs/, from the names of all tests and from the tables in the code. */
+import { readFile, writeFile } from "node:fs/promises";
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createVitest } from "vitest/node";
+import { renderReference } from "../../../controller/render/service/options/reference.ts";
+import { renderMetricsPage } from "./metrics.ts";
+import { renderOptionsPage } from "./options.ts";
+import { type NamedTest, renderPage } from "./page.ts";
+import { SERVICE_SECTIONS } from "./services-table.ts";
+import { SECTIONS } from "./table.ts";
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+
+// Proofs against the real API server first, then by file.
+const real = [...(await listTests("integration")), ...(await listTests("slow"))];
+const tests = [...real.toSorted(byFile), ...(await listTests("unit")).toSorted(byFile)];
+const pages = {
+  "docs/reference/parity-nodes-and-routes.md": renderPage("Nodes and routes", SECTIONS, tests),
+  "docs/reference/parity-services.md": renderPage("Services", SERVICE_SECTIONS, tests),
+  "docs/reference/annotations.md": renderReference(),
+  "docs/reference/options.md": renderOptionsPage(),
+  "docs/reference/metrics.md": renderMetricsPage(),
+};
+for (const [name, page] of Object.entries(pages)) {
+  const file = new URL(`../../../${name}`, import.meta.url);
+  if (!process.argv.includes("--check")) await writeFile(file, page);
+  else if ((await readFile(file, "utf8").catch(() => "")) !== page) {
+    process.stderr.write(`${name} is not current: run npm run docs\n`);
+    process.exitCode = 1;
+  }
+}
+
+function byFile(a: NamedTest, b: NamedTest): number {
+  return a.file.localeCompare(b.file) || a.name.localeCompare(b.name);
+}
+
+/** Every test of a project with its full name, cases of tables included, without running any. */
+async function listTests(project: string): Promise<readonly NamedTest[]> {
+  const vitest = await createVitest("test", { watch: false, root: ROOT, project });
+  try {
+    const { testModules, unhandledErrors } = await vitest.collect([], { staticParse: false });
+    const failures = [...unhandledErrors, ...testModules.flatMap((module) => module.errors())];
+    if (failures.length > 0) throw new Error("tests cannot be listed", { cause: failures[0] });
+    // Names in our own tests are examples.
+    const proofs = testModules.filter(({ moduleId }) => !moduleId.includes("/test/tools/docs/"));
+    return proofs.flatMap((module) =>
+      [...module.children.allTests()].map(({ fullName }) => ({
+        name: fullName,
+        file: relative(ROOT, module.moduleId),
+      })),
+    );
+  } finally {
+    await vitest.close();
+  }
+}

@@ -1,0 +1,236 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { Absence } from "../../../../controller/apply/absence.ts";
+import { CloudError } from "../../../../controller/diagnostics/errors.ts";
+import { type PlannedUnit, removal } from "../../../../controller/guard/plan.ts";
+import type { Desired } from "../../../../controller/render/cluster.ts";
+import type { UnitOutcome } from "../../../../stacks/engine/run.ts";
+import { loadBalancerUnit, SERVICE_UID_LABEL, unitOf } from "../../../../stacks/units/names.ts";
+import type { UnitId } from "../../../../stacks/units/spec.ts";
+import { aBalancerSpec, aBalancerState, aService, UID } from "../../../support/builders.ts";
+import { aCertificateState, NO_CERTIFICATES } from "../../../support/certificates.ts";
+
+const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
+const MAKE: PlannedUnit = { kind: "make", unit: UNIT, spec: aBalancerSpec(), differences: [] };
+const REMOVE = removal(UNIT, true);
+const failed = (code: string): UnitOutcome => ({
+  status: "failed",
+  changes: [],
+  failure: { code, message: "", retry: "soon" },
+});
+const deleted = (part: string): UnitOutcome => ({
+  status: "applied",
+  changes: [{ unit: UNIT, part, operation: "delete", fields: [] }],
+});
+
+/** One Service that goes, with or without a balancer in the list. */
+const going = (isListed: boolean): Desired => ({
+  services: [{ kind: "release", service: aService(), unit: UNIT, certificates: NO_CERTIFICATES }],
+  present: isListed ? { [UNIT]: aBalancerState() } : {},
+  nodes: {},
+});
+
+let now = 0;
+/** What a read of one thing alone finds: its labels. */
+let there: Readonly<Record<string, Readonly<Record<string, string>> | Error>>;
+let reads: string[];
+let absence: Absence;
+const waits = async (isListed = false) => (await absence.unproven(going(isListed))).map(({ waitMs }) => waitMs);
+const left = async (desired = going(false)) => (await absence.unproven(desired)).flatMap((doubt) => doubt.left);
+
+const OWNED = { [SERVICE_UID_LABEL]: UID };
+
+beforeEach(() => {
+  now = 5_000_000;
+  there = {};
+  reads = [];
+  const labels = async (kind: string, id: number) => {
+    reads.push(`${kind} ${id}`);
+    const found = there[`${kind} ${id}`];
+    if (found instanceof Error) throw found;
+    return found;
+  };
+  absence = new Absence({ labels }, () => now);
+});
+
+describe("a balancer that is not listed", () => {
+  it("may be on its way for thirty seconds after the start, and is gone then", async () => {
+    absence.observe(going(false));
+    expect(await waits()).toEqual([30_000]);
+    now += 29_999;
+    absence.observe(going(false));
+    expect(await waits()).toEqual([1]);
+    now += 1;
+    expect(await waits()).toEqual([]);
+    expect(reads).toEqual([]);
+  });
+
+  it("counts from the first look, however long the controller stood by before", async () => {
+    now += 3_600_000;
+    absence.observe(going(false));
+    expect(await waits()).toEqual([30_000]);
+  });
+
+  it("is gone at once when it was listed before, and a run has taken it away: nobody is asked", async () => {
+    absence.observe(going(true));
+    expect(await waits(true)).toEqual([]);
+    absence.observe(going(false));
+    absence.learn(REMOVE, deleted("balancer"));
+    expect(await waits()).toEqual([]);
+    absence.observe(going(false));
+    expect(await waits()).toEqual([]);
+    expect(reads).toEqual([]);
+  });
+
+  it("is gone at once also when it lingered in the lists after the run that took it away", async () => {
+    absence.observe(going(true));
+    absence.learn(REMOVE, deleted("balancer"));
+    absence.observe(going(true));
+    absence.observe(going(false));
+    expect(await waits()).toEqual([]);
+  });
+
+  it("is not gone while a read of it alone finds it, however long nobody here took it away", async () => {
+    absence.observe(going(true));
+    now += 3_600_000;
+    there = { "load_balancer 42": OWNED };
+    absence.observe(going(false));
+    expect(await waits()).toEqual([30_000]);
+    now += 60_000;
+    absence.observe(going(false));
+    expect(await left()).toEqual(["balancer balancer (id 42) is still there, but the API does not list it"]);
+    absence.observe(going(true));
+    expect(await waits(true)).toEqual([]);
+    absence.observe(going(false));
+    there = {};
+    expect(await waits()).toEqual([]);
+  });
+
+  it.each<[string, Readonly<Record<string, string>> | undefined]>([
+    ["there is none", undefined],
+    ["it has no owner", {}],
+    ["it is another Service's", { [SERVICE_UID_LABEL]: "another" }],
+  ])("is gone at once, for good, when a read of it alone says that %s", async (_, labels) => {
+    absence.observe(going(true));
+    absence.observe(going(false));
+    there = labels ? { "load_balancer 42": labels } : {};
+    expect(await waits()).toEqual([]);
+    expect(await waits()).toEqual([]);
+    expect(reads).toEqual(["load_balancer 42"]);
+  });
+
+  it("is not gone when it cannot be read", async () => {
+    absence.observe(going(true));
+    absence.observe(going(false));
+    there = { "load_balancer 42": new CloudError("GET /load_balancers/42", 503, "unavailable", "try later") };
+    expect(await left()).toEqual([
+      "balancer balancer (id 42) cannot be read: GET /load_balancers/42: try later (unavailable)",
+    ]);
+  });
+
+  it.each<[string, UnitOutcome]>([
+    ["failed", failed("conflict")],
+    ["did nothing to it", { status: "applied", changes: [] }],
+    ["took only a listener away", deleted("listener-80")],
+  ])("is asked for after a removal that %s", async (_, outcome) => {
+    absence.observe(going(true));
+    absence.learn(REMOVE, outcome);
+    absence.observe(going(false));
+    there = { "load_balancer 42": OWNED };
+    expect(await waits()).toEqual([30_000]);
+  });
+
+  it("is not taken away any more when the Service stays after all", async () => {
+    absence.observe(going(true));
+    absence.learn(REMOVE, deleted("balancer"));
+    const staying = { ...going(true), services: [{ kind: "refused", service: aService(), unit: UNIT, mistakes: [] }] };
+    absence.observe(staying as Desired);
+    absence.observe(going(false));
+    there = { "load_balancer 42": OWNED };
+    expect(await waits()).toEqual([30_000]);
+  });
+
+  it.each(["unavailable", "timeout", "bad_gateway"])(
+    "may be on its way after an answer that did not come: %s",
+    async (code) => {
+      absence.observe(going(false));
+      now += 60_000;
+      absence.learn(MAKE, failed(code));
+      now += 10_000;
+      expect(await waits()).toEqual([20_000]);
+      absence.observe(going(true));
+      expect(await waits(true)).toEqual([]);
+    },
+  );
+
+  it("is waited for and asked for when it was to be made anew, and that was not answered", async () => {
+    absence.observe(going(true));
+    absence.observe(going(false));
+    absence.learn(MAKE, failed("timeout"));
+    there = { "load_balancer 42": OWNED };
+    expect(await left()).toEqual([]);
+    expect(await waits()).toEqual([30_000]);
+    now += 30_000;
+    expect(await left()).toHaveLength(1);
+  });
+
+  it.each<[string, UnitOutcome | undefined]>([
+    ["a refusal", failed("resource_limit_exceeded")],
+    ["a success", { status: "applied", changes: [] }],
+    ["a run that said nothing of it", undefined],
+  ])("is not on its way after %s", async (_, outcome) => {
+    absence.observe(going(false));
+    now += 60_000;
+    absence.learn(MAKE, outcome);
+    expect(await waits()).toEqual([]);
+  });
+
+  it("is forgotten with its Service", async () => {
+    absence.observe(going(true));
+    absence.observe({ services: [], present: {}, nodes: {} });
+    expect(await waits()).toEqual([30_000]);
+  });
+
+  it("is nobody's concern while the Service stays", async () => {
+    const service = aService();
+    const staying: Desired = {
+      services: [{ kind: "refused", service, unit: UNIT, mistakes: [] }],
+      present: {},
+      nodes: {},
+    };
+    absence.observe(staying);
+    expect(await absence.unproven(staying)).toEqual([]);
+  });
+});
+
+describe("a certificate that is not listed", () => {
+  const state = aCertificateState();
+  const unit = unitOf(state);
+  const withCertificate = (as: UnitId = unit): Desired => ({
+    ...going(true),
+    present: { [UNIT]: aBalancerState(), [as]: state },
+  });
+
+  it("holds the Service like a balancer while a read of it alone finds it", async () => {
+    absence.observe(withCertificate());
+    absence.observe(going(true));
+    there = { "certificate 77": OWNED };
+    const found = `certificate ${state.name} (id 77) is still there, but the API does not list it`;
+    expect(await left(going(true))).toEqual([found]);
+    there = {};
+    expect(await left(going(true))).toEqual([]);
+  });
+
+  it("is gone when a run has taken it away", async () => {
+    absence.observe(withCertificate());
+    absence.learn(removal(unit, true), deleted("certificate"));
+    expect(await left(going(true))).toEqual([]);
+    expect(reads).toEqual([]);
+  });
+
+  it("is there when it only goes by another unit: of two with the same content, one stands for both", async () => {
+    absence.observe(withCertificate(`${unit}-77`));
+    absence.observe(withCertificate());
+    expect(await left(withCertificate())).toEqual([]);
+    expect(reads).toEqual([]);
+  });
+});

@@ -1,0 +1,273 @@
+import type { V1Service } from "@kubernetes/client-node";
+import { describe, expect, it } from "vitest";
+import { Absence } from "../../../../../controller/apply/absence.ts";
+import {
+  type Departure,
+  fatesOf,
+  planDeparture,
+  unproven,
+  type Way,
+} from "../../../../../controller/commands/departure/departure.ts";
+import { type DepartureReport, departureText } from "../../../../../controller/commands/departure/departure-text.ts";
+import { holderOf } from "../../../../../controller/commands/departure/sole-writer.ts";
+import type { Certificate, LoadBalancer, Network } from "../../../../../controller/hcloud/api.ts";
+import type { Snapshot } from "../../../../../controller/render/cluster.ts";
+import { FINALIZER } from "../../../../../controller/render/service/ownership/ours.ts";
+import {
+  aBalancer,
+  aBalancerService,
+  aNetwork,
+  aNode,
+  aRenderOptions,
+  aServer,
+  aServerTarget,
+  aService,
+  NETWORK_ID,
+  UID,
+} from "../../../../support/builders.ts";
+
+import { aListedCertificate, anIssuedCertificate } from "../../../../support/certificates.ts";
+
+const OPTIONS = aRenderOptions({ clusterCidrs: ["10.244.0.0/16"], networkId: NETWORK_ID });
+const OWNER = "hcloud-ccm/service-uid";
+
+const ours = (annotations = {}) => aService({ finalizers: [FINALIZER], annotations });
+const own = (given: Partial<LoadBalancer> = {}) =>
+  aBalancer({ labels: { [OWNER]: UID }, services: [aBalancerService(80)], targets: [aServerTarget(1)], ...given });
+
+function leave(
+  way: Way,
+  services: readonly V1Service[],
+  loadBalancers: readonly LoadBalancer[],
+  { routes = [], certificates = [] }: { routes?: Network["routes"]; certificates?: readonly Certificate[] } = {},
+) {
+  const snapshot: Snapshot = {
+    services,
+    nodes: [aNode({ id: 1, podCIDRs: ["10.244.1.0/24"] })],
+    cloud: {
+      servers: [aServer({ id: 1, privateIp: "10.0.0.1" })],
+      loadBalancers,
+      certificates,
+      network: aNetwork({ routes }),
+    },
+    now: 0,
+  };
+  return planDeparture(way, snapshot, OPTIONS);
+}
+
+/** What becomes of each, and how many Services are let go right now. */
+const summary = (departure: Departure) => [
+  fatesOf(departure).map(({ fate }) => fate),
+  departure.plan.map(({ kind }) => kind),
+  departure.services.length,
+];
+
+describe("leaving", () => {
+  const shared = own({ labels: { [OWNER]: UID, "lotse/foreign-listener-443": "true" } });
+  const guarded = own({ protection: { delete: true } });
+  it.each<[string, Way, readonly V1Service[], readonly LoadBalancer[], readonly unknown[]]>([
+    ["destroy deletes a Service's balancer", "destroy", [ours()], [own()], [["deleted"], ["remove"], 0]],
+    ["destroy lets a Service go when its balancer is gone", "destroy", [ours()], [], [[], [], 1]],
+    ["destroy keeps what is protected", "destroy", [ours()], [guarded], [["stays"], [], 1]],
+    [
+      "destroy keeps what an annotation keeps",
+      "destroy",
+      [ours({ "on-delete": "keep" })],
+      [own()],
+      [["left behind"], ["make"], 0],
+    ],
+    ["destroy keeps what has foreign parts", "destroy", [ours()], [shared], [["left behind"], ["make"], 0]],
+    [
+      "destroy leaves other Services' balancers alone",
+      "destroy",
+      [ours()],
+      [own({ labels: { [OWNER]: "x" } })],
+      [[], [], 1],
+    ],
+    [
+      "destroy leaves balancers without owner alone, whatever their name",
+      "destroy",
+      [ours({ name: "balancer" })],
+      [aBalancer()],
+      [[], [], 1],
+    ],
+    ["destroy does not choose between two", "destroy", [ours()], [own(), own({ id: 43 })], [[], [], 0]],
+    [
+      "nobody speaks of another class",
+      "destroy",
+      [aService({ loadBalancerClass: "x/y", finalizers: [FINALIZER] })],
+      [own()],
+      [[], [], 0],
+    ],
+    ["release leaves a balancer behind", "release", [ours()], [own()], [["left behind"], ["make"], 0]],
+    ["release leaves a protected one behind", "release", [ours()], [guarded], [["left behind"], ["make"], 0]],
+    ["release lets a Service go that has none", "release", [ours()], [], [[], [], 1]],
+  ])("%s", (_, way, services, balancers, expected) => {
+    expect(summary(leave(way, services, balancers))).toEqual(expected);
+  });
+
+  it("release changes nothing but labels, also of a balancer with foreign parts", () => {
+    for (const balancer of [own(), shared, guarded]) {
+      const { plan } = leave("release", [ours()], [balancer]);
+      const fields = plan.flatMap(({ differences }) => differences.map(({ field }) => field));
+      expect(fields).toContain(`label ${OWNER}`);
+      expect(fields.filter((field) => !field.startsWith("label "))).toEqual([]);
+    }
+  });
+
+  it("destroy removes routes to nodes and those left over, and no others; release none", () => {
+    const routes = [
+      { destination: "10.244.1.0/24", gateway: "10.0.0.1" },
+      { destination: "10.244.9.0/24", gateway: "10.0.0.9" },
+      { destination: "192.168.0.0/16", gateway: "10.0.0.1" },
+    ];
+    const units = (way: Way) => leave(way, [], [], { routes }).plan.map(({ kind, unit }) => `${kind} ${unit}`);
+    expect(units("destroy")).toEqual(["remove route/10.244.1.0/24", "remove route/10.244.9.0/24"]);
+    expect(units("release")).toEqual([]);
+  });
+});
+
+describe("leaving with certificates", () => {
+  const http = { cookie_name: "x", cookie_lifetime: 300, sticky_sessions: false, certificates: [77] };
+  const presenting = (given: Partial<LoadBalancer> = {}) =>
+    own({ services: [aBalancerService(443, { protocol: "https", http })], ...given });
+  const theirs = presenting({ id: 9, name: "theirs", labels: {} });
+  const keep = ours({ "on-delete": "keep" });
+  const issued = anIssuedCertificate();
+  const copy = anIssuedCertificate("completed", { id: 78, name: "copy" });
+  /** What happens to certificates in this round, and how many Services are let go. */
+  const certificatesIn = ({ plan, services }: Departure) => {
+    const steps = plan.filter(({ unit }) => unit.startsWith("certificate/"));
+    return [...steps.map((step) => (step.kind === "make" ? step.spec.kind : step.kind)), services.length];
+  };
+
+  it.each<[string, Way, V1Service, readonly LoadBalancer[], readonly Certificate[], readonly unknown[]]>([
+    ["destroy waits for the balancer that presents it", "destroy", ours(), [presenting()], [issued], [0]],
+    ["destroy removes it behind the balancer", "destroy", ours(), [], [issued], ["remove", 0]],
+    ["destroy lets the Service go behind it", "destroy", ours(), [], [], [1]],
+    ["destroy leaves what a kept balancer presents", "destroy", keep, [presenting()], [issued], ["certificate", 0]],
+    ["destroy leaves what somebody else presents", "destroy", ours(), [theirs], [issued], ["certificate", 0]],
+    ["release leaves it", "release", ours(), [presenting()], [issued], ["certificate", 0]],
+    ["release leaves it when the balancer is gone", "release", ours(), [], [issued], ["certificate", 0]],
+    ["release leaves one of two alike at a time", "release", ours(), [], [issued, copy], ["certificate", 0]],
+    ["others' stay", "destroy", ours(), [], [aListedCertificate()], [1]],
+  ])("%s", (_, way, service, balancers, certificates, expected) => {
+    expect(certificatesIn(leave(way, [service], balancers, { certificates }))).toEqual(expected);
+  });
+
+  it("a certificate that is left behind keeps everything but its owner", () => {
+    const listed = anIssuedCertificate("completed", {
+      labels: { [OWNER]: UID, team: "a", "HC-Use-Staging-CA": "true" },
+    });
+    const { plan } = leave("release", [ours()], [], { certificates: [listed] });
+    expect(plan).toMatchObject([
+      {
+        spec: { name: listed.name, labels: { "lotse/released": UID, team: "a", "HC-Use-Staging-CA": "true" } },
+        differences: [{ field: `label ${OWNER}` }, { field: "label lotse/released" }],
+      },
+    ]);
+  });
+
+  it("tells what becomes of certificates before their balancer is gone", () => {
+    const fates = (way: Way) =>
+      fatesOf(leave(way, [ours()], [presenting()], { certificates: [issued] }))
+        .filter(({ object }) => object === `certificate ${issued.name}`)
+        .map(({ fate, what }) => `${fate}: ${what}`);
+    const what = "id 77, for example.com, of Service default/web";
+    expect([fates("destroy"), fates("release")]).toEqual([[`deleted: ${what}`], [`left behind: ${what}`]]);
+  });
+});
+
+describe("the proof that a Service may go", () => {
+  /** A cloud in which these are by themselves, whatever a list says. */
+  const proofIn = (existing: Readonly<Record<string, Readonly<Record<string, string>>>>, now: () => number) =>
+    new Absence({ labels: async (kind, id) => existing[`${kind} ${id}`] }, now);
+  const issued = anIssuedCertificate();
+
+  it.each<[string, Readonly<Record<string, Readonly<Record<string, string>>>>, readonly string[]]>([
+    ["gone", {}, []],
+    ["without owner", { "load_balancer 42": { "lotse/released": UID }, "certificate 77": {} }, []],
+    [
+      "still there",
+      { "load_balancer 42": { [OWNER]: UID }, "certificate 77": { [OWNER]: UID } },
+      [
+        "balancer balancer (id 42) is still there, but the API does not list it",
+        `certificate ccm-managed-certificate-${UID} (id 77) is still there, but the API does not list it`,
+      ],
+    ],
+  ])("what was listed and is not any more: %s", async (_, existing, left) => {
+    const proof = proofIn(existing, () => 0);
+    proof.observe(leave("destroy", [ours()], [own()], { certificates: [issued] }).desired);
+    const after = leave("destroy", [ours()], []);
+    proof.observe(after.desired);
+    expect((await unproven(after, proof)).flatMap((doubt) => doubt.left)).toEqual(left);
+  });
+
+  it("what is listed needs no second look: it stays because it is protected", async () => {
+    const proof = proofIn({ "load_balancer 42": { [OWNER]: UID } }, () => 0);
+    const listed = leave("destroy", [ours()], [own({ protection: { delete: true } })]);
+    proof.observe(listed.desired);
+    expect(await unproven(listed, proof)).toEqual([]);
+  });
+
+  it("what was never listed is waited for, where somebody waits", async () => {
+    let now = 0;
+    const proof = proofIn({}, () => now);
+    const claimed = leave("release", [ours()], []);
+    const waits = async (departure: Departure) => (await unproven(departure, proof)).map(({ waitMs }) => waitMs);
+    proof.observe(claimed.desired);
+    expect([await waits(claimed), await waits(leave("release", [aService()], []))]).toEqual([[30_000], []]);
+    now = 30_000;
+    proof.observe(claimed.desired);
+    expect(await waits(claimed)).toEqual([]);
+  });
+});
+
+describe("a departure for people", () => {
+  const report = (given: Partial<DepartureReport>): DepartureReport => ({
+    cluster: "test",
+    way: "destroy",
+    isDone: false,
+    fates: fatesOf(leave("destroy", [ours()], [own()])),
+    services: ["default/web"],
+    refused: [],
+    failures: [],
+    notes: [],
+    ...given,
+  });
+
+  it("names what is lost, with its addresses, and how to do it", () => {
+    expect(departureText(report({}))).toBe(`Cluster test: would delete everything it has in the cloud
+- Service default/web: deleted, balancer balancer (id 42), 198.51.100.1, 2001:db8:ffff::1
+finalizer taken from Services: default/web
+to do it: lotse destroy --yes
+`);
+  });
+
+  it("says when it is done, when it is not, and when there is nothing", () => {
+    expect(departureText(report({ isDone: true }))).toMatch(
+      /^Cluster test: everything is deleted\n[\s\S]*lotse audit\n$/,
+    );
+    expect(departureText(report({ failures: ["x: busy"] }))).toMatch(
+      /! failed: x: busy\nto go on: lotse destroy --yes/,
+    );
+    expect(departureText(report({ fates: [], services: [] }))).toBe("Cluster test: nothing to destroy\n");
+  });
+});
+
+describe("the holder of a Lease", () => {
+  const now = new Date("2026-11-16T12:00:20Z");
+  const held = (renewTime: string, holderIdentity: string | null = "pod") => ({
+    metadata: { name: "", namespace: "" },
+    spec: { holderIdentity, renewTime, leaseDurationSeconds: 15 },
+  });
+  it.each([
+    ["renewed lately", held("2026-11-16T12:00:06.000000Z"), "pod"],
+    ["by a clock that is ahead", held("2026-11-16T12:01:00.000000Z"), "pod"],
+    ["run out", held("2026-11-16T12:00:05.000000Z"), undefined],
+    ["given back", held("2026-11-16T12:00:19.000000Z", ""), undefined],
+    ["never taken", undefined, undefined],
+  ])("%s", (_, lease, holder) => {
+    expect(holderOf(lease, now)).toBe(holder);
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { tell } from "../../../../../controller/commands/preview/dry-run.ts";
+import type { Forecast } from "../../../../../controller/commands/preview/forecast.ts";
+import { aLog } from "../../../../support/log.ts";
+
+const QUIET: Forecast = { cluster: "test", units: [], refused: [], notes: [] };
+
+it("says of each unit what would become of it, and who would be refused", () => {
+  const { log, lines } = aLog();
+  const part = { part: "route", operation: "create", reason: "", fields: [] } as const;
+  const unit = { unit: "route/a", object: "Node a", action: "create", parts: [part] } as const;
+  tell(
+    {
+      ...QUIET,
+      units: [unit, { ...unit, failure: "no" }],
+      refused: [{ object: "Service a/b", mistakes: ["bad"] }],
+      heldBack: "many",
+    },
+    log,
+  );
+  expect(lines).toMatchObject([
+    { level: "info", msg: "would change", object: "Node a", resources: ["create route"] },
+    { level: "warn", msg: "would fail", error: "no" },
+    { level: "warn", msg: "would be refused", mistakes: ["bad"] },
+    { level: "warn", msg: "would be held back by the guard" },
+  ]);
+});
+
+it("says that there is nothing to change", () => {
+  const { log, lines } = aLog();
+  tell(QUIET, log);
+  expect(lines).toMatchObject([{ msg: "nothing to change" }]);
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { approved, describePlan } from "../../../../../controller/commands/record/approve.ts";
+import { auditText, parseAge, select } from "../../../../../controller/commands/record/audit.ts";
+import { pendingPlan } from "../../../../../controller/guard/approval.ts";
+import type { AuditEntry } from "../../../../../controller/record/entry.ts";
+import { aRoute } from "../../../../support/builders.ts";
+
+const CHANGE: AuditEntry = {
+  kind: "change",
+  at: "2026-11-16T12:00:00.000Z",
+  run: "r1",
+  unit: "u",
+  object: "Service default/web",
+  differences: [{ field: "type", from: "lb11", to: "lb21", reason: "because" }],
+};
+const WRITE: AuditEntry = {
+  kind: "write",
+  at: "2026-11-16T12:00:01.000Z",
+  run: "r1",
+  unit: "u",
+  method: "POST",
+  path: "/load_balancers/1/actions/change_type",
+  status: 201,
+  durationMs: 40,
+};
+const OUTCOME: AuditEntry = {
+  kind: "outcome",
+  at: "2026-11-16T12:00:02.000Z",
+  run: "r1",
+  unit: "u",
+  status: "applied",
+  operations: ["update balancer"],
+};
+
+describe("the record for people", () => {
+  it("has what changed, why, each request, and how it ended", () => {
+    expect(auditText([CHANGE, WRITE, OUTCOME])).toBe(`2026-11-16T12:00:00.000Z  Service default/web  applied  (run r1)
+    type: lb11 → lb21   (because)
+    POST /load_balancers/1/actions/change_type  201  40 ms
+`);
+  });
+
+  it("says what is not known: an outcome that a crash took, an answer that never came", () => {
+    expect(auditText([CHANGE, { ...WRITE, status: 0 }])).toMatch(/not known how it ended[\s\S]*no answer/);
+    expect(auditText([])).toBe("no changes are recorded for that time\n");
+  });
+
+  it("is of one object, or from a moment on", () => {
+    const other: AuditEntry = { ...CHANGE, unit: "v", object: "Service default/other" };
+    const all = [CHANGE, WRITE, OUTCOME, other];
+    expect(select(all, { object: "default/web" })).toEqual([CHANGE, WRITE, OUTCOME]);
+    expect(select(all, { object: "Service default/other" })).toEqual([other]);
+    expect(select(all, { after: "2026-11-16T12:00:01.000Z" })).toEqual([WRITE, OUTCOME]);
+    expect(select(all, {})).toEqual(all);
+  });
+});
+
+it.each([
+  ["90s", 90_000],
+  ["15m", 900_000],
+  ["1h", 3_600_000],
+  ["7d", 604_800_000],
+  [undefined, undefined],
+])("reads the age %s", (text, expected) => {
+  expect(parseAge(text)).toBe(expected);
+});
+
+it.each(["1", "h", "-1h", "1w", "1.5h", ""])("does not take %j for an age", (text) => {
+  expect(() => parseAge(text)).toThrow(/--since: .* is not a time such as/);
+});
+
+describe("an approval", () => {
+  const spec = aRoute("10.1.0.0/24", "10.0.0.1");
+  const plan = pendingPlan(
+    [{ kind: "make", unit: "route/10.1.0.0/24", spec, differences: [{ field: "gateway", want: "10.0.0.1" }] }],
+    () => "Node node-1",
+    new Date("2026-11-16T12:00:00Z"),
+  );
+  const data = { plan: JSON.stringify(plan) };
+  const approval = { plan: plan.id, by: "ann", at: "now" };
+
+  it("stands beside the plan", () => {
+    expect(approved(data, plan.id, approval)).toEqual({ ...data, approval: JSON.stringify(approval) });
+  });
+
+  it("of another plan than the one that waits is refused, and names that one", () => {
+    expect(() => approved(data, "0000000000", approval)).toThrow(`plan ${plan.id} waits now`);
+    expect(() => approved({}, plan.id, approval)).toThrow("nothing waits for approval");
+  });
+
+  it("is shown with what it is for", () => {
+    expect(describePlan(plan, undefined)).toBe(`plan ${plan.id} waits since 2026-11-16T12:00:00.000Z
+~ Node node-1 (route/10.1.0.0/24)
+    gateway: nothing → 10.0.0.1
+to let it happen: lotse approve ${plan.id}
+`);
+    expect(describePlan(plan, approval)).toContain("approved by ann");
+    expect(describePlan(undefined, undefined)).toBe("nothing waits for approval\n");
+  });
+});

@@ -1,0 +1,100 @@
+import type { V1Service } from "@kubernetes/client-node";
+import { describe, expect, it } from "vitest";
+import { undoText } from "../../../../../controller/commands/record/undo.ts";
+import { planUndo } from "../../../../../controller/commands/record/undo-plan.ts";
+import { type AuditEntry, recordWish } from "../../../../../controller/record/entry.ts";
+import { loadBalancerUnit } from "../../../../../stacks/units/names.ts";
+import { aService, UID } from "../../../../support/builders.ts";
+
+const PREFIX = "load-balancer.hetzner.cloud/";
+
+/** What the record has of a run for a Service as it was then. */
+function ran(run: string, service: V1Service, status: "applied" | "failed" | "cut off" = "applied"): AuditEntry[] {
+  const uid = service.metadata?.uid ?? "";
+  const unit = loadBalancerUnit({ namespace: "default", name: "web", uid });
+  const common = { at: `2026-11-16T12:00:0${run}.000Z`, run, unit };
+  const wish = recordWish(service);
+  const change: AuditEntry = { kind: "change", ...common, object: "Service default/web", differences: [], wish };
+  return status === "cut off" ? [change] : [change, { kind: "outcome", ...common, status, operations: [] }];
+}
+
+const web = (annotations: Readonly<Record<string, string>>, ports: readonly number[] = [80], uid = UID) =>
+  aService({ annotations, ports, uid });
+const A = web({ type: "lb11" });
+const B = web({ type: "lb21", "algorithm-type": "least_connections" });
+const C = web({ type: "lb31" });
+
+describe("the undo of a Service's last change", () => {
+  it.each<[string, V1Service, readonly AuditEntry[], string | undefined]>([
+    ["of a Service that the record does not know: nothing", B, [], undefined],
+    ["of the only wish there was: nothing", A, ran("1", A), undefined],
+    ["brings back the wish before", B, [...ran("1", A), ...ran("2", B)], "1"],
+    ["passes over repairs, which have the same wish", B, [...ran("1", A), ...ran("2", B), ...ran("3", B)], "1"],
+    ["undone again, brings back what it undid", A, [...ran("1", A), ...ran("2", B), ...ran("3", A)], "2"],
+    ["takes back a wish that was not carried out yet", C, [...ran("1", A), ...ran("2", B)], "2"],
+    ["never brings back what failed", C, [...ran("1", A), ...ran("2", B, "failed"), ...ran("3", C)], "1"],
+    ["nor what nobody knows the end of", C, [...ran("1", A), ...ran("2", B, "cut off"), ...ran("3", C)], "1"],
+    [
+      "nor what another Service of that name asked for",
+      B,
+      [...ran("1", web({ type: "lb11" }, [80], "other")), ...ran("2", B)],
+      undefined,
+    ],
+  ])("%s", (_, service, entries, run) => {
+    expect(planUndo(service, entries)?.run).toBe(run);
+  });
+
+  it("patches what differs and nothing else, and only the Service that was looked at", () => {
+    const service = { ...B, metadata: { ...B.metadata, resourceVersion: "7" } };
+    expect(planUndo(service, [...ran("1", A), ...ran("2", B)])).toEqual({
+      service: "default/web",
+      at: "2026-11-16T12:00:01.000Z",
+      run: "1",
+      fields: [
+        { field: `${PREFIX}algorithm-type`, from: "least_connections" },
+        { field: `${PREFIX}type`, from: "lb21", to: "lb11" },
+      ],
+      notes: [],
+      patch: {
+        metadata: {
+          uid: UID,
+          resourceVersion: "7",
+          annotations: { [`${PREFIX}algorithm-type`]: null, [`${PREFIX}type`]: "lb11" },
+        },
+      },
+    });
+  });
+
+  it("brings ports back with their node ports", () => {
+    const undo = planUndo(web({}, [80, 443]), [...ran("1", web({}, [80])), ...ran("2", web({}, [80, 443]))]);
+    expect(undo?.patch).toMatchObject({ spec: { ports: [{ port: 80, nodePort: 30_080, protocol: "TCP" }] } });
+    expect(undo?.fields).toEqual([
+      {
+        field: "spec.ports",
+        from: "nodePort 30080 port 80 protocol TCP, nodePort 30443 port 443 protocol TCP",
+        to: "nodePort 30080 port 80 protocol TCP",
+      },
+    ]);
+  });
+
+  it("does not take another order of a port's fields for a change", () => {
+    const written = { ...A, spec: { ...A.spec, ports: [{ protocol: "TCP", port: 80, nodePort: 30_080 }] } };
+    expect(planUndo(A, ran("1", written))).toBeUndefined();
+  });
+
+  it("says what does not come back, how to do it, and what was done", () => {
+    const moved = web({ location: "hel1" });
+    const undo = planUndo(moved, [...ran("1", web({ location: "fsn1" })), ...ran("2", moved)]);
+    expect(undoText("default/web", undo, false)).toBe(
+      [
+        "Service default/web: would ask again for what was carried out at 2026-11-16T12:00:01.000Z (run 1)",
+        `    ${PREFIX}location: hel1 → fsn1`,
+        "note: a balancer does not move: where it is comes back only for one that is made anew",
+        "to do it: lotse undo default/web --yes",
+        "",
+      ].join("\n"),
+    );
+    expect(undoText("default/web", undo, true)).toMatch(/asks again[\s\S]*the controller makes the cloud follow/);
+    expect(undoText("default/web", undefined, false)).toMatch(/nothing to undo/);
+  });
+});

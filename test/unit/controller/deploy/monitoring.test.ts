@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+
+const FILES = "controller/deploy/chart/files";
+const SOURCES = ["controller/app/metric-definitions.ts", "controller/app/metrics.ts"];
+
+interface Alert {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+const alerts: readonly Alert[] = parse(readFileSync(`${FILES}/alerts.yaml`, "utf8"));
+const dashboard = JSON.parse(readFileSync(`${FILES}/dashboard.json`, "utf8"));
+const panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[] =
+  dashboard.panels;
+
+/** Names of metrics in an expression: what is followed by labels, a range, or nothing that makes it a function. */
+function metricsIn(expression: string): readonly string[] {
+  const bare = expression.replaceAll(/\{[^}]*\}|"[^"]*"|\b(?:by|on) ?\([^)]*\)/g, " ");
+  const names = bare.match(/\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b(?! ?\()/g) ?? [];
+  return names.map((name) => name.replace(/_(bucket|sum|count)$/, ""));
+}
+
+describe("alerts", () => {
+  it.each(alerts)("$alert says what it means and how bad it is", ({ labels, annotations }) => {
+    expect(["warning", "critical"]).toContain(labels.severity);
+    expect(Object.keys(annotations)).toEqual(["summary", "description"]);
+  });
+});
+
+describe("the metrics that are looked at", () => {
+  const sources = SOURCES.map((file) => readFileSync(file, "utf8"));
+  const fromNode = ["process_resident_memory_bytes"];
+  const cases = [
+    ...alerts.map(({ alert, expr }) => [`alert ${alert}`, [expr]] as const),
+    ...panels.map(({ title, targets }) => [`panel ${title}`, targets.map(({ expr }) => expr)] as const),
+  ];
+  it.each(cases)("of %s exist", (_, expressions) => {
+    const names = expressions.flatMap(metricsIn);
+    expect(names).not.toEqual([]);
+    for (const name of names.filter((it) => !fromNode.includes(it))) {
+      expect(
+        sources.some((text) => text.includes(`"${name}"`)),
+        name,
+      ).toBe(true);
+    }
+  });
+});

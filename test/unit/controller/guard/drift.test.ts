@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { DriftWatch, describeDrift } from "../../../../controller/guard/drift.ts";
+import type { Plan } from "../../../../controller/guard/plan.ts";
+import { differences } from "../../../../stacks/units/difference.ts";
+import { unitOf } from "../../../../stacks/units/names.ts";
+import type { LoadBalancerState } from "../../../../stacks/units/spec.ts";
+import { aBalancerSpec, aBalancerState } from "../../../support/builders.ts";
+
+/** A watch that is shown one balancer after the other. */
+function aWatch() {
+  const watch = new DriftWatch();
+  return (spec = aBalancerSpec(), state: LoadBalancerState | undefined = aBalancerState()) => {
+    const unit = unitOf(spec);
+    const found = differences(spec, state);
+    const plan: Plan = found.length > 0 ? [{ kind: "make", unit, spec, differences: found }] : [];
+    return watch.observe(new Map([[unit, spec]]), plan).map(({ differences: drifted }) => describeDrift(drifted));
+  };
+}
+
+describe("drift", () => {
+  it("is a difference in what was as wanted, while the same is wanted", () => {
+    const observe = aWatch();
+    expect(observe()).toEqual([]);
+    expect(observe(aBalancerSpec(), aBalancerState({ algorithm: "least_connections" }))).toEqual([
+      "algorithm was changed to least_connections",
+    ]);
+  });
+
+  it("is not what is wanted otherwise now", () => {
+    const observe = aWatch();
+    observe();
+    expect(observe(aBalancerSpec({ type: "lb21" }))).toEqual([]);
+  });
+
+  it("is not what has never been seen as wanted, as after a restart", () => {
+    expect(aWatch()(aBalancerSpec(), aBalancerState({ type: "lb31" }))).toEqual([]);
+  });
+
+  it("is told once, until the unit has been as wanted again", () => {
+    const observe = aWatch();
+    const spoilt = aBalancerState({ name: "x" });
+    observe();
+    expect(observe(aBalancerSpec(), spoilt)).toHaveLength(1);
+    expect(observe(aBalancerSpec(), spoilt)).toEqual([]);
+    observe();
+    expect(observe(aBalancerSpec(), spoilt)).toHaveLength(1);
+  });
+
+  it("forgets units that are no longer wanted", () => {
+    const watch = new DriftWatch();
+    const spec = aBalancerSpec();
+    const unit = unitOf(spec);
+    watch.observe(new Map([[unit, spec]]), []);
+    watch.observe(new Map(), []);
+    const plan: Plan = [{ kind: "make", unit, spec, differences: [{ field: "name", want: "x" }] }];
+    expect(watch.observe(new Map([[unit, spec]]), plan)).toEqual([]);
+  });
+});
+
+describe("describeDrift", () => {
+  it.each([
+    ["changed", [{ field: "type", want: "lb11", have: "lb21" }], "type was changed to lb21"],
+    ["added", [{ field: "target ip-1.1.1.1", have: "public" }], "target ip-1.1.1.1 was added"],
+    ["removed", [{ field: "listener-80 protocol", want: "tcp" }], "listener-80 protocol was removed"],
+  ])("says what was %s", (_, found, words) => {
+    expect(describeDrift(found)).toBe(words);
+  });
+
+  it("names five and counts the rest", () => {
+    const found = Array.from({ length: 8 }, (_, index) => ({ field: `f${index}`, want: "x" }));
+    expect(describeDrift(found)).toBe(
+      "f0 was removed, f1 was removed, f2 was removed, f3 was removed, f4 was removed and 3 more",
+    );
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { guard, heldBack } from "../../../../controller/guard/guard.ts";
+import type { PlannedUnit } from "../../../../controller/guard/plan.ts";
+import { routeUnit } from "../../../../stacks/units/names.ts";
+import { aNode, aRoute, aService } from "../../../support/builders.ts";
+
+const remove = (count: number, asked: boolean): PlannedUnit[] =>
+  Array.from({ length: count }, (_, index) => ({
+    kind: "remove",
+    unit: routeUnit({ destination: `10.0.${index}.0/24` }),
+    asked,
+    differences: [],
+  }));
+const MAKE: PlannedUnit = {
+  kind: "make",
+  unit: "route/10.9.0.0/24",
+  spec: aRoute("10.9.0.0/24", "10.0.0.1"),
+  differences: [],
+};
+
+describe("guard", () => {
+  it.each([
+    ["nothing to remove", 0, 0, true],
+    ["few of few", 5, 5, true],
+    ["one more than few, a third of all", 6, 18, true],
+    ["one more than few, more than a third", 6, 17, false],
+    ["a third of many", 100, 300, true],
+    ["all of many", 300, 300, false],
+  ])("%s: %d of %d pass: %s", (_, count, total, passes) => {
+    const plan = [...remove(count, false), MAKE];
+    const guarded = guard(plan, total);
+    expect(guarded.plan).toEqual(passes ? plan : [MAKE]);
+    expect(guarded.stopped === undefined).toBe(passes);
+  });
+
+  it("lets every removal pass that an object asks for", () => {
+    const plan = remove(300, true);
+    expect(guard(plan, 300)).toEqual({ plan, held: 0 });
+  });
+
+  it("takes out only what nobody asked for", () => {
+    const asked = remove(10, true);
+    expect(guard([...asked, ...remove(10, false)], 20).plan).toEqual(asked);
+  });
+
+  it("says how many of how many, and names some", () => {
+    expect(guard(remove(9, false), 9).stopped).toBe(
+      "9 of 9 units would be removed although nothing asks for it: route/10.0.0.0/24, route/10.0.1.0/24, route/10.0.2.0/24 …",
+    );
+  });
+
+  it("holds to the limits it is given", () => {
+    expect(guard(remove(1, false), 1, { removals: 0, share: 0 }).plan).toEqual([]);
+  });
+});
+
+describe("what is held back", () => {
+  const kubernetes = aService({ name: "kubernetes", type: "ClusterIP" });
+
+  it("is told on a Service that every cluster has, with the way out", () => {
+    const [write] = heldBack("9 of 9 units would be removed", { services: [aService(), kubernetes], nodes: [aNode()] });
+    expect(write).toEqual({
+      kind: "event",
+      event: {
+        about: { kind: "Service", object: kubernetes },
+        type: "Warning",
+        reason: "RemovalsHeldBack",
+        message: expect.stringMatching(/^9 of 9 units would be removed; .*--guard-removals$/),
+      },
+    });
+  });
+
+  it("is told on a node when Services are not ours to look at", () => {
+    const [write] = heldBack("x", { services: [], nodes: [aNode({ name: "n" })] });
+    expect(write).toMatchObject({ event: { about: { kind: "Node" } } });
+  });
+
+  it("is nothing when nothing is", () => {
+    expect(heldBack(undefined, { services: [kubernetes], nodes: [] })).toEqual([]);
+  });
+});

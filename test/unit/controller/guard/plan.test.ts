@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { planRun } from "../../../../controller/guard/plan.ts";
+import type { Desired } from "../../../../controller/render/cluster.ts";
+import type { ServiceWish } from "../../../../controller/render/intents.ts";
+import { routeUnit, unitOf } from "../../../../stacks/units/names.ts";
+import type { LoadBalancerSpec } from "../../../../stacks/units/spec.ts";
+import { aBalancerSpec, aBalancerState, aRoute, aService, someSettings } from "../../../support/builders.ts";
+import { NO_CERTIFICATES } from "../../../support/certificates.ts";
+
+const SPEC = aBalancerSpec();
+const UNIT = unitOf(SPEC);
+const ROUTE = aRoute("10.120.0.0/24", "10.0.0.1");
+const ROUTE_UNIT = routeUnit(ROUTE);
+
+const balance = (spec: LoadBalancerSpec): ServiceWish => ({
+  kind: "balance",
+  service: aService(),
+  unit: unitOf(spec),
+  spec,
+  settings: someSettings(),
+  mistakes: [],
+  notes: [],
+  leftOut: [],
+  certificates: NO_CERTIFICATES,
+});
+const release: ServiceWish = { kind: "release", service: aService(), unit: UNIT, certificates: NO_CERTIFICATES };
+const refused: ServiceWish = { kind: "refused", service: aService(), unit: UNIT, mistakes: ["x"] };
+const plan = (desired: Partial<Desired>) => planRun({ services: [], present: {}, nodes: {}, ...desired });
+
+describe("planRun", () => {
+  it("unlike HCCM V2, framework S12, S23: is empty for a cluster at rest", () => {
+    expect(
+      plan({
+        services: [balance(SPEC)],
+        routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [], misplaced: [] },
+        present: { [UNIT]: aBalancerState(), [ROUTE_UNIT]: ROUTE },
+      }),
+    ).toEqual([]);
+  });
+
+  it("makes what is missing, and says that everything is", () => {
+    const [unit] = plan({ services: [balance(SPEC)] });
+    expect(unit).toMatchObject({ kind: "make", unit: UNIT, spec: SPEC });
+    expect(unit?.differences).toContainEqual({ field: "name", want: "balancer" });
+  });
+
+  it("makes what differs, and says in what", () => {
+    const planned = plan({ services: [balance(SPEC)], present: { [UNIT]: aBalancerState({ type: "lb31" }) } });
+    expect(planned).toEqual([
+      { kind: "make", unit: UNIT, spec: SPEC, differences: [{ field: "type", want: "lb11", have: "lb31" }] },
+    ]);
+  });
+
+  it("changes a balancer that stays behind, until it has no owner", () => {
+    const keeps = { spec: aBalancerSpec({ labels: { "lotse/released": "x" } }), reason: "" };
+    const wish: ServiceWish = { ...release, keeps };
+    const present = { [UNIT]: aBalancerState({ deleteProtection: false }) };
+    expect(plan({ services: [wish], present })).toMatchObject([{ kind: "make", unit: UNIT, spec: keeps.spec }]);
+    expect(plan({ services: [wish] })).toEqual([]);
+  });
+
+  it("framework R09, R11: makes missing routes and removes stale ones, which nobody asked for", () => {
+    const stale = aRoute("10.120.9.0/24", "10.0.0.9");
+    const planned = plan({
+      routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [stale], misplaced: [] },
+    });
+    expect(planned).toMatchObject([
+      { kind: "make", unit: ROUTE_UNIT },
+      { kind: "remove", unit: routeUnit(stale), asked: false },
+    ]);
+  });
+
+  it("unlike HCCM R5: changes a route with another gateway as one unit", () => {
+    const present = { [ROUTE_UNIT]: aRoute("10.120.0.0/24", "10.0.0.99") };
+    expect(
+      plan({ routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [], misplaced: [] }, present }),
+    ).toEqual([
+      {
+        kind: "make",
+        unit: ROUTE_UNIT,
+        spec: ROUTE,
+        differences: [{ field: "gateway", want: "10.0.0.1", have: "10.0.0.99" }],
+      },
+    ]);
+  });
+
+  it("removes the balancer of a Service that asks for it", () => {
+    expect(plan({ services: [release], present: { [UNIT]: aBalancerState() } })).toMatchObject([
+      { kind: "remove", unit: UNIT, asked: true },
+    ]);
+  });
+
+  it("HCCM S21: removes nothing that is not there, and nothing under delete protection", () => {
+    expect(plan({ services: [release] })).toEqual([]);
+    const present = { [UNIT]: aBalancerState({ deleteProtection: true }) };
+    expect(plan({ services: [release], present })).toEqual([]);
+  });
+
+  it("leaves the balancer of a refused Service alone", () => {
+    expect(plan({ services: [refused], present: { [UNIT]: aBalancerState() } })).toEqual([]);
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { planRun } from "../../../../controller/guard/plan.ts";
+import { objectOf, reasonFor } from "../../../../controller/guard/reason.ts";
+import { renderCluster } from "../../../../controller/render/cluster.ts";
+import { FINALIZER } from "../../../../controller/render/service/ownership/ours.ts";
+import {
+  aBalancer,
+  aBalancerService,
+  aNetwork,
+  aNode,
+  aRenderOptions,
+  aServer,
+  aServerTarget,
+  aService,
+  NETWORK_ID,
+  UID,
+} from "../../../support/builders.ts";
+
+const OPTIONS = aRenderOptions({
+  defaults: { location: "fsn1", type: "lb21" },
+  clusterCidrs: ["10.244.0.0/16"],
+  networkId: NETWORK_ID,
+});
+const BALANCER = aBalancer({
+  name: "balancer",
+  labels: { "hcloud-ccm/service-uid": UID },
+  services: [aBalancerService(81)],
+  targets: [aServerTarget(1), aServerTarget(3), aServerTarget(4)],
+});
+
+function reasons(service = aService(), occasion?: string): Readonly<Record<string, string>> {
+  const excluded = { "node.kubernetes.io/exclude-from-external-load-balancers": "" };
+  const nodes = [aNode({ id: 1, podCIDRs: ["10.244.1.0/24"] }), aNode({ id: 2 }), aNode({ id: 3, labels: excluded })];
+  const servers = [1, 2, 3].map((id) => aServer({ id, privateIp: `10.0.0.${id}` }));
+  const network = aNetwork({ routes: [{ destination: "10.244.9.0/24", gateway: "10.0.0.9" }] });
+  const snapshot = {
+    now: 0,
+    services: [service],
+    nodes,
+    cloud: { servers, loadBalancers: [BALANCER], certificates: [], network },
+  };
+  const desired = renderCluster(snapshot, OPTIONS);
+  const context = { desired, nodes, servers, defaults: OPTIONS.defaults, ...(occasion && { occasion }) };
+  return Object.fromEntries(
+    planRun(desired).flatMap((step) =>
+      step.differences.map((difference) => [
+        `${objectOf(step, context)}: ${difference.field}`,
+        reasonFor(step, difference, context),
+      ]),
+    ),
+  );
+}
+
+describe("the reason for a change", () => {
+  const service = aService({
+    ports: [80, 81],
+    annotations: { "algorithm-type": "least_connections", "81.uses-proxyprotocol": "true", name: "balancer" },
+  });
+  const prefix = "Service default/web, annotation load-balancer.hetzner.cloud";
+
+  it.each([
+    ["an annotation", "algorithm", `${prefix}/algorithm-type`],
+    ["an annotation for one port", "listener-81 proxyProtocol", `${prefix}/81.uses-proxyprotocol`],
+    ["a cluster-wide default", "type", "HCLOUD_LOAD_BALANCERS_TYPE of the controller"],
+    ["a new port", "listener-80 destinationPort", "Service default/web, spec.ports 80"],
+    ["everything about a new port that nobody set", "listener-80 protocol", "Service default/web, spec.ports 80"],
+    ["a new node", "target server-2", "Node node-2"],
+    ["a node that must not be a target", "target server-3", "Node node-3 is excluded from balancers"],
+    ["a node that is gone", "target server-4", "no node of the cluster is on this server"],
+    ["the cluster's network", "network id", "HCLOUD_NETWORK"],
+  ])("is %s", (_, field, expected) => {
+    expect(reasons(service)[`Service default/web: ${field}`]).toBe(expected);
+  });
+
+  it("is the occasion, where everything is changed for one: nobody's Service is being deleted then", () => {
+    const found = Object.values(reasons(service, "lotse destroy"));
+    expect(found.length).toBeGreaterThan(5);
+    expect(new Set(found)).toEqual(new Set(["lotse destroy"]));
+  });
+
+  it("is that an annotation is not set, when its default is restored", () => {
+    const balancer = { ...BALANCER, algorithm: { type: "least_connections" as const } };
+    const snapshot = {
+      now: 0,
+      services: [aService()],
+      nodes: [],
+      cloud: { servers: [], loadBalancers: [balancer], certificates: [] },
+    };
+    const { networkId: _, ...options } = OPTIONS;
+    const desired = renderCluster(snapshot, options);
+    const [step] = planRun(desired);
+    const difference = step?.differences.find(({ field }) => field === "algorithm");
+    if (!step || !difference) throw new Error("the algorithm does not differ");
+    expect(reasonFor(step, difference, { desired, nodes: [], servers: [], defaults: {} })).toBe(
+      `${prefix}/algorithm-type is not set`,
+    );
+  });
+
+  it.each([
+    ["of a new route", "Node node-1: gateway", "Node node-1, spec.podCIDRs; private address of server node-1"],
+    ["of a stale route", "route 10.244.9.0/24: existence", "no node has the pod range 10.244.9.0/24"],
+  ])("is the node, or that there is none, %s", (_, field, expected) => {
+    expect(reasons()[field]).toBe(expected);
+  });
+
+  it.each([
+    ["is being deleted", { isDeleted: true }],
+    ["is no longer of type LoadBalancer", { type: "ClusterIP" }],
+  ])("is that the Service %s", (expected, given) => {
+    const found = reasons(aService({ finalizers: [FINALIZER], ...given }));
+    expect(found["Service default/web: existence"]).toBe(`Service default/web ${expected}`);
+  });
+});

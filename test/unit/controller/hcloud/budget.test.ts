@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { Budget } from "../../../../controller/hcloud/budget.ts";
+
+function aBudget(remaining?: number, limit = 3_600) {
+  const time = { now: 0 };
+  const budget = new Budget(() => time.now);
+  const learn = (left: number, status = 200) =>
+    budget.learn(status, { "ratelimit-limit": String(limit), "ratelimit-remaining": String(left) });
+  if (remaining !== undefined) learn(remaining);
+  return { budget, time, learn };
+}
+
+describe("the rate budget", () => {
+  it("lets everything pass while there is plenty", () => {
+    const { budget } = aBudget();
+    expect(budget.spend("normal")).toBe(0);
+    expect(budget.remaining).toBe(3_599);
+  });
+
+  it.each([
+    ["normal", 61, 0],
+    ["normal", 60, 1_000],
+    ["normal", 0, 61_000],
+    ["urgent", 1, 0],
+    ["urgent", 0, 1_000],
+  ] as const)("makes %s requests wait at %d left: %d ms", (priority, left, waitMs) => {
+    expect(aBudget(left).budget.spend(priority)).toBe(waitMs);
+  });
+
+  it("keeps less back when there is less in all", () => {
+    expect(aBudget(11, 100).budget.spend("normal")).toBe(0);
+    expect(aBudget(10, 100).budget.spend("normal")).toBe(36_000);
+  });
+
+  it("refills as the API does, up to the limit", () => {
+    const { budget, time } = aBudget(0);
+    time.now = 10_000;
+    expect(budget.remaining).toBe(10);
+    time.now = 3_600_000 * 5;
+    expect(budget.remaining).toBe(3_600);
+  });
+
+  it("believes the API's own figures, less what is still in flight", () => {
+    const { budget, learn } = aBudget(1_000);
+    budget.spend("normal");
+    budget.spend("normal");
+    budget.spend("normal");
+    learn(500);
+    expect(budget.remaining).toBe(498);
+    expect(budget.limit).toBe(3_600);
+  });
+
+  it("is empty after a refusal, whatever the headers say", () => {
+    const { budget, learn } = aBudget(1_000);
+    budget.spend("normal");
+    learn(900, 429);
+    expect(budget.remaining).toBe(0);
+  });
+
+  it("is full again after a refusal when the API answers and speaks of no limit", () => {
+    const budget = new Budget(() => 0);
+    budget.spend("normal");
+    budget.learn(429, {});
+    expect(budget.remaining).toBe(0);
+    budget.spend("normal");
+    budget.learn(200, {});
+    expect(budget.remaining).toBe(3600);
+  });
+
+  it("stays as it is after an answer without figures, or none", () => {
+    const { budget } = aBudget(1_000);
+    budget.spend("normal");
+    budget.learn(0, {});
+    expect(budget.remaining).toBe(999);
+    budget.spend("normal");
+    budget.learn(200, { "ratelimit-limit": "x", "ratelimit-remaining": "y" });
+    expect(budget.remaining).toBe(998);
+  });
+
+  it("learns the limit of another project", () => {
+    const { budget } = aBudget(10, 100);
+    expect(budget.limit).toBe(100);
+  });
+});

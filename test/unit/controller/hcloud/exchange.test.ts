@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { endpointOf, errorResponse, isRead, resourceOf } from "../../../../controller/hcloud/exchange.ts";
+
+describe("a path", () => {
+  it.each([
+    ["/load_balancers", undefined, "/load_balancers"],
+    ["/load_balancers?page=1", undefined, "/load_balancers"],
+    ["/load_balancers/42", "load_balancers/42", "/load_balancers/-"],
+    ["/load_balancers/42?x=1", "load_balancers/42", "/load_balancers/-"],
+    ["/load_balancers/42/actions/add_target", "load_balancers/42", "/load_balancers/-/actions/add_target"],
+    ["/networks/7/actions/add_route", "networks/7", "/networks/-/actions/add_route"],
+    ["/actions/5", undefined, "/actions/-"],
+    ["/actions?id=5&id=6", undefined, "/actions"],
+    ["/load_balancers/42x", undefined, "/load_balancers/42x"],
+    ["/", undefined, "/"],
+  ])("%s is about %s and counts as %s", (path, resource, endpoint) => {
+    expect(resourceOf(path)).toBe(resource);
+    expect(endpointOf(path)).toBe(endpoint);
+  });
+});
+
+it.each([
+  ["GET", true],
+  ["HEAD", true],
+  ["POST", false],
+  ["PUT", false],
+  ["DELETE", false],
+  ["PATCH", false],
+])("%s changes nothing: %s", (method, expected) => {
+  expect(isRead({ method, path: "/" })).toBe(expected);
+});
+
+it("answers in the API's own words, with details where the plugin would fall over without", () => {
+  expect(JSON.parse(errorResponse(403, "forbidden", "no").body)).toEqual({
+    error: { code: "forbidden", message: "no", details: null },
+  });
+  expect(JSON.parse(errorResponse(422, "invalid_input", "no").body).error.details).toEqual({ fields: [] });
+});

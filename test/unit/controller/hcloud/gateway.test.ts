@@ -1,0 +1,546 @@
+import { request, type ServerResponse } from "node:http";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { ApiRequest } from "../../../../controller/hcloud/exchange.ts";
+import type { Exchange, Gateway as GatewayType, RunAccess } from "../../../../controller/hcloud/gateway.ts";
+import { aBalancerSpec, aListener } from "../../../support/builders.ts";
+import { type Received, reply, startServer, type TestServer } from "../../../support/http-server.ts";
+import { withTimers } from "../../../support/timers.ts";
+
+vi.mock("node:timers/promises", () => import("../../../support/quick-timers.ts"));
+const [{ Gateway }, { Upstream }, { waits }] = await withTimers(() =>
+  Promise.all([
+    import("../../../../controller/hcloud/gateway.ts"),
+    import("../../../../controller/hcloud/upstream.ts"),
+    import("../../../support/quick-timers.ts"),
+  ]),
+);
+
+const TOKEN = "the-real-token";
+/** Figures with which the budget refills in milliseconds. */
+const RICH = { "ratelimit-limit": "36000000", "ratelimit-remaining": "36000000" };
+
+let upstream: TestServer;
+let gateway: GatewayType;
+let exchanges: Exchange[];
+/** What the API answers; each test says. */
+let answer: (request: Received, response: ServerResponse) => void | Promise<void>;
+
+beforeEach(async () => {
+  waits.length = 0;
+  exchanges = [];
+  answer = (_, response) => reply(response, {});
+  upstream = await startServer((request, response) => answer(request, response));
+  gateway = new Gateway(
+    new Upstream({ endpoint: `${upstream.url}/v1/`, token: () => TOKEN, userAgent: "test", timeoutMs: 2_000 }),
+    (exchange) => exchanges.push(exchange),
+  );
+  await gateway.start();
+});
+afterEach(async () => {
+  await gateway.stop();
+  await upstream.stop();
+});
+
+const open = (mode: "apply" | "preview" = "apply", run = "run") => gateway.open({ run, mode });
+
+/** Calls the API as the plugin does. */
+async function call(access: RunAccess, method: string, path: string, body?: unknown) {
+  const response = await fetch(access.endpoint + path, {
+    method,
+    headers: { authorization: `Bearer ${access.token}` },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, headers: response.headers, body: JSON.parse((await response.text()) || "null") };
+}
+
+/** Lets the API hold back its answer to one request until it is released. */
+function holdBack(isHeld: (request: Received) => boolean) {
+  const arrived = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  answer = async (request, response) => {
+    if (isHeld(request)) {
+      arrived.resolve();
+      await released.promise;
+    }
+    reply(response, {});
+  };
+  return { arrived: arrived.promise, release: released.resolve };
+}
+
+const requests = () => upstream.received.map(({ method, path }) => `${method} ${path}`);
+
+describe("credentials", () => {
+  it("never shows the real token to the plugin, nor the plugin's to the API", async () => {
+    answer = (_, response) => reply(response, {}, 200, RICH);
+    const access = open();
+    const { body, headers } = await call(access, "POST", "/load_balancers", { name: "x" });
+    const [seen] = upstream.received;
+    expect(seen?.headers.authorization).toBe(`Bearer ${TOKEN}`);
+    expect(JSON.stringify(upstream.received)).not.toContain(access.token);
+    expect(JSON.stringify([access, body, [...headers]])).not.toContain(TOKEN);
+    expect(JSON.stringify(exchanges)).not.toMatch(new RegExp(`${TOKEN}|${access.token}`));
+  });
+
+  it("gives each run its own", () => {
+    const [a, b] = [open("apply", "a"), open("apply", "b")];
+    expect(a.token).not.toBe(b.token);
+    expect(a.endpoint).not.toBe(b.endpoint);
+  });
+
+  it.each([
+    ["a wrong one", (access: RunAccess) => ({ ...access, token: "x".repeat(64) })],
+    ["none", (access: RunAccess) => ({ ...access, token: "" })],
+    ["the real token", (access: RunAccess) => ({ ...access, token: TOKEN })],
+    ["another run's", (access: RunAccess) => ({ ...access, token: open("apply", "other").token })],
+    [
+      "an unknown run's",
+      (access: RunAccess) => ({ ...access, endpoint: access.endpoint.replace(/[0-9a-f]{16}/, "0".repeat(16)) }),
+    ],
+  ])("refuses %s with 401, without a word to the API", async (_, spoil) => {
+    const { status, body } = await call(spoil(open()), "GET", "/servers/1");
+    expect(status).toBe(401);
+    expect(body.error.code).toBe("unauthorized");
+    expect(upstream.received).toEqual([]);
+  });
+
+  it("is good for nothing before its run is opened, and for that run then", async () => {
+    const reserved = gateway.reserve();
+    expect((await call({ ...reserved, close: async () => {} }, "GET", "/servers/1")).status).toBe(401);
+    const access = gateway.open({ run: "run", mode: "apply" }, reserved);
+    expect(access).toMatchObject(reserved);
+    expect((await call(access, "GET", "/servers/1")).status).toBe(200);
+  });
+
+  it("refuses a run that was closed", async () => {
+    const access = open();
+    expect((await call(access, "GET", "/servers/1")).status).toBe(200);
+    await access.close();
+    expect((await call(access, "GET", "/servers/1")).status).toBe(401);
+  });
+
+  it("lets no write through that still stood in line when its run was closed", async () => {
+    const { arrived, release } = holdBack(({ body }) => body === '"first"');
+    const access = open();
+    const first = call(access, "PUT", "/load_balancers/1", "first");
+    await arrived;
+    const second = call(access, "PUT", "/load_balancers/1", "second");
+    // Sent after the second: when this is answered, the second is in line.
+    await call(access, "PUT", "/load_balancers/2", "other");
+    let isClosed = false;
+    const closed = access.close().then(() => {
+      isClosed = true;
+    });
+    await call(open(), "GET", "/servers/1");
+    expect(isClosed, "a run ends only when the writes it has under way are answered").toBe(false);
+    release();
+    expect((await first).status).toBe(200);
+    expect((await second).status).toBe(401);
+    await closed;
+    expect(upstream.received.map(({ body }) => body)).toEqual(['"first"', '"other"', ""]);
+  });
+
+  it("listens on loopback only", () => {
+    expect(new URL(open().endpoint).hostname).toBe("127.0.0.1");
+  });
+});
+
+describe("a run that says what its requests are for", () => {
+  const attribute = ({ path }: ApiRequest) => (path.startsWith("/load_balancers/1") ? "load-balancer/x" : undefined);
+
+  it.each(["POST", "PUT", "DELETE"])("gets no %s through that is for none of its units", async (method) => {
+    const { status, body } = await call(gateway.open({ run: "run", mode: "apply", attribute }), method, "/networks/7");
+    expect(status).toBe(403);
+    expect(body.error.message).toMatch(/not asked to change this/);
+    expect(upstream.received).toEqual([]);
+  });
+
+  it.each(["/load_balancers/1/../99", "/load_balancers/1/%2e%2e/%2E%2E/servers/7", "//elsewhere/load_balancers/1"])(
+    "gets nothing through under a false name: %s",
+    async (path) => {
+      const access = gateway.open({ run: "run", mode: "apply", attribute });
+      const { port } = new URL(access.endpoint);
+      const { pathname } = new URL(access.endpoint);
+      // `fetch` would resolve the path itself.
+      const status = await new Promise((resolve, reject) => {
+        const headers = { authorization: `Bearer ${access.token}` };
+        request({ port, method: "DELETE", path: pathname + path, headers }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+          .on("error", reject)
+          .end();
+      });
+      expect(status).toBe(403);
+      expect(upstream.received).toEqual([]);
+    },
+  );
+
+  it("gets through what is for them, and whatever it reads", async () => {
+    const access = gateway.open({ run: "run", mode: "apply", attribute });
+    await call(access, "PUT", "/load_balancers/1", {});
+    await call(access, "GET", "/networks/7");
+    expect(requests()).toEqual(["PUT /v1/load_balancers/1", "GET /v1/networks/7"]);
+  });
+});
+
+describe("a preview", () => {
+  it.each(["POST", "PUT", "DELETE", "PATCH"])("lets no %s pass", async (method) => {
+    const access = open("preview");
+    const { status, body } = await call(access, method, "/load_balancers/1");
+    expect(status).toBe(403);
+    expect(body.error.code).toBe("forbidden");
+    expect(upstream.received).toEqual([]);
+  });
+
+  it("lets reads pass", async () => {
+    await call(open("preview"), "GET", "/load_balancers/1");
+    expect(requests()).toEqual(["GET /v1/load_balancers/1"]);
+  });
+});
+
+describe("reads", () => {
+  it("are asked once when they are equal and at the same time, and for a while after", async () => {
+    answer = (_, response) => reply(response, { server: { id: 1 } });
+    const access = open();
+    const answers = await Promise.all([call(access, "GET", "/servers/1"), call(access, "GET", "/servers/1")]);
+    answers.push(await call(access, "GET", "/servers/1"));
+    expect(answers.map(({ body }) => body.server.id)).toEqual([1, 1, 1]);
+    expect(requests()).toEqual(["GET /v1/servers/1"]);
+  });
+
+  it("see what was written before them", async () => {
+    let name = "old";
+    answer = ({ method, body }, response) => {
+      if (method === "PUT") name = JSON.parse(body).name;
+      reply(response, { load_balancer: { id: 1, name } });
+    };
+    const access = open();
+    expect((await call(access, "GET", "/load_balancers/1")).body.load_balancer.name).toBe("old");
+    await call(access, "PUT", "/load_balancers/1", { name: "new" });
+    expect((await call(access, "GET", "/load_balancers/1")).body.load_balancer.name).toBe("new");
+  });
+
+  it("wait for a write to their resource that is under way, and for no other", async () => {
+    const { arrived, release } = holdBack(({ method }) => method === "PUT");
+    const access = open();
+    const write = call(access, "PUT", "/load_balancers/1", {});
+    await arrived;
+    const read = call(access, "GET", "/load_balancers/1");
+    await call(access, "GET", "/load_balancers/2");
+    expect(requests()).toEqual(["PUT /v1/load_balancers/1", "GET /v1/load_balancers/2"]);
+    release();
+    await Promise.all([write, read]);
+    expect(requests().at(-1)).toBe("GET /v1/load_balancers/1");
+  });
+
+  it("are served from our own lists", async () => {
+    answer = (_, response) => reply(response, { servers: [{ id: 5, name: "five" }] });
+    await gateway.read("/servers?page=1&per_page=50");
+    const { body } = await call(open(), "GET", "/servers/5");
+    expect(body).toEqual({ server: { id: 5, name: "five" } });
+    expect(upstream.received).toHaveLength(1);
+  });
+
+  it("of servers are served from a list as old as a turn may take it, of balancers from a fresh one only", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      answer = (_, response) => reply(response, { servers: [{ id: 5 }], load_balancers: [{ id: 6 }] });
+      await gateway.read("/servers?page=1&per_page=50");
+      await gateway.read("/load_balancers?page=1&per_page=50");
+      vi.advanceTimersByTime(50_000);
+      await call(open(), "GET", "/servers/5");
+      expect(upstream.received).toHaveLength(2);
+      await call(open(), "GET", "/load_balancers/6");
+      expect(upstream.received).toHaveLength(3);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it.each([500, 502, 503])("are sent again after %d, each time later", async (status) => {
+    answer = (_, response) => reply(response, {}, upstream.received.length < 4 ? status : 200);
+    expect((await call(open(), "GET", "/servers/1")).status).toBe(200);
+    expect(upstream.received).toHaveLength(4);
+    expect(waits).toEqual([200, 400, 800]);
+  });
+
+  it("give up after some tries with the API's own answer", async () => {
+    answer = (_, response) => reply(response, { error: { code: "service_error", message: "x" } }, 500);
+    const { status, body } = await call(open(), "GET", "/servers/1");
+    expect([status, body.error.code]).toEqual([500, "service_error"]);
+    expect(upstream.received).toHaveLength(4);
+  });
+
+  it("are sent again when an answer is lost, and end as unavailable when it stays lost", async () => {
+    answer = (_, response) => void response.destroy();
+    const { status, body } = await call(open(), "GET", "/servers/1");
+    expect([status, body.error.code]).toEqual([503, "unavailable"]);
+    expect(upstream.received).toHaveLength(4);
+    expect(exchanges.map((exchange) => exchange.status)).toEqual([0, 0, 0, 0]);
+  });
+
+  it("pass the API's refusals on as they are", async () => {
+    const error = { code: "not_found", message: "server not found", details: null };
+    answer = (_, response) => reply(response, { error }, 404);
+    expect(await call(open(), "GET", "/servers/9")).toMatchObject({
+      status: 404,
+      body: { error },
+    });
+  });
+});
+
+describe("writes", () => {
+  it("unlike HCCM R6: to one resource go out one after the other, in their order; others pass them", async () => {
+    const { arrived, release } = holdBack(({ body }) => body === '"first"');
+    const access = open();
+    const target = "/load_balancers/1/actions/add_target";
+    const first = call(access, "POST", target, "first");
+    await arrived;
+    const second = call(access, "POST", "/load_balancers/1/actions/add_service", "second");
+    await call(access, "POST", "/load_balancers/2/actions/add_target", "other");
+    expect(upstream.received.map(({ body }) => body)).toEqual(['"first"', '"other"']);
+    release();
+    await Promise.all([first, second]);
+    expect(upstream.received.map(({ body }) => body)).toEqual(['"first"', '"other"', '"second"']);
+  });
+
+  it.each([500, 502, 504])("are not repeated after %d: it may have taken effect", async (status) => {
+    answer = (_, response) => reply(response, { error: { code: "x", message: "x" } }, status);
+    expect((await call(open(), "POST", "/load_balancers", {})).status).toBe(status);
+    expect(upstream.received).toHaveLength(1);
+  });
+
+  it("are not repeated when the answer is lost", async () => {
+    answer = (_, response) => void response.destroy();
+    const { status, body } = await call(open(), "POST", "/load_balancers", {});
+    expect([status, body.error.code]).toEqual([503, "unavailable"]);
+    expect(upstream.received).toHaveLength(1);
+  });
+
+  it("let the next one to their resource go when they fail", async () => {
+    answer = ({ method }, response) => (method === "PUT" ? void response.destroy() : reply(response, {}));
+    const access = open();
+    await call(access, "PUT", "/load_balancers/1", {});
+    expect((await call(access, "DELETE", "/load_balancers/1")).status).toBe(200);
+  });
+
+  it("carry their body as it is", async () => {
+    const body = { name: "ü", labels: { a: "b" } };
+    await call(open(), "POST", "/load_balancers", body);
+    expect(JSON.parse(upstream.received[0]?.body ?? "")).toEqual(body);
+    expect(upstream.received[0]?.headers["content-type"]).toBe("application/json");
+  });
+
+  it("are reported with run, endpoint and status", async () => {
+    answer = (_, response) => reply(response, {}, 201);
+    await call(open("apply", "run-1"), "POST", "/load_balancers/1/actions/add_target", {});
+    expect(exchanges).toMatchObject([
+      {
+        run: "run-1",
+        method: "POST",
+        path: "/load_balancers/1/actions/add_target",
+        endpoint: "/load_balancers/-/actions/add_target",
+        status: 201,
+      },
+    ]);
+  });
+});
+
+it("shows what completes a request to the API alone", async () => {
+  const complete = ({ body, ...request }: ApiRequest) => ({ ...request, body: `${body?.replace("?", "s3cr3t")}` });
+  const access = gateway.open({ run: "run", mode: "apply", complete });
+  const { body } = await call(access, "POST", "/certificates", { private_key: "?" });
+  expect(upstream.received.map((received) => received.body)).toEqual(['{"private_key":"s3cr3t"}']);
+  expect(JSON.stringify([exchanges, body])).not.toContain("s3cr3t");
+});
+
+describe("a new balancer", () => {
+  const spec = aBalancerSpec({
+    name: "web",
+    network: { networkId: 7, publicInterface: true },
+    listeners: [aListener(80)],
+    targets: [{ kind: "server", serverId: 5, usePrivateIp: true }],
+  });
+  const create = { name: "web", load_balancer_type: "lb11", location: "fsn1" };
+  const openFor = (mode: "apply" | "preview" = "apply") =>
+    gateway.open({ run: "run", mode, newBalancer: (name) => (name === spec.name ? spec : undefined) });
+  const done = { id: 9, command: "create_load_balancer", status: "success" };
+  const bodies = () => upstream.received.filter(({ method }) => method === "POST").map(({ body }) => JSON.parse(body));
+
+  /** An API that makes what it is asked to make; `refuse` says what it does not like. */
+  function makeBalancers(refuse: (body: Record<string, unknown>) => boolean = () => false) {
+    let made: Record<string, unknown> = {};
+    answer = ({ method, body }, response) => {
+      if (method === "GET") return reply(response, { load_balancer: made });
+      const wanted = JSON.parse(body);
+      if (refuse(wanted))
+        return reply(response, { error: { code: "service_error", message: "no", details: null } }, 422);
+      const { network, services = [], targets = [] } = wanted;
+      const private_net = network ? [{ network, ip: "10.0.0.2" }] : [];
+      if (wanted.name) made = { id: 1, private_net, services, targets };
+      return reply(response, { load_balancer: made, action: done }, 201);
+    };
+  }
+  const actions = {
+    attach: ["/load_balancers/1/actions/attach_to_network", { network: 7 }],
+    listen: ["/load_balancers/1/actions/add_service", { protocol: "tcp", listen_port: 80, destination_port: 30_080 }],
+    target: ["/load_balancers/1/actions/add_target", { type: "server", server: { id: 5 }, use_private_ip: true }],
+  } as const;
+
+  it("is made with all that its run will ask for, which is then answered without asking the API again", async () => {
+    makeBalancers();
+    const access = openFor();
+    expect((await call(access, "POST", "/load_balancers", create)).body.load_balancer.id).toBe(1);
+    for (const [path, body] of Object.values(actions)) {
+      const { status, body: answered } = await call(access, "POST", path, body);
+      expect([status, answered.action]).toEqual([201, done]);
+    }
+    expect(requests()).toEqual(["POST /v1/load_balancers", "GET /v1/load_balancers/1"]);
+    expect(bodies()).toMatchObject([
+      { ...create, network: 7, public_interface: true, targets: [{ server: { id: 5 } }] },
+    ]);
+    expect(
+      exchanges.map(({ method }) => method),
+      "what did not reach the API is not reported",
+    ).toEqual(["POST", "GET"]);
+  });
+
+  it("is made bare when the API refuses the whole, so that only the part at fault fails", async () => {
+    makeBalancers(({ targets, type }) => targets !== undefined || type === "server");
+    const access = openFor();
+    expect((await call(access, "POST", "/load_balancers", create)).status).toBe(201);
+    expect(bodies()[1]).toEqual(create);
+    expect((await call(access, "POST", ...actions.target)).status).toBe(422);
+    expect((await call(access, "POST", ...actions.attach)).status).toBe(201);
+  });
+
+  it.each([409, 500, 504])("is not tried a second time after %d", async (status) => {
+    answer = (_, response) => reply(response, { error: { code: "x", message: "x" } }, status);
+    expect((await call(openFor(), "POST", "/load_balancers", create)).status).toBe(status);
+    expect(upstream.received).toHaveLength(1);
+  });
+
+  it("gets what it turns out to lack", async () => {
+    makeBalancers();
+    const access = openFor();
+    await call(access, "POST", "/load_balancers", create);
+    await call(access, "POST", "/load_balancers/1/actions/add_target", { type: "server", server: { id: 6 } });
+    expect(requests().at(-1)).toBe("POST /v1/load_balancers/1/actions/add_target");
+  });
+
+  it("is passed as it is when the run does not know it", async () => {
+    makeBalancers();
+    await call(openFor(), "POST", "/load_balancers", { ...create, name: "other" });
+    expect(bodies()).toEqual([{ ...create, name: "other" }]);
+  });
+
+  it("is answered for by the API when another run has made it", async () => {
+    makeBalancers();
+    await call(openFor(), "POST", "/load_balancers", create);
+    await call(openFor(), "POST", ...actions.target);
+    expect(requests()).toEqual(["POST /v1/load_balancers", "POST /v1/load_balancers/1/actions/add_target"]);
+  });
+
+  it("is not made in a preview", async () => {
+    expect((await call(openFor("preview"), "POST", "/load_balancers", create)).status).toBe(403);
+    expect(upstream.received).toEqual([]);
+  });
+});
+
+describe("refusals for the rate", () => {
+  it.each(["GET", "POST"])("are waited out, also for %s", async (method) => {
+    answer = (_, response) => reply(response, {}, upstream.received.length < 3 ? 429 : 200, RICH);
+    expect((await call(open(), method, "/load_balancers/1")).status).toBe(200);
+    expect(upstream.received).toHaveLength(3);
+    expect(waits.filter((ms) => ms > 0)).toHaveLength(2);
+  });
+});
+
+describe("actions", () => {
+  const action = (status: string) => ({ id: 9, command: "add_target", status });
+
+  it("are waited for before their write is answered, so that the plugin need not poll", async () => {
+    answer = ({ path }, response) =>
+      path.startsWith("/v1/actions")
+        ? reply(response, { actions: [action("success")] })
+        : reply(response, { action: action("running") }, 201);
+    const { status, body } = await call(open(), "POST", "/load_balancers/1/actions/add_target", {});
+    expect([status, body.action.status]).toEqual([201, "success"]);
+    expect(requests()).toEqual(["POST /v1/load_balancers/1/actions/add_target", "GET /v1/actions?id=9"]);
+  });
+
+  it("are not waited for when a certificate is issued, which takes minutes", async () => {
+    const issuing = { id: 9, command: "create_certificate", status: "running", progress: 0 };
+    answer = (_, response) => reply(response, { certificate: { id: 1 }, action: issuing }, 201);
+    const { body } = await call(open(), "POST", "/certificates", { type: "managed" });
+    expect(body).toEqual({ certificate: { id: 1 }, action: { ...issuing, status: "success", progress: 100 } });
+    expect(requests()).toEqual(["POST /v1/certificates"]);
+  });
+
+  it("show their errors to the plugin", async () => {
+    const failed = { ...action("error"), error: { code: "action_failed", message: "it broke" } };
+    answer = ({ path }, response) =>
+      path.startsWith("/v1/actions")
+        ? reply(response, { actions: [failed] })
+        : reply(response, { action: action("running") }, 201);
+    const { body } = await call(open(), "POST", "/load_balancers/1/actions/add_target", {});
+    expect(body.action).toEqual(failed);
+  });
+
+  it("are held when the plugin asks for them, until they have ended", async () => {
+    answer = (_, response) =>
+      reply(response, { actions: [action(upstream.received.length < 2 ? "running" : "success")] });
+    const { body } = await call(open(), "GET", "/actions?id=9&page=1&sort=status");
+    expect(body.actions).toEqual([action("success")]);
+  });
+
+  it("make what was read of their resource before they ended worth nothing", async () => {
+    const asked = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    let targets = 0;
+    answer = async ({ path, method }, response) => {
+      if (path.startsWith("/v1/actions")) {
+        asked.resolve();
+        await ended.promise;
+        reply(response, { actions: [action("success")] });
+      } else if (method === "POST") reply(response, { action: action("running") }, 201);
+      else reply(response, { load_balancer: { id: 1, targets } });
+    };
+    const access = open();
+    const read = async () => (await call(access, "GET", "/load_balancers/1")).body.load_balancer.targets;
+    const write = call(access, "POST", "/load_balancers/1/actions/add_target", {});
+    await asked.promise;
+    expect(await read()).toBe(0);
+    targets = 1;
+    ended.resolve();
+    await write;
+    expect(await read()).toBe(1);
+  });
+
+  it("leave answers without an action, or without a body, as they are", async () => {
+    answer = (_, response) => void response.writeHead(204).end();
+    expect(await call(open(), "DELETE", "/networks/1")).toMatchObject({
+      status: 204,
+      body: null,
+    });
+  });
+});
+
+describe("our own reads", () => {
+  it("are always fresh", async () => {
+    await gateway.read("/servers/1");
+    await gateway.read("/servers/1");
+    expect(upstream.received).toHaveLength(2);
+  });
+
+  it("throw what the API says", async () => {
+    answer = (_, response) => reply(response, { error: { code: "unauthorized", message: "bad token" } }, 401);
+    const error = await gateway.read("/servers").catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "cloud", status: 401, apiCode: "unauthorized", retry: "backoff" });
+  });
+
+  it("make sense of a proxy's page", async () => {
+    answer = (_, response) => void response.writeHead(404).end("<html>");
+    await expect(gateway.read("/servers")).rejects.toThrow("GET /servers: the API answered with status 404");
+  });
+});

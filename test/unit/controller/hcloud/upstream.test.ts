@@ -1,0 +1,90 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Upstream, type UpstreamOptions } from "../../../../controller/hcloud/upstream.ts";
+import { reply, startServer, type TestServer } from "../../../support/http-server.ts";
+
+let server: TestServer;
+let upstream: Upstream | undefined;
+const open = (given: Partial<UpstreamOptions> = {}) => {
+  upstream = new Upstream({
+    endpoint: `${server.url}/v1`,
+    token: () => "t",
+    userAgent: "test",
+    timeoutMs: 2_000,
+    ...given,
+  });
+  return upstream;
+};
+
+beforeEach(async () => {
+  server = await startServer((_, response) => reply(response, { ok: true }));
+});
+afterEach(async () => {
+  upstream?.close();
+  await server.stop();
+});
+
+describe("the token", () => {
+  it("HCCM E1: is asked for with every request, so that a rotated one is used at once", async () => {
+    let token = "old";
+    const api = open({ token: () => token });
+    await api.send({ method: "GET", path: "/servers" }, "reader");
+    token = "new";
+    await api.send({ method: "GET", path: "/servers" }, "reader");
+    expect(server.received.map(({ headers }) => headers.authorization)).toEqual(["Bearer old", "Bearer new"]);
+  });
+});
+
+describe("a process that does not lead", () => {
+  const write = { method: "POST", path: "/load_balancers", body: "{}" };
+
+  it("reads, and writes nothing", async () => {
+    let leads = true;
+    const api = open({ mayWrite: () => leads });
+    expect((await api.send(write, "run")).status).toBe(200);
+    leads = false;
+    await expect(api.send(write, "run")).rejects.toThrow("does not lead");
+    await expect(api.send({ method: "DELETE", path: "/load_balancers/1" }, "run")).rejects.toThrow("does not lead");
+    await api.send({ method: "GET", path: "/servers" }, "reader");
+    expect(server.received.map(({ method }) => method)).toEqual(["POST", "GET"]);
+  });
+
+  it("is asked when the connection stands, not when the request is made", async () => {
+    const slow = await startSlowListener();
+    try {
+      let leads = true;
+      const api = open({ endpoint: `http://127.0.0.1:${slow.port}/v1`, mayWrite: () => leads });
+      const sent = api.send(write, "run");
+      leads = false; // the process was stopped here, and went on later
+      await expect(sent).rejects.toThrow("does not lead");
+      expect(slow.received()).toBe("");
+    } finally {
+      await slow.stop();
+    }
+  });
+});
+
+/** Takes connections and notes what comes in. */
+async function startSlowListener() {
+  let text = "";
+  const sockets = new Set<Socket>();
+  const listener: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+  });
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  return {
+    port: (listener.address() as AddressInfo).port,
+    received: () => text,
+    stop: async () => {
+      for (const socket of sockets) socket.destroy();
+      listener.close();
+      await once(listener, "close");
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { CloudError } from "../../../../controller/diagnostics/errors.ts";
+import { CloudReader } from "../../../../controller/hcloud/reader.ts";
+import { aNetwork, aServer, NETWORK_ID } from "../../../support/builders.ts";
+import { aCloud } from "../../../support/fake-cloud.ts";
+
+describe("the view of the cloud", () => {
+  beforeEach(() => vi.useFakeTimers({ toFake: ["performance"] }));
+  afterEach(() => vi.useRealTimers());
+  const NOW = { servers: 0, loadBalancers: 0, certificates: 0, network: 0 };
+
+  it("reads a list once for all who can do with its age", async () => {
+    const { view, reads } = aCloud();
+    await Promise.all([view.servers(1_000), view.servers(1_000)]);
+    vi.advanceTimersByTime(999);
+    await view.servers(1_000);
+    expect(reads).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    await view.servers(1_000);
+    expect(reads).toHaveLength(2);
+  });
+
+  it("begins a new read for who wants it fresh, after the one that is under way", async () => {
+    const cloud = aCloud();
+    const first = cloud.view.servers(0);
+    cloud.servers = [aServer()];
+    const second = cloud.view.servers(0);
+    await first;
+    expect(await second).toEqual([aServer()]);
+    expect(cloud.reads).toHaveLength(2);
+  });
+
+  it("keeps nothing of a read that failed", async () => {
+    const cloud = aCloud();
+    cloud.failure = new CloudError("GET /servers", 500, "x", "down");
+    await expect(cloud.view.servers(60_000)).rejects.toThrow("down");
+    cloud.failure = undefined;
+    await expect(cloud.view.servers(60_000)).resolves.toEqual([]);
+  });
+
+  it("has a network only where the cluster has one", async () => {
+    await expect(aCloud().view.state(NOW)).resolves.toEqual({ servers: [], loadBalancers: [], certificates: [] });
+    await expect(aCloud({ network: aNetwork() }).view.state(NOW)).resolves.toMatchObject({
+      network: { id: NETWORK_ID },
+    });
+  });
+});
+
+describe("the reader", () => {
+  /** A reader of an API that answers these paths, and no others. */
+  function aReader(answers: Record<string, unknown>) {
+    const read = async <T>(path: string): Promise<T> => {
+      if (!Object.hasOwn(answers, path)) throw new CloudError(`GET ${path}`, 404, "not_found", "not found");
+      return answers[path] as T;
+    };
+    return new CloudReader({ read });
+  }
+
+  it("reads all pages of a list", async () => {
+    const page = (number: number, servers: unknown[]) => ({
+      servers,
+      meta: { pagination: { last_page: 3, next_page: number + 1 } },
+    });
+    const reader = aReader({
+      "/servers?page=1&per_page=50": page(1, [aServer({ id: 1 })]),
+      "/servers?page=2&per_page=50": page(2, [aServer({ id: 2 })]),
+      "/servers?page=3&per_page=50": page(3, [aServer({ id: 3 })]),
+    });
+    expect((await reader.servers()).map(({ id }) => id)).toEqual([1, 2, 3]);
+  });
+
+  it("HCCM Q3: reads a list again that is shorter than it says, and takes it as it is when it stays so", async () => {
+    const listOf = (...servers: readonly unknown[]) => ({
+      servers,
+      meta: { pagination: { last_page: 1, total_entries: 2 } },
+    });
+    const [first, second] = [aServer({ id: 1 }), aServer({ id: 2 })];
+    const reads = [listOf(first), listOf(first, second)];
+    const patient = new CloudReader({ read: async <T>() => reads.shift() as T });
+    expect(await patient.servers()).toEqual([first, second]);
+    const stubborn = new CloudReader({ read: async <T>() => listOf(first) as T });
+    expect(await stubborn.servers()).toEqual([first]);
+  });
+
+  it("reads the labels of one resource, nothing of one that is not there, and does not take a failure for that", async () => {
+    const reader = aReader({ "/certificates/7": { certificate: { labels: { a: "b" } } } });
+    expect([await reader.labels("certificate", 7), await reader.labels("load_balancer", 7)]).toEqual([
+      { a: "b" },
+      undefined,
+    ]);
+    const broken = new CloudReader({ read: () => Promise.reject(new CloudError("GET", 500, "x", "down")) });
+    await expect(broken.labels("certificate", 7)).rejects.toThrow("down");
+  });
+
+  it("unlike HCCM Q3: fails as a whole when a page is missing: half a list would look like deletions", async () => {
+    const reader = aReader({
+      "/servers?page=1&per_page=50": { servers: [aServer()], meta: { pagination: { last_page: 2 } } },
+    });
+    await expect(reader.servers()).rejects.toThrow("not found");
+  });
+
+  it.each([
+    ["HCCM G3: an id", "7", { "/networks/7": { network: aNetwork() } }],
+    ["HCCM G3: a name of digits, when no id matches", "8", { "/networks?name=8": { networks: [aNetwork()] } }],
+    ["a name", "my net", { "/networks?name=my%20net": { networks: [aNetwork()] } }],
+  ])("finds a network by %s", async (_, text, answers) => {
+    await expect(aReader(answers).findNetwork(text)).resolves.toEqual(aNetwork());
+  });
+
+  it("finds none, and does not take a failure for none", async () => {
+    await expect(aReader({ "/networks?name=x": { networks: [] } }).findNetwork("x")).resolves.toBeUndefined();
+    const broken = new CloudReader({ read: () => Promise.reject(new CloudError("GET", 500, "x", "down")) });
+    await expect(broken.findNetwork("7")).rejects.toThrow("down");
+  });
+});

@@ -1,0 +1,128 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { stringify } from "yaml";
+import { ConfigError } from "../../../../controller/diagnostics/errors.ts";
+import { loadAccess } from "../../../../controller/kube/kubeconfig.ts";
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "lotse-test-"));
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(dir, { recursive: true });
+});
+
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+/** Writes a kubeconfig with one cluster and one user. */
+async function aKubeconfig(cluster: object = {}, user: object = {}, more: object = {}): Promise<string> {
+  const file = join(dir, "kubeconfig");
+  const config = {
+    "current-context": "here",
+    contexts: [
+      { name: "elsewhere", context: { cluster: "x", user: "x" } },
+      { name: "here", context: { cluster: "c", user: "u" } },
+    ],
+    clusters: [{ name: "c", cluster: { server: "https://10.0.0.1:6443", ...cluster } }],
+    users: [{ name: "u", user }],
+    ...more,
+  };
+  await writeFile(file, stringify(config));
+  return file;
+}
+
+describe("a kubeconfig", () => {
+  it("tells the server of the current context", async () => {
+    expect((await loadAccess(await aKubeconfig())).server.href).toBe("https://10.0.0.1:6443/");
+  });
+
+  it("gives way to --master for the address alone", async () => {
+    const access = await loadAccess(await aKubeconfig({}, { token: "t" }), "http://127.0.0.1:8001");
+    expect(access.server.href).toBe("http://127.0.0.1:8001/");
+    expect((await access.credentials()).headers).toEqual({ authorization: "Bearer t" });
+  });
+
+  it("is refused together with a --master that is no address", async () => {
+    await expect(loadAccess(await aKubeconfig(), "10.0.0.1:6443")).rejects.toThrow("--master");
+  });
+
+  it("may hold certificates itself", async () => {
+    const file = await aKubeconfig(
+      { "certificate-authority-data": base64("ca") },
+      { "client-certificate-data": base64("cert"), "client-key-data": base64("key") },
+    );
+    const { ca, cert, key, headers } = await (await loadAccess(file)).credentials();
+    expect([ca, cert, key].map(String)).toEqual(["ca", "cert", "key"]);
+    expect(headers).toEqual({});
+  });
+
+  it("may name files, relative to itself, that are read anew each time", async () => {
+    await mkdir(join(dir, "pki"));
+    await writeFile(join(dir, "pki", "ca.crt"), "first");
+    const access = await loadAccess(await aKubeconfig({ "certificate-authority": "pki/ca.crt" }));
+    expect(String((await access.credentials()).ca)).toBe("first");
+    await writeFile(join(dir, "pki", "ca.crt"), "rotated");
+    expect(String((await access.credentials()).ca)).toBe("rotated");
+  });
+
+  it("may name a file with a token, relative to itself, whose rotation is seen", async () => {
+    await writeFile(join(dir, "token"), "first\n");
+    const access = await loadAccess(await aKubeconfig({}, { tokenFile: "token" }));
+    expect((await access.credentials()).headers).toEqual({ authorization: "Bearer first" });
+    await writeFile(join(dir, "token"), "second\n");
+    expect((await access.credentials()).headers).toEqual({ authorization: "Bearer second" });
+  });
+
+  it.each([
+    ["a token", { token: "t" }, { authorization: "Bearer t" }],
+    ["a name and a password", { username: "me", password: "x" }, { authorization: `Basic ${base64("me:x")}` }],
+    ["nothing", {}, {}],
+  ])("may know the user by %s", async (_, user, headers) => {
+    expect((await (await loadAccess(await aKubeconfig({}, user))).credentials()).headers).toEqual(headers);
+  });
+
+  it("may set the server's name, and switch the check of its certificate off", async () => {
+    const file = await aKubeconfig({ "tls-server-name": "api.example.com", "insecure-skip-tls-verify": true });
+    expect(await (await loadAccess(file)).credentials()).toMatchObject({
+      servername: "api.example.com",
+      rejectUnauthorized: false,
+    });
+    expect(await (await loadAccess(await aKubeconfig())).credentials()).not.toHaveProperty("rejectUnauthorized");
+  });
+
+  it.each([
+    ["no current context", { "current-context": "" }],
+    ["a current context that is not there", { "current-context": "gone" }],
+    ["no cluster", { clusters: [] }],
+  ])("is refused with %s, by name", async (_, more) => {
+    const file = await aKubeconfig({}, {}, more);
+    await expect(loadAccess(file)).rejects.toThrow(ConfigError);
+    await expect(loadAccess(file)).rejects.toThrow(file);
+  });
+
+  it.each([
+    ["is not there", undefined],
+    ["is empty", ""],
+    ["is no YAML", "a: [b"],
+    [
+      "names a server that is no address",
+      stringify({
+        "current-context": "a",
+        contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+        clusters: [{ name: "a", cluster: { server: "nonsense" } }],
+      }),
+    ],
+  ])("is refused when it %s", async (_, text) => {
+    const file = join(dir, "broken");
+    if (text !== undefined) await writeFile(file, text);
+    await expect(loadAccess(file)).rejects.toThrow(ConfigError);
+  });
+});
+
+it("asks for a kubeconfig outside of a pod", async () => {
+  vi.stubEnv("KUBERNETES_SERVICE_HOST", "");
+  await expect(loadAccess(undefined)).rejects.toThrow("--kubeconfig");
+});

@@ -1,0 +1,253 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Clock, LeaderLease as LeaderLeaseType, LeaseObject } from "../../../../controller/kube/lease.ts";
+import { aLog } from "../../../support/log.ts";
+import { withTimers } from "../../../support/timers.ts";
+
+vi.mock("node:timers/promises", () => import("../../../support/fake-timers.ts"));
+const [{ LeaderLease }, { KubeError }] = await withTimers(() =>
+  Promise.all([import("../../../../controller/kube/lease.ts"), import("../../../../controller/diagnostics/errors.ts")]),
+);
+
+const CONFIG = { namespace: "kube-system", name: "ccm", durationMs: 15_000, deadlineMs: 10_000, retryMs: 2_000 };
+
+/** An API server with at most one Lease, which keeps versions as the real one does. */
+class FakeApi {
+  lease: LeaseObject | undefined;
+  /** When set, every request fails with it. */
+  failure: Error | undefined;
+  /** When set, writes are carried out but their answers are lost. */
+  losesAnswers = false;
+  #version = 0;
+
+  readonly client = {
+    get: async <T>(path: string) => {
+      if (this.failure) throw this.failure;
+      if (!this.lease) throw new KubeError(`GET ${path}`, 404, "not found");
+      return this.lease as T;
+    },
+    create: async <T>(path: string, body: unknown) => {
+      if (this.failure) throw this.failure;
+      if (this.lease) throw new KubeError(`POST ${path}`, 409, "exists");
+      return this.store(body as LeaseObject) as T;
+    },
+    replace: async <T>(path: string, body: unknown) => {
+      if (this.failure) throw this.failure;
+      if (!this.lease) throw new KubeError(`PUT ${path}`, 404, "not found");
+      const lease = body as LeaseObject;
+      if (lease.metadata.resourceVersion !== this.lease.metadata.resourceVersion)
+        throw new KubeError(`PUT ${path}`, 409, "conflict");
+      const stored = this.store(lease);
+      if (this.losesAnswers) throw new KubeError(`PUT ${path}`, 0, "socket hang up");
+      return stored as T;
+    },
+  };
+
+  store(lease: LeaseObject): LeaseObject {
+    this.lease = { ...lease, metadata: { ...lease.metadata, resourceVersion: String(++this.#version) } };
+    return this.lease;
+  }
+}
+
+let api: FakeApi;
+let leases: LeaderLeaseType[];
+let signal: AbortController;
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: new Date("2026-01-01T00:00:00Z") });
+  vi.spyOn(Math, "random").mockReturnValue(0);
+  api = new FakeApi();
+  leases = [];
+  signal = new AbortController();
+});
+afterEach(async () => {
+  signal.abort();
+  api.failure = undefined;
+  await Promise.all(leases.map((lease) => lease.release()));
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+function aLease(identity: string, clock?: Clock): LeaderLeaseType {
+  const lease = new LeaderLease({
+    client: api.client,
+    config: CONFIG,
+    identity,
+    log: aLog().log,
+    ...(clock && { clock }),
+  });
+  leases.push(lease);
+  return lease;
+}
+
+/** Whether a promise has been settled by now. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  void promise.then(() => {
+    settled = true;
+  });
+  await vi.advanceTimersByTimeAsync(0);
+  return settled;
+}
+
+describe("a lease that nobody holds", () => {
+  it("is made, with upstream's fields", async () => {
+    expect(await aLease("a").acquire(signal.signal)).toBe(true);
+    expect(api.lease).toMatchObject({
+      metadata: { name: "ccm", namespace: "kube-system" },
+      spec: {
+        holderIdentity: "a",
+        leaseDurationSeconds: 15,
+        acquireTime: "2026-01-01T00:00:00.000000Z",
+        renewTime: "2026-01-01T00:00:00.000000Z",
+        leaseTransitions: 0,
+      },
+    });
+  });
+
+  it("is taken at once after it was released, and the change of holder counted", async () => {
+    const first = aLease("a");
+    await first.acquire(signal.signal);
+    await first.release();
+    expect(first.isHeld).toBe(false);
+    expect(api.lease?.spec).toMatchObject({ holderIdentity: "", leaseDurationSeconds: 1 });
+    expect(await aLease("b").acquire(signal.signal)).toBe(true);
+    expect(api.lease?.spec).toMatchObject({ holderIdentity: "b", leaseDurationSeconds: 15, leaseTransitions: 1 });
+  });
+
+  it("goes to one of many who want it at the same moment", async () => {
+    const rivals = ["a", "b", "c"].map((name) => aLease(name));
+    for (const rival of rivals) void rival.acquire(signal.signal);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(rivals.filter(({ isHeld }) => isHeld)).toHaveLength(1);
+  });
+});
+
+describe("a lease that another holds", () => {
+  it("framework 5.4: is waited for until it has not been renewed for its whole duration", async () => {
+    api.store({
+      metadata: { name: "ccm", namespace: "kube-system" },
+      spec: { holderIdentity: "x", leaseDurationSeconds: 15 },
+    });
+    const lease = aLease("a");
+    const acquired = lease.acquire(signal.signal);
+    await vi.advanceTimersByTimeAsync(14_000);
+    expect(lease.isHeld).toBe(false);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await acquired).toBe(true);
+    expect(api.lease?.spec).toMatchObject({ holderIdentity: "a", leaseTransitions: 1 });
+  });
+
+  it("stays the other's as long as it is renewed, whatever its times say", async () => {
+    const holder = aLease("x");
+    await holder.acquire(signal.signal);
+    const lease = aLease("a");
+    const acquired = lease.acquire(signal.signal);
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(await isSettled(acquired)).toBe(false);
+    expect([holder.isHeld, lease.isHeld]).toEqual([true, false]);
+  });
+
+  it("is not taken early because somebody deleted it: its holder does not know yet", async () => {
+    api.store({
+      metadata: { name: "ccm", namespace: "kube-system" },
+      spec: { holderIdentity: "x", leaseDurationSeconds: 15 },
+    });
+    const lease = aLease("a");
+    void lease.acquire(signal.signal);
+    await vi.advanceTimersByTimeAsync(3_000);
+    api.lease = undefined;
+    await vi.advanceTimersByTimeAsync(14_000);
+    expect(lease.isHeld).toBe(false);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(lease.isHeld).toBe(true);
+  });
+
+  it("is given up on when the process is to stop", async () => {
+    api.store({ metadata: { name: "ccm", namespace: "kube-system" }, spec: { holderIdentity: "x" } });
+    const acquired = aLease("a").acquire(signal.signal);
+    await vi.advanceTimersByTimeAsync(1_000);
+    signal.abort();
+    expect(await acquired).toBe(false);
+    expect(api.lease?.spec?.holderIdentity).toBe("x");
+  });
+});
+
+describe("the leader", () => {
+  it("renews every two seconds", async () => {
+    await aLease("a").acquire(signal.signal);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(api.lease?.metadata.resourceVersion).toBe("11");
+    expect(api.lease?.spec).toMatchObject({
+      acquireTime: "2026-01-01T00:00:00.000000Z",
+      renewTime: "2026-01-01T00:00:20.000000Z",
+      leaseTransitions: 0,
+    });
+  });
+
+  it("may not write any more ten seconds after its last renewal, five before another may", async () => {
+    const lease = aLease("a");
+    await lease.acquire(signal.signal);
+    const other = aLease("b");
+    void other.acquire(signal.signal);
+    await vi.advanceTimersByTimeAsync(2_500);
+    api.failure = new KubeError("PUT", 0, "no answer");
+    await vi.advanceTimersByTimeAsync(9_400);
+    expect(lease.isHeld).toBe(true);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(lease.isHeld).toBe(false);
+    expect(await isSettled(lease.lost)).toBe(true);
+    expect(await lease.lost).toContain("in time");
+    api.failure = undefined;
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(other.isHeld).toBe(false);
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(other.isHeld).toBe(true);
+  });
+
+  it("lives through a short outage, and through answers that are lost", async () => {
+    const lease = aLease("a");
+    await lease.acquire(signal.signal);
+    api.failure = new KubeError("PUT", 500, "etcd is away");
+    await vi.advanceTimersByTimeAsync(7_000);
+    api.failure = undefined;
+    api.losesAnswers = true;
+    await vi.advanceTimersByTimeAsync(1_000);
+    api.losesAnswers = false;
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(lease.isHeld).toBe(true);
+    expect(await isSettled(lease.lost)).toBe(false);
+  });
+
+  it("stops at once when another has taken it", async () => {
+    const lease = aLease("a");
+    await lease.acquire(signal.signal);
+    api.store({ ...(api.lease as LeaseObject), spec: { ...api.lease?.spec, holderIdentity: "thief" } });
+    await vi.advanceTimersByTimeAsync(2_100);
+    expect(lease.isHeld).toBe(false);
+    expect(await lease.lost).toContain("thief");
+    await lease.release();
+    expect(api.lease?.spec?.holderIdentity).toBe("thief");
+  });
+
+  it("makes a lease anew that somebody deleted", async () => {
+    const lease = aLease("a");
+    await lease.acquire(signal.signal);
+    api.lease = undefined;
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect((api.lease as LeaseObject | undefined)?.spec?.holderIdentity).toBe("a");
+    expect(lease.isHeld).toBe(true);
+  });
+
+  it.each([
+    ["stopped, while the monotonic clock goes on", { monotonicMs: 60_000, wallMs: 0 }],
+    ["suspended with its machine, when only the wall clock shows it", { monotonicMs: 0, wallMs: 60_000 }],
+  ])("knows at its next step that it was %s", async (_, jump) => {
+    const ahead = { monotonicMs: 0, wallMs: 0 };
+    const clock = { monotonicMs: () => performance.now() + ahead.monotonicMs, wallMs: () => Date.now() + ahead.wallMs };
+    const lease = aLease("a", clock);
+    await lease.acquire(signal.signal);
+    expect(lease.isHeld).toBe(true);
+    Object.assign(ahead, jump);
+    expect(lease.isHeld).toBe(false);
+  });
+});

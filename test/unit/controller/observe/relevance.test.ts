@@ -1,0 +1,125 @@
+import type { V1Node, V1Service } from "@kubernetes/client-node";
+import { describe, expect, it } from "vitest";
+import {
+  concernsCluster,
+  concernsLifecycle,
+  concernsNode,
+  concernsService,
+} from "../../../../controller/observe/relevance.ts";
+import { FINALIZER } from "../../../../controller/render/service/ownership/ours.ts";
+import { aNode, aService } from "../../../support/builders.ts";
+
+const NODE = { id: 1, labels: { a: "b" }, podCIDRs: ["10.0.0.0/24"], addresses: [{ type: "Hostname", address: "a" }] };
+
+describe("a node that changes", () => {
+  it.each([
+    ["HCCM S3, framework S22, S24, S53: its ProviderID", { ...NODE, id: 2, name: "node-1" }, true, true],
+    ["unlike framework S54: a label, which a selector may ask for", { ...NODE, labels: { a: "c" } }, true, true],
+    [
+      "HCCM S3, framework S52: the exclusion label",
+      { ...NODE, labels: { ...NODE.labels, "node.kubernetes.io/exclude-from-external-load-balancers": "" } },
+      true,
+      true,
+    ],
+    [
+      "unlike framework S54: a taint, which may announce its end",
+      { ...NODE, taints: [{ key: "x", effect: "NoSchedule" }] },
+      true,
+      true,
+    ],
+    ["unlike framework S54: its deletion", { ...NODE, isDeleted: true }, true, true],
+    ["HCCM R1, framework R24: its pod ranges", { ...NODE, podCIDRs: ["10.0.1.0/24"] }, true, true],
+    ["unlike framework R23: its addresses, as gateways come from the cloud", { ...NODE, addresses: [] }, false, true],
+    ["kubelet's annotations", { ...NODE, annotations: { x: "y" } }, false, true],
+    ["framework S54, R25: a condition", { ...NODE, conditions: [{ type: "Ready", status: "False" }] }, false, false],
+    ["nothing", NODE, false, false],
+  ])("%s: wakes the cluster %s, the node %s", (_, now, cluster, node) => {
+    const change = { old: aNode(NODE), now: aNode(now) };
+    expect(concernsCluster(change)).toBe(cluster);
+    expect(concernsNode(change)).toBe(node);
+  });
+
+  it.each([
+    ["it is new", undefined, aNode(NODE), true],
+    ["it is gone", aNode(NODE), undefined, false],
+    ["it is not Ready any more", aNode({ ...NODE, ready: "True" }), aNode({ ...NODE, ready: "Unknown" }), true],
+    [
+      "nothing is known of it any more",
+      aNode({ ...NODE, ready: "False" }),
+      aNode({ ...NODE, ready: "Unknown" }),
+      false,
+    ],
+    ["it gets a taint", aNode(NODE), aNode({ ...NODE, taints: [{ key: "x", effect: "NoSchedule" }] }), true],
+    ["another label", aNode(NODE), aNode({ ...NODE, labels: {} }), false],
+  ])("wakes the lifecycle when %s: %4$s", (_, old, now, expected) => {
+    expect(concernsLifecycle({ ...(old && { old }), ...(now && { now }) })).toBe(expected);
+  });
+
+  it("unlike HCCM S4: wakes the cluster for the address of a dedicated server, which is its target", () => {
+    const old = aNode({ providerID: "hrobot://5", addresses: [{ type: "InternalIP", address: "10.0.0.1" }] });
+    const now = aNode({ providerID: "hrobot://5", addresses: [{ type: "InternalIP", address: "10.0.0.2" }] });
+    expect(concernsCluster({ old, now })).toBe(true);
+  });
+
+  it("ignores heartbeats: another version of the same", () => {
+    const old = aNode(NODE);
+    const now: V1Node = { ...old, metadata: { ...old.metadata, resourceVersion: "2", managedFields: [] } };
+    expect(concernsNode({ old, now })).toBe(false);
+  });
+
+  it("wakes both for a new one, and the cluster alone for one that is gone", () => {
+    const now = aNode(NODE);
+    expect([concernsCluster({ now }), concernsNode({ now })]).toEqual([true, true]);
+    expect([concernsCluster({ old: now }), concernsNode({ old: now })]).toEqual([true, false]);
+  });
+
+  it("wakes both for another one of the same name", () => {
+    const old = aNode(NODE);
+    const now = { ...old, metadata: { ...old.metadata, uid: "another" } };
+    expect([concernsCluster({ old, now }), concernsNode({ old, now })]).toEqual([true, true]);
+  });
+});
+
+describe("a Service that changes", () => {
+  const spec = (change: Partial<V1Service["spec"]>): V1Service => {
+    const service = aService();
+    return { ...service, spec: { ...service.spec, ...change } };
+  };
+  it.each([
+    ["framework S37: its type", aService({ type: "ClusterIP" }), true],
+    ["framework S38: its ports", aService({ ports: [81] }), true],
+    ["framework S40: its uid", aService({ uid: "another" }), true],
+    ["framework S41: its traffic policy", spec({ externalTrafficPolicy: "Local" }), true],
+    ["framework S42: its health-check port", spec({ healthCheckNodePort: 31_000 }), true],
+    ["framework S70: an annotation", aService({ annotations: { type: "lb21" } }), true],
+    ["its deletion", aService({ isDeleted: true }), true],
+    ["its finalizer", aService({ finalizers: [FINALIZER] }), true],
+    ["our own status", aService({ ingress: [{ ip: "1.1.1.1" }] }), false],
+    ["nothing", aService(), false],
+  ])("%s: %s", (_, now, expected) => {
+    expect(concernsService({ old: aService(), now })).toBe(expected);
+  });
+
+  it.each([
+    ["S25: loadBalancerIP", { loadBalancerIP: "1.2.3.4" }],
+    ["S39: externalIPs", { externalIPs: ["1.2.3.4"] }],
+    ["S43: a target port", { ports: [{ port: 80, nodePort: 30_080, protocol: "TCP", targetPort: "dns" }] }],
+    ["S44: an appProtocol", { ports: [{ port: 80, nodePort: 30_080, protocol: "TCP", appProtocol: "http" }] }],
+    ["S45: its IP families", { ipFamilies: ["IPv4", "IPv6"] }],
+  ])("HCCM S1, framework %s wakes it", (_, spec) => {
+    const old = aService();
+    expect(concernsService({ old, now: { ...old, spec: { ...old.spec, ...spec } } })).toBe(true);
+    expect(concernsService({ old, now: aService() })).toBe(false);
+  });
+
+  it("framework S71: does not wake for its labels", () => {
+    const old = aService();
+    const now: V1Service = { ...old, metadata: { ...old.metadata, labels: { a: "b" }, resourceVersion: "9" } };
+    expect(concernsService({ old, now })).toBe(false);
+  });
+
+  it("wakes for a new one and one that is gone", () => {
+    expect(concernsService({ now: aService() })).toBe(true);
+    expect(concernsService({ old: aService() })).toBe(true);
+  });
+});

@@ -1,0 +1,327 @@
+import { describe, expect, it } from "vitest";
+import { routeWrites } from "../../../../controller/publish/route-writes.ts";
+import { serviceWritesAfter, serviceWritesBefore } from "../../../../controller/publish/service-writes.ts";
+import type { Write } from "../../../../controller/publish/writes.ts";
+import type { Desired } from "../../../../controller/render/cluster.ts";
+import type { ServiceWish } from "../../../../controller/render/intents.ts";
+import { FINALIZER } from "../../../../controller/render/service/ownership/ours.ts";
+import type { UnitOutcome } from "../../../../stacks/engine/run.ts";
+import { routeUnit, unitOf } from "../../../../stacks/units/names.ts";
+import { aBalancerSpec, aBalancerState, aNode, aRoute, aService, someSettings } from "../../../support/builders.ts";
+import { NO_CERTIFICATES } from "../../../support/certificates.ts";
+
+const HOSTS = { targets: [{ kind: "server", serverId: 1, usePrivateIp: false }] } as const;
+const SPEC = aBalancerSpec(HOSTS);
+const UNIT = unitOf(SPEC);
+const INGRESS = [
+  { ip: "198.51.100.1", ipMode: "VIP" },
+  { ip: "2001:db8:ffff::1", ipMode: "VIP" },
+];
+const FAILED: UnitOutcome = {
+  status: "failed",
+  changes: [],
+  failure: { code: "invalid_input", message: "it is too long", retry: "never" },
+};
+
+const NOTHING_TO_SAY = {
+  settings: someSettings(),
+  mistakes: [],
+  notes: [],
+  leftOut: [],
+  certificates: NO_CERTIFICATES,
+};
+
+function balance(service = aService(), more: Partial<Extract<ServiceWish, { kind: "balance" }>> = {}): ServiceWish {
+  return { kind: "balance", service, unit: UNIT, spec: SPEC, ...NOTHING_TO_SAY, ...more };
+}
+const release: ServiceWish = {
+  kind: "release",
+  service: aService({ isDeleted: true }),
+  unit: UNIT,
+  certificates: NO_CERTIFICATES,
+};
+const refused: ServiceWish = { kind: "refused", service: aService(), unit: UNIT, mistakes: ["this", "and that"] };
+const desired = (more: Partial<Desired>): Desired => ({ services: [], present: {}, nodes: {}, ...more });
+
+/** What a list of writes says, in few words. */
+const words = (writes: readonly Write[]) =>
+  writes.map((write) => (write.kind === "event" ? `${write.event.type} ${write.event.reason}` : write.kind));
+const messages = (writes: readonly Write[]) =>
+  writes.flatMap((write) => (write.kind === "event" ? [write.event.message] : []));
+
+describe("writes before a run", () => {
+  it("framework S06, S46: claims a Service before the cloud is touched, once", () => {
+    const claimed = aService({ finalizers: ["other", FINALIZER] });
+    expect(words(serviceWritesBefore(desired({ services: [balance(), balance(claimed)] }), [], []))).toEqual(["claim"]);
+  });
+
+  it("does not claim what is refused, and says everything that is wrong in one Event", () => {
+    const writes = serviceWritesBefore(desired({ services: [refused] }), [], []);
+    expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed"]);
+    expect(messages(writes)).toEqual(["Error syncing load balancer: this; and that"]);
+  });
+
+  it("tells a refused Service of what it may have misspelt too", () => {
+    const notes = [{ reason: "UnknownAnnotation", message: "did you mean location?" }] as const;
+    const writes = serviceWritesBefore(desired({ services: [{ ...refused, notes }] }), [], []);
+    expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed", "Warning UnknownAnnotation"]);
+  });
+
+  it("tells of mistakes, and serves the rest", () => {
+    const writes = serviceWritesBefore(
+      desired({ services: [balance(aService(), { mistakes: ["this", "and that"] })] }),
+      [],
+      [],
+    );
+    expect(words(writes)).toEqual(["claim", "Warning SyncLoadBalancerFailed"]);
+    expect(messages(writes)).toEqual(["Error syncing load balancer: this; and that"]);
+  });
+
+  it("does not claim what is released", () => {
+    expect(serviceWritesBefore(desired({ services: [release] }), [], [])).toEqual([]);
+  });
+});
+
+describe("writes after a run, when a balancer is wanted", () => {
+  const published = (wish: ServiceWish, present: Desired["present"], outcome?: UnitOutcome) =>
+    serviceWritesAfter(desired({ services: [wish], present }), outcome ? { [UNIT]: outcome } : {});
+
+  it("framework S48: publishes its addresses once it is as wanted", () => {
+    const writes = published(balance(), { [UNIT]: aBalancerState(HOSTS) }, { status: "applied", changes: [] });
+    expect(writes[0]).toEqual({ kind: "ingress", service: aService(), ingress: INGRESS });
+    expect(words(writes)).toEqual(["ingress", "Normal EnsuredLoadBalancer"]);
+  });
+
+  it("framework S48: writes nothing when the status says so already", () => {
+    const service = aService({ ingress: [{ ip: "198.51.100.1" }, { ip: "2001:db8:ffff::1" }] });
+    expect(published(balance(service), { [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
+  });
+
+  it("publishes nothing of a balancer that is not there, or not yet as wanted", () => {
+    expect(published(balance(), {})).toEqual([]);
+    expect(published(balance(), { [UNIT]: aBalancerState({ ...HOSTS, type: "lb31" }) })).toEqual([]);
+  });
+
+  it("framework S65: tells why it could not be made", () => {
+    const writes = published(balance(), {}, FAILED);
+    expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed"]);
+    expect(messages(writes)).toEqual(["Error syncing load balancer: failed to ensure load balancer: it is too long"]);
+  });
+
+  it("believes the cloud, not the run: one that failed and is as wanted is published", () => {
+    expect(words(published(balance(), { [UNIT]: aBalancerState(HOSTS) }, FAILED))).toEqual([
+      "ingress",
+      "Normal EnsuredLoadBalancer",
+    ]);
+  });
+
+  it("says once what cannot be served, for all ports and nodes together", () => {
+    const wish = balance(aService({ ingress: INGRESS }), {
+      notes: [{ reason: "UnsupportedProtocolConfigured", message: "port 53/UDP is left out" }],
+      leftOut: [
+        { node: "a", reason: "x" },
+        { node: "b", reason: "y" },
+      ],
+    });
+    const writes = published(wish, { [UNIT]: aBalancerState(HOSTS) });
+    expect(words(writes)).toEqual(["Warning UnsupportedProtocolConfigured", "Warning TargetLeftOut"]);
+    expect(messages(writes)).toEqual(["port 53/UDP is left out", "node a is no target: x; node b is no target: y"]);
+  });
+
+  it("leaves the status alone while a mistake keeps it unknown", () => {
+    const wish = balance(aService(), { settings: someSettings({}, ["hostname"]) });
+    expect(published(wish, { [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
+  });
+
+  it("has nothing to add for a refused Service", () => {
+    expect(published(refused, { [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
+  });
+});
+
+describe("what is said about hosts", () => {
+  const changed = (...parts: string[]): UnitOutcome => ({
+    status: "applied",
+    changes: parts.map((part) => ({ unit: UNIT, part, operation: "create", fields: [] })),
+  });
+  const told = (outcome: UnitOutcome, spec = SPEC) =>
+    words(
+      serviceWritesAfter(
+        desired({
+          services: [balance(aService({ ingress: INGRESS }), { spec })],
+          present: { [UNIT]: aBalancerState({ targets: spec.targets }) },
+        }),
+        { [UNIT]: outcome },
+      ),
+    );
+  const due = (...fields: string[]) => [
+    { kind: "make", unit: UNIT, spec: SPEC, differences: fields.map((field) => ({ field })) } as const,
+  ];
+  const announced = (present: Desired["present"], ...fields: string[]) =>
+    words(
+      serviceWritesBefore(
+        desired({ services: [balance(aService({ finalizers: [FINALIZER] }))], present }),
+        due(...fields),
+        [],
+      ),
+    );
+
+  it("HCCM S7, framework S09, S13, S18: new hosts alone are an update, and anything else a sync", () => {
+    expect(told(changed("server-1", "ip-1.2.3.4"))).toEqual(["Normal UpdatedLoadBalancer"]);
+    expect(told(changed("server-1", "listener-80"))).toEqual(["Normal EnsuredLoadBalancer"]);
+    const present = { [UNIT]: aBalancerState() };
+    expect(announced(present, "target server-1")).toEqual([]);
+    expect(announced(present, "target server-1", "type")).toEqual(["Normal EnsuringLoadBalancer"]);
+  });
+
+  it("HCCM S5, framework S62: having none is told, once it is so", () => {
+    expect(told(changed("server-1"), aBalancerSpec())).toEqual([
+      "Warning UnAvailableLoadBalancer",
+      "Normal UpdatedLoadBalancer",
+    ]);
+  });
+
+  it("HCCM S7: failing to change them is told as such", () => {
+    const services = [balance()];
+    const { changes } = changed("server-1");
+    const writes = serviceWritesAfter(desired({ services }), { [UNIT]: { ...FAILED, changes } as UnitOutcome });
+    expect(words(writes)).toEqual(["Warning UpdateLoadBalancerFailed"]);
+  });
+
+  it("HCCM A4, E16: a new balancer whose type nobody chose is told about, and only a new one", () => {
+    expect(announced({}, "name")).toEqual(["Warning LoadBalancerTypeUnconfigured", "Normal EnsuringLoadBalancer"]);
+    expect(announced({ [UNIT]: aBalancerState() }, "name")).toEqual(["Normal EnsuringLoadBalancer"]);
+  });
+});
+
+describe("a balancer that stays behind", () => {
+  const keeps = { spec: aBalancerSpec(), reason: "it is shared" };
+  const wish: ServiceWish = { ...release, keeps };
+  const update = { unit: UNIT, part: "balancer", operation: "update", fields: ["labels"] } as const;
+
+  it("is announced with the reason", () => {
+    const step = { kind: "make", unit: UNIT, spec: keeps.spec, differences: [] } as const;
+    expect(messages(serviceWritesBefore(desired({ services: [wish] }), [step], []))).toEqual([
+      "Leaving load balancer balancer without owner: it is shared",
+    ]);
+  });
+
+  it("holds its Service until it has no owner, protected or not", () => {
+    const present = { [UNIT]: aBalancerState({ deleteProtection: true }) };
+    expect(serviceWritesAfter(desired({ services: [wish], present }), {})).toEqual([]);
+    const outcomes = { [UNIT]: { status: "applied", changes: [update] } } as const;
+    expect(words(serviceWritesAfter(desired({ services: [release] }), outcomes))).toEqual([
+      "release",
+      "Normal LoadBalancerKept",
+    ]);
+  });
+});
+
+describe("writes after a run, when a balancer is released", () => {
+  const published = (present: Desired["present"], outcome?: UnitOutcome) =>
+    serviceWritesAfter(desired({ services: [release], present }), outcome ? { [UNIT]: outcome } : {});
+
+  it("framework S64: lets the Service go when the cloud no longer lists it", () => {
+    expect(words(published({}))).toEqual(["release", "Normal DeletedLoadBalancer"]);
+  });
+
+  it("framework S66, S74: holds the Service while the balancer is there, whatever the run says", () => {
+    expect(published({ [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
+    expect(published({ [UNIT]: aBalancerState(HOSTS) }, { status: "applied", changes: [] })).toEqual([]);
+  });
+
+  it("tells why it could not be deleted", () => {
+    const writes = published({ [UNIT]: aBalancerState(HOSTS) }, FAILED);
+    expect(messages(writes)).toEqual(["Error syncing load balancer: failed to delete load balancer: it is too long"]);
+  });
+
+  it("HCCM S21: lets the Service go without a protected balancer, and says that it stays", () => {
+    const writes = published({ [UNIT]: aBalancerState({ name: "edge", deleteProtection: true }) });
+    expect(words(writes)).toEqual(["release", "Warning LoadBalancerKept"]);
+    expect(messages(writes)[0]).toContain("edge");
+  });
+});
+
+describe("writes after a run about routes", () => {
+  const ROUTE = aRoute("10.120.0.0/24", "10.0.0.1");
+  const RUNIT = routeUnit(ROUTE);
+  const condition = (status: string, reason: string) => [{ type: "NetworkUnavailable", status, reason }];
+  const published = (node: Parameters<typeof aNode>[0], present: Desired["present"], outcome?: UnitOutcome) =>
+    routeWrites(
+      desired({
+        routes: { wanted: [{ node: "node-1", spec: ROUTE }], refused: [], stale: [], misplaced: [] },
+        present,
+      }),
+      outcome ? { [RUNIT]: outcome } : {},
+      [aNode({ id: 1, ...node })],
+    );
+
+  it.each([
+    ["R26: no condition", [], true],
+    ["R28: as it should be", condition("False", "RouteCreated"), false],
+    ["(unlike R29): another's reason, whose condition it is", condition("False", "CalicoIsUp"), false],
+    ["an old failure", condition("True", "NoRouteCreated"), true],
+  ])("HCCM R10, framework %s, route listed: written", (_, conditions, isWritten) => {
+    const writes = published({ conditions }, { [RUNIT]: ROUTE });
+    expect(writes.map((write) => write.kind === "network-condition" && write.isAvailable)).toEqual(
+      isWritten ? [true] : [],
+    );
+  });
+
+  it.each([
+    ["R27: no condition", [], true],
+    ["R30: another's reason", condition("True", "Other"), true],
+    ["(ours): a CNI says otherwise", condition("False", "CiliumIsUp"), false],
+    ["R31: it was there", condition("False", "RouteCreated"), true],
+    ["R32: as it should be", condition("True", "NoRouteCreated"), false],
+  ])("framework %s, route failed: with an Event (R33)", (_, conditions, isWritten) => {
+    const writes = published({ conditions }, {}, FAILED);
+    expect(words(writes)).toEqual([...(isWritten ? ["network-condition"] : []), "Warning FailedToCreateRoute"]);
+    expect(messages(writes)).toEqual(["Could not create route for node node-1: 10.120.0.0/24: it is too long"]);
+  });
+
+  it("says nothing while a route is on its way", () => {
+    expect(published({}, {})).toEqual([]);
+    expect(published({}, { [RUNIT]: aRoute("10.120.0.0/24", "10.0.0.99") })).toEqual([]);
+  });
+
+  it("marks a node that can get no route, with the reason", () => {
+    const routes = {
+      wanted: [],
+      refused: [{ node: "node-1", reason: "it has no server", isFinal: false }],
+      stale: [],
+      misplaced: [],
+    };
+    const writes = routeWrites(desired({ routes }), {}, [aNode({ id: 1 })]);
+    expect(words(writes)).toEqual(["network-condition", "Warning FailedToCreateRoute"]);
+    expect(messages(writes)[0]).toContain("it has no server");
+  });
+
+  it("HCCM R9: tells of a misplaced range beside making its route", () => {
+    const wanted = [{ node: "node-1", spec: ROUTE }];
+    const routes = { wanted, refused: [], stale: [], misplaced: wanted };
+    const writes = routeWrites(desired({ routes, present: { [RUNIT]: ROUTE } }), {}, [aNode({ id: 1 })]);
+    expect(words(writes)).toEqual(["Warning ClusterCIDRMisconfigured", "network-condition"]);
+    expect(messages(writes)[0]).toContain("10.120.0.0/24");
+  });
+
+  it("framework R12: leaves a node without pod ranges alone", () => {
+    expect(
+      routeWrites(desired({ routes: { wanted: [], refused: [], stale: [], misplaced: [] } }), {}, [aNode({ id: 1 })]),
+    ).toEqual([]);
+  });
+
+  it("waits for all routes of a node", () => {
+    const second = aRoute("10.120.1.0/24", "10.0.0.1");
+    const wanted = [ROUTE, second].map((spec) => ({ node: "node-1", spec }));
+    const writes = routeWrites(
+      desired({ routes: { wanted, refused: [], stale: [], misplaced: [] }, present: { [RUNIT]: ROUTE } }),
+      {},
+      [aNode({ id: 1 })],
+    );
+    expect(writes).toEqual([]);
+  });
+
+  it("touches no condition when routes are not ours to make", () => {
+    expect(routeWrites(desired({}), {}, [aNode({ id: 1 })])).toEqual([]);
+  });
+});

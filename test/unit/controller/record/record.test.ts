@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { parseEntries } from "../../../../controller/record/entry.ts";
+import { AuditRecord } from "../../../../controller/record/record.ts";
+import { aLog } from "../../../support/log.ts";
+
+const exchange = (path: string, method = "POST") => ({
+  run: "r1",
+  method,
+  path,
+  endpoint: path,
+  status: 201,
+  durationMs: 1,
+});
+
+/** A record over a ConfigMap that is only remembered; `failures` makes as many saves fail. */
+function aRecord() {
+  const saved: { data: Readonly<Record<string, string>>; saves: number; failures: number } = {
+    data: {},
+    saves: 0,
+    failures: 0,
+  };
+  const { log, lines } = aLog();
+  const update = async (change: (data: Readonly<Record<string, string>>) => Readonly<Record<string, string>>) => {
+    saved.saves += 1;
+    if (saved.failures-- > 0) throw new Error("away");
+    saved.data = change(saved.data);
+  };
+  const record = new AuditRecord({ map: { update }, log });
+  return {
+    record,
+    saved,
+    lines,
+    paths: () => parseEntries(saved.data.entries ?? "").map((entry) => "path" in entry && entry.path),
+  };
+}
+
+describe("the record in the cluster", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("gathers what happens together into one write, and writes nothing at rest", async () => {
+    const { record, saved, paths } = aRecord();
+    record.note(exchange("/a"));
+    record.note(exchange("/read", "GET"));
+    record.note(exchange("/b"));
+    expect(saved.saves).toBe(0);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(paths()).toEqual(["/a", "/b"]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(saved.saves).toBe(1);
+  });
+
+  it("keeps what could not be saved for the next time, in order", async () => {
+    const { record, saved, paths, lines } = aRecord();
+    saved.failures = 1;
+    record.note(exchange("/a"));
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(lines).toMatchObject([{ level: "warn", msg: "audit record not saved, the next change saves it" }]);
+    record.note(exchange("/b"));
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(paths()).toEqual(["/a", "/b"]);
+  });
+
+  it("is complete when the controller has stopped", async () => {
+    const { record, paths } = aRecord();
+    record.note(exchange("/a"));
+    await record.stop();
+    expect(paths()).toEqual(["/a"]);
+  });
+
+  it("stays small, however much happens", async () => {
+    const { record, saved } = aRecord();
+    for (let index = 0; index < 5_000; index++) record.note(exchange(`/${"x".repeat(100)}/${index}`));
+    await record.stop();
+    expect(Buffer.byteLength(saved.data.entries ?? "")).toBeLessThanOrEqual(256 * 1024);
+    expect(saved.data.entries).toContain("/4999");
+  });
+});

@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { parseStatus, StatusBoard } from "../../../../controller/record/status-board.ts";
+import { aLog } from "../../../support/log.ts";
+
+function aBoard() {
+  const written: string[] = [];
+  const state = { isAway: false };
+  const { log, lines } = aLog();
+  const update = async (change: (data: Readonly<Record<string, string>>) => Readonly<Record<string, string>>) => {
+    if (state.isAway) throw new Error("away");
+    written.push(change({}).status ?? "");
+  };
+  return { board: new StatusBoard({ map: { update }, log }), written, lines, state };
+}
+
+describe("the status board", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("is written when something changed, and not again", async () => {
+    const { board, written } = aBoard();
+    board.report({ refused: [] });
+    board.report({ refused: [], pending: "1" });
+    await vi.advanceTimersByTimeAsync(1_000);
+    board.report({ refused: [], pending: "1" });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(written.map(parseStatus)).toEqual([{ refused: [], pending: "1" }]);
+  });
+
+  it("is written later when it could not be, and says so", async () => {
+    const { board, written, lines, state } = aBoard();
+    state.isAway = true;
+    board.report({ refused: [] });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(lines).toMatchObject([{ level: "warn", msg: "status not written" }]);
+    state.isAway = false;
+    board.report({ refused: [] });
+    await board.stop();
+    expect(written).toHaveLength(1);
+  });
+
+  it.each([undefined, "", "null", "{}", "[1", '{"refused":1}'])("shows nothing for %j", (text) => {
+    expect(parseStatus(text)).toBeUndefined();
+  });
+});

@@ -1,0 +1,373 @@
+import { X509Certificate } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import {
+  type CertificateSurroundings,
+  planCertificates,
+  planRelease,
+} from "../../../../../controller/render/certificate/plan.ts";
+import type { ServiceOptions } from "../../../../../controller/render/service/options/annotations.ts";
+import { certificateUnit } from "../../../../../stacks/units/names.ts";
+import { aBalancer, aBalancerService, aBalancerState, aListener, UID } from "../../../../support/builders.ts";
+import {
+  aListedCertificate,
+  anIssuedCertificate,
+  aPair,
+  aTlsSecret,
+  managed,
+} from "../../../../support/certificates.ts";
+
+const SERVICE = { namespace: "default", name: "web", uid: UID };
+const OWN = { "hcloud-ccm/service-uid": UID };
+const NAME = `ccm-managed-certificate-${UID}`;
+const CREATED = Date.parse("2026-11-16T10:00:00+00:00");
+const HTTP = {
+  stickySessions: false,
+  cookieName: "HCLBSTICKY",
+  cookieLifetimeSeconds: 300,
+  timeoutIdleSeconds: 50,
+  redirectHttp: false,
+};
+const MANAGED: ServiceOptions = {
+  protocol: "https",
+  certificateType: "managed",
+  managedDomains: ["example.com"],
+};
+const UNIT = certificateUnit({ service: SERVICE, content: managed("example.com") });
+const unitFor = (...domains: readonly string[]) => certificateUnit({ service: SERVICE, content: managed(...domains) });
+
+/** The plan of a Service with one port, 443. */
+function plan(options: ServiceOptions, around: Partial<CertificateSurroundings> = {}, isBroken = false) {
+  const surroundings = { certificates: [], loadBalancers: [], secrets: new Map(), now: CREATED, ...around };
+  const found = planCertificates(SERVICE, new Map([[443, { options, isBroken }]]), surroundings);
+  return { ...found, specs: found.wanted.map(({ spec }) => spec), ids443: found.ids.get(443) };
+}
+
+/** What exists when port 443 presents these certificates. */
+function presenting(...certificates: readonly number[]) {
+  const http = { cookie_name: "x", cookie_lifetime: 300, sticky_sessions: false, certificates };
+  const listeners = [aListener(443, { protocol: "https", http: { ...HTTP, certificateIds: certificates } })];
+  return {
+    loadBalancers: [aBalancer({ services: [aBalancerService(443, { protocol: "https", http })] })],
+    present: aBalancerState({ listeners }),
+  };
+}
+
+describe("certificates that the Service left behind", () => {
+  const LEFT = { "lotse/released": UID, team: "a" };
+  const left = anIssuedCertificate("completed", { labels: LEFT });
+
+  it("are taken back with the same content, and presented at once", () => {
+    const found = plan(MANAGED, { certificates: [left] });
+    expect(found).toMatchObject({ ids443: [77], problems: [], stale: [], owned: [{ unit: UNIT, state: { id: 77 } }] });
+    expect(found.specs).toMatchObject([{ name: NAME, labels: { ...OWN, team: "a" } }]);
+    expect(found.specs[0]?.labels).not.toHaveProperty("lotse/released");
+  });
+
+  it("do not stand in the way of another with their name", () => {
+    const other = anIssuedCertificate("completed", { labels: LEFT, domain_names: ["b.example.com"] });
+    expect(plan(MANAGED, { certificates: [other] }).specs).toMatchObject([
+      { name: expect.stringMatching(new RegExp(`^${NAME}-[0-9a-f]{12}$`)) },
+    ]);
+  });
+
+  it.each([
+    [
+      "with other content",
+      MANAGED,
+      anIssuedCertificate("completed", { labels: LEFT, domain_names: ["b.example.com"] }),
+    ],
+    ["nobody asks for", { protocol: "tcp" } as const, left],
+    ["by another Service", MANAGED, anIssuedCertificate("completed", { name: "x", labels: { "lotse/released": "y" } })],
+    [
+      "and that is another's by now",
+      MANAGED,
+      anIssuedCertificate("completed", { name: "x", labels: { ...LEFT, "hcloud-ccm/service-uid": "y" } }),
+    ],
+  ])("stay as they are: %s", (_, options, certificate) => {
+    expect(plan(options, { certificates: [certificate] })).toMatchObject({ owned: [], stale: [] });
+  });
+});
+
+describe("certificates by id or name", () => {
+  const certificates = [
+    aListedCertificate({ id: 5, name: "web" }),
+    aListedCertificate({ id: 6, name: "5" }),
+    anIssuedCertificate("pending", { id: 7, name: "slow", labels: {} }),
+    anIssuedCertificate("failed", { id: 8, name: "broken", labels: {} }),
+  ];
+  const by = (...names: readonly string[]) => plan({ protocol: "https", certificates: names }, { certificates });
+
+  it("HCCM A23: are found by either, a number being an id first", () => {
+    expect(by("5", "web").ids443).toEqual([5]);
+    expect(by("6", "5").ids443).toEqual([6, 5]);
+    expect(by("web")).toMatchObject({ wanted: [], stale: [], problems: [], isUncertain: false });
+  });
+
+  it.each([
+    ["none", "nope", 'port 443 is not served yet: there is no certificate "nope" in this project'],
+    ["one that is being issued", "slow", 'port 443 is not served yet: certificate "slow" is being issued'],
+    [
+      "one that could not be issued",
+      "broken",
+      'port 443 is not served yet: certificate "broken" could not be issued: no zone (dns_zone_not_found)',
+    ],
+  ])("unlike HCCM A23: keep their own port waiting, and say for what: %s", (_, name, problem) => {
+    expect(by(name)).toMatchObject({ ids443: [], problems: [problem], isUncertain: true });
+  });
+
+  it("leave a port that has one with what it has when another is missing", () => {
+    const found = plan({ protocol: "https", certificates: ["nope"] }, { certificates, ...presenting(5) });
+    expect(found).toMatchObject({
+      ids443: [5],
+      problems: ['port 443 goes on with what it has: there is no certificate "nope" in this project'],
+    });
+    expect(by("nope", "web").ids443).toEqual([5]);
+  });
+
+  it("HCCM A23: do not count beside a managed one", () => {
+    expect(plan({ ...MANAGED, certificates: ["web"] }, { certificates }).ids443).toEqual([]);
+  });
+
+  it("are nothing to a port that is not https", () => {
+    expect(plan({ protocol: "tcp", certificates: ["nope"] })).toMatchObject({ problems: [], wanted: [] });
+  });
+});
+
+describe("a managed certificate", () => {
+  it("HCCM C1, A25, A26: is made with the official name, the label and the domains", () => {
+    const found = plan({ ...MANAGED, managedDomains: ["www.example.com", "Example.com"] });
+    expect(found.specs).toEqual([
+      {
+        kind: "certificate",
+        service: SERVICE,
+        name: NAME,
+        labels: OWN,
+        content: managed("example.com", "www.example.com"),
+      },
+    ]);
+    expect(found.problems).toEqual([`port 443 is not served yet: certificate "${NAME}" is being made`]);
+    expect(plan({ ...MANAGED, managedName: "mine" }).specs).toMatchObject([{ name: "mine" }]);
+    expect(plan({ ...MANAGED, protocol: "tcp" })).toMatchObject({ specs: [{ name: NAME }], problems: [] });
+  });
+
+  it("HCCM A27: carries the label of the authority for tests, and is another one then", () => {
+    const [spec] = plan({ ...MANAGED, managedStaging: true }, { certificates: [anIssuedCertificate()] }).specs;
+    expect(spec).toMatchObject({ labels: { ...OWN, "HC-Use-Staging-CA": "true" } });
+    expect(spec?.name).not.toBe(NAME);
+  });
+
+  it("unlike HCCM C1: is waited for without holding anything up, and looked at ever less often", () => {
+    const pending = (ageMs: number) =>
+      plan(MANAGED, { certificates: [anIssuedCertificate("pending")], now: CREATED + ageMs });
+    expect(pending(0)).toMatchObject({ ids443: [], isUncertain: true, lookAgainMs: 3_000 });
+    expect(pending(100_000).lookAgainMs).toBe(20_000);
+    expect(pending(86_400_000).lookAgainMs).toBe(60_000);
+    expect(plan(MANAGED, { certificates: [anIssuedCertificate()] })).not.toHaveProperty("lookAgainMs");
+  });
+
+  it("HCCM C2: is found by its label, whatever its name and whoever made it", () => {
+    const found = plan(MANAGED, { certificates: [anIssuedCertificate("completed", { name: "other" })] });
+    expect(found).toMatchObject({ ids443: [77], stale: [], problems: [] });
+    expect(found.owned).toMatchObject([{ unit: UNIT, state: { id: 77, name: "other" } }]);
+    expect(found.specs).toMatchObject([{ name: NAME }]);
+  });
+
+  it("keeps labels that others put on it", () => {
+    const certificates = [anIssuedCertificate("completed", { labels: { ...OWN, team: "web" } })];
+    expect(plan(MANAGED, { certificates }).specs).toMatchObject([{ labels: { ...OWN, team: "web" } }]);
+  });
+
+  it.each([
+    ["without an owner", {}],
+    ["of another Service", { "hcloud-ccm/service-uid": "other" }],
+  ])("unlike HCCM C2: says so when its name is that of a certificate %s, which is not touched", (_, labels) => {
+    const found = plan(MANAGED, { certificates: [anIssuedCertificate("completed", { id: 9, labels })] });
+    expect(found).toMatchObject({ ids443: [], wanted: [], stale: [], owned: [] });
+    expect(found.problems).toEqual([
+      `port 443 is not served yet: certificate "${NAME}" (id 9) is not this Service's: choose another name with http-managed-certificate-name, or use it with http-certificates`,
+    ]);
+  });
+
+  it("unlike HCCM: one whose issuance failed is not presented, and its reason is told", () => {
+    const found = plan(MANAGED, { certificates: [anIssuedCertificate("failed")], ...presenting(77) });
+    expect(found).toMatchObject({ ids443: [], stale: [], specs: [{ name: NAME }] });
+    expect(found.problems).toEqual([
+      `port 443 is not served yet: certificate "${NAME}" could not be issued: no zone (dns_zone_not_found)`,
+    ]);
+  });
+
+  it("whose issuance failed makes room for another try after half an hour, unless it is in use", () => {
+    const certificates = [anIssuedCertificate("failed")];
+    const at = (minutes: number, more = {}) =>
+      plan(MANAGED, { certificates, now: CREATED + minutes * 60_000, ...more });
+    expect(at(29)).toMatchObject({ stale: [], specs: [{ name: NAME }] });
+    expect(at(31)).toMatchObject({ stale: [`${UNIT}-77`], wanted: [] });
+    expect(at(31).problems).toEqual([expect.stringContaining("no zone")]);
+    expect(at(31, presenting(77))).toMatchObject({ stale: [], specs: [{ name: NAME }] });
+  });
+
+  it("says when its renewal failed", () => {
+    const status = { issuance: "completed", renewal: "failed", error: { code: "x", message: "no zone" } } as const;
+    const certificates = [anIssuedCertificate("completed", { status })];
+    expect(plan(MANAGED, { certificates, ...presenting(77) })).toMatchObject({
+      ids443: [77],
+      problems: [`certificate "${NAME}" could not be renewed: no zone (x)`],
+    });
+  });
+
+  it("of which there are two: the one in use stands for both, and the other goes", () => {
+    const certificates = [
+      anIssuedCertificate("completed", { id: 70 }),
+      anIssuedCertificate("completed", { name: "twin" }),
+    ];
+    const found = plan(MANAGED, { certificates, ...presenting(77) });
+    expect(found).toMatchObject({ ids443: [77], stale: [`${UNIT}-70`] });
+  });
+});
+
+describe("unlike HCCM C3: when its domains change", () => {
+  const NEW = { ...MANAGED, managedDomains: ["new.example"] };
+  const old = anIssuedCertificate();
+  const next = (issuance: "pending" | "completed" | "failed", name = `${NAME}-x`) =>
+    anIssuedCertificate(issuance, { id: 78, name, domain_names: ["new.example"] });
+
+  it("first, another one is made beside it, and the port goes on", () => {
+    const found = plan(NEW, { certificates: [old], ...presenting(77) });
+    expect(found.specs).toMatchObject([{ content: managed("new.example") }]);
+    expect(found.specs[0]?.name).toMatch(new RegExp(`^${NAME}-[0-9a-f]{12}$`));
+    expect(found).toMatchObject({ ids443: [77], stale: [] });
+  });
+
+  it.each(["pending", "failed"] as const)("the port goes on while the new one is %s", (issuance) => {
+    const found = plan(NEW, { certificates: [old, next(issuance)], ...presenting(77) });
+    expect(found).toMatchObject({ ids443: [77], stale: [], specs: [{ name: `${NAME}-x` }] });
+    expect(found.problems[0]).toMatch(/^port 443 goes on with what it has: /);
+  });
+
+  it("second, the port changes over when the new one is issued", () => {
+    const found = plan(NEW, { certificates: [old, next("completed")], ...presenting(77) });
+    expect(found).toMatchObject({ ids443: [78], stale: [], problems: [] });
+  });
+
+  it("third, the old one goes, once no balancer presents it", () => {
+    const found = plan(NEW, { certificates: [old, next("completed")], ...presenting(78) });
+    expect(found).toMatchObject({ ids443: [78], stale: [UNIT], specs: [{ name: `${NAME}-x` }] });
+  });
+
+  it("last, the new one gets its name, by which the official controller knows it", () => {
+    const found = plan(NEW, { certificates: [next("completed")], ...presenting(78) });
+    expect(found).toMatchObject({ ids443: [78], stale: [], specs: [{ name: NAME }] });
+    expect(found.owned).toMatchObject([{ unit: unitFor("new.example"), state: { name: `${NAME}-x` } }]);
+  });
+
+  it("and a wish that was never fulfilled goes at once", () => {
+    const certificates = [anIssuedCertificate("pending")];
+    expect(plan(NEW, { certificates }).stale).toEqual([UNIT]);
+  });
+});
+
+describe("certificates nobody needs", () => {
+  it("are those with the Service's label alone", () => {
+    const certificates = [
+      anIssuedCertificate(),
+      anIssuedCertificate("completed", { id: 1, name: "a", labels: {} }),
+      anIssuedCertificate("completed", { id: 2, name: "b", labels: { "hcloud-ccm/service-uid": "other" } }),
+    ];
+    expect(plan({ protocol: "tcp" }, { certificates }).stale).toEqual([UNIT]);
+  });
+
+  it("stay while what the Service wants cannot be read", () => {
+    expect(plan(MANAGED, { certificates: [anIssuedCertificate()] }, true).stale).toEqual([]);
+    expect(plan({}, { certificates: [anIssuedCertificate()] }, true).stale).toEqual([]);
+  });
+
+  it("unlike HCCM C3: go with the Service, as soon as its balancer is gone", () => {
+    const lists = { certificates: [anIssuedCertificate()], now: CREATED };
+    const { loadBalancers } = presenting(77);
+    expect(planRelease(SERVICE, { ...lists, loadBalancers }).stale).toEqual([]);
+    expect(planRelease(SERVICE, { ...lists, loadBalancers: [] }).stale).toEqual([UNIT]);
+  });
+});
+
+describe("a TLS Secret", () => {
+  const NOW = Date.now();
+  const pair = aPair();
+  const { fingerprint256 } = new X509Certificate(pair.certificate);
+  const key = fingerprint256.replaceAll(":", "").slice(0, 12).toLowerCase();
+  const name = `ccm-uploaded-certificate-${UID}-${key}`;
+  const uploadedBefore = aListedCertificate({ id: 50, name, labels: OWN, certificate: pair.certificate });
+  const options: ServiceOptions = { protocol: "https", tlsSecrets: ["web"] };
+  const secrets = (given = pair) => new Map([["web", aTlsSecret("web", given)]]);
+
+  it("is uploaded under the fingerprint of its certificate, with its key beside the spec and not in it", () => {
+    const found = plan(options, { secrets: secrets(), now: NOW });
+    expect(found.wanted).toEqual([
+      {
+        spec: {
+          kind: "certificate",
+          service: SERVICE,
+          name,
+          labels: OWN,
+          content: { type: "uploaded", pem: pair.certificate.trim(), fingerprint: fingerprint256 },
+        },
+        privateKey: pair.privateKey.trim(),
+      },
+    ]);
+    expect(JSON.stringify(found.specs)).not.toContain("PRIVATE");
+  });
+
+  it("is presented once it is there", () => {
+    const found = plan(options, { secrets: secrets(), certificates: [uploadedBefore], now: NOW });
+    expect(found).toMatchObject({ ids443: [50], problems: [], stale: [], isUncertain: false });
+  });
+
+  it("is followed when it is renewed: the old one is presented until the new one is there, and then goes", () => {
+    const renewed = aPair({ serial: 2 });
+    const around = { secrets: secrets(renewed), now: NOW, ...presenting(50) };
+    const first = plan(options, { ...around, certificates: [uploadedBefore] });
+    expect(first).toMatchObject({ ids443: [50], stale: [], wanted: [{ privateKey: renewed.privateKey.trim() }] });
+    const made = aListedCertificate({ id: 51, name: "new", labels: OWN, certificate: renewed.certificate });
+    expect(plan(options, { ...around, certificates: [uploadedBefore, made] })).toMatchObject({
+      ids443: [51],
+      stale: [],
+    });
+    const after = plan(options, { ...around, certificates: [uploadedBefore, made], ...presenting(51) });
+    expect(after.stale).toEqual([`certificate/default/web@0c7e1a529d3b/${key}`]);
+  });
+
+  it.each([
+    ["is gone", new Map(), 'there is no Secret "web" of type kubernetes.io/tls'],
+    ["is broken", secrets({ ...pair, privateKey: "x" }), 'Secret "web" cannot be used: tls.key is not a private key'],
+    ["has expired", secrets(aPair({ notAfter: NOW - 1 })), 'Secret "web" cannot be used: its certificate has expired'],
+  ])("leaves its port with what it has when it %s", (_, given, problem) => {
+    const found = plan(options, { secrets: given, certificates: [uploadedBefore], now: NOW, ...presenting(50) });
+    expect(found).toMatchObject({ ids443: [50], wanted: [], stale: [], isUncertain: false });
+    expect(found.problems).toEqual([expect.stringContaining(`port 443 goes on with what it has: ${problem}`)]);
+  });
+
+  it("may stand beside certificates by name, and beside others", () => {
+    const certificates = [uploadedBefore, aListedCertificate({ id: 5, name: "extra" })];
+    const both = { ...options, certificates: ["extra"] };
+    expect(plan(both, { secrets: secrets(), certificates, now: NOW }).ids443).toEqual([5, 50]);
+  });
+});
+
+describe("ports with wishes of their own", () => {
+  const around = { certificates: [], loadBalancers: [], secrets: new Map(), now: CREATED };
+  const names = (...wishes: readonly ServiceOptions[]) =>
+    planCertificates(
+      SERVICE,
+      new Map(wishes.map((options, port) => [port, { options, isBroken: false }])),
+      around,
+    ).wanted.map(({ spec }) => spec.name);
+
+  it("share a certificate for the same domains", () => {
+    expect(names(MANAGED, MANAGED)).toEqual([NAME]);
+  });
+
+  it("have one each for different domains, of which the first has the official name", () => {
+    const other = { ...MANAGED, managedDomains: ["other.example"] };
+    expect(names(MANAGED, other)).toEqual([NAME, expect.stringMatching(new RegExp(`^${NAME}-[0-9a-f]{12}$`))]);
+    expect(names(MANAGED, { ...other, managedName: "other" })).toEqual([NAME, "other"]);
+  });
+});

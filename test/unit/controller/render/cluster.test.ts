@@ -1,0 +1,221 @@
+import { describe, expect, it } from "vitest";
+import { renderCluster, type Snapshot } from "../../../../controller/render/cluster.ts";
+import { FINALIZER } from "../../../../controller/render/service/ownership/ours.ts";
+import { loadBalancerUnit, routeUnit } from "../../../../stacks/units/names.ts";
+import {
+  aBalancer,
+  aNetwork,
+  aNode,
+  aRenderOptions,
+  aRoute,
+  aServer,
+  aService,
+  NETWORK_ID,
+  UID,
+} from "../../../support/builders.ts";
+
+const OWN = { "hcloud-ccm/service-uid": UID };
+const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
+const OPTIONS = aRenderOptions({ zoneLabel: false, clusterCidrs: ["10.120.0.0/16"] });
+
+function render(
+  snapshot: Partial<Omit<Snapshot, "cloud">> & { cloud?: Partial<Snapshot["cloud"]> },
+  options = OPTIONS,
+) {
+  const cloud = { servers: [], loadBalancers: [], certificates: [], ...snapshot.cloud };
+  return renderCluster({ services: [], nodes: [], now: 0, ...snapshot, cloud }, options);
+}
+
+describe("Services", () => {
+  it("wants nothing of an empty cluster", () => {
+    expect(render({})).toEqual({ services: [], present: {}, nodes: {} });
+  });
+
+  it("framework S01, S03, S07, S08, S10: passes over Services that are not ours", () => {
+    const services = [aService({ type: "ClusterIP" }), aService({ loadBalancerClass: "other" })];
+    expect(render({ services }).services).toEqual([]);
+  });
+
+  it("renders a balancer that is not there yet", () => {
+    const { services, present } = render({ services: [aService()] });
+    expect(services).toMatchObject([{ kind: "balance", unit: UNIT, spec: { service: { uid: UID } } }]);
+    expect(present).toEqual({});
+  });
+
+  it("knows its balancer by the label, and compares with it", () => {
+    const { services, present } = render({
+      services: [aService()],
+      cloud: { loadBalancers: [aBalancer({ id: 7, name: "renamed by hand", labels: OWN })] },
+    });
+    expect(present[UNIT]).toMatchObject({ id: 7, name: "renamed by hand" });
+    expect(services[0]).not.toHaveProperty("adopts");
+  });
+
+  it("HCCM S11: adopts one of the wanted name without an owner", () => {
+    const service = aService({ annotations: { name: "edge" } });
+    const { services, present } = render({
+      services: [service],
+      cloud: { loadBalancers: [aBalancer({ id: 7, name: "edge" })] },
+    });
+    expect(services).toMatchObject([{ kind: "balance", adopts: 7 }]);
+    expect(present[UNIT]).toMatchObject({ id: 7 });
+  });
+
+  it("adopts by the default name too, as after a migration", () => {
+    const balancer = aBalancer({ id: 7, name: "a0c7e1a529d3b4f608a715b2e6f4d9c1" });
+    for (const annotations of [{}, { name: "" }]) {
+      const { services } = render({ services: [aService({ annotations })], cloud: { loadBalancers: [balancer] } });
+      expect(services).toMatchObject([{ kind: "balance", adopts: 7 }]);
+    }
+  });
+
+  it("unlike HCCM S18: refuses a name that another Service's balancer has", () => {
+    const balancer = aBalancer({ name: "edge", labels: { "hcloud-ccm/service-uid": "another" } });
+    const { services, present } = render({
+      services: [aService({ annotations: { name: "edge" } })],
+      cloud: { loadBalancers: [balancer] },
+    });
+    expect(services).toMatchObject([{ kind: "refused", mistakes: [expect.stringContaining('"edge"')] }]);
+    expect(present).toEqual({});
+  });
+
+  it.each([
+    ["nobody has", []],
+    ["has no owner", [aBalancer({ name: "edge" })]],
+  ])("unlike HCCM S18: gives a name that %s to the first of two Services that ask for it", (_, loadBalancers) => {
+    const first = aService({ name: "first", uid: "1", annotations: { name: "edge" } });
+    const second = aService({ name: "second", uid: "2", annotations: { name: "edge" } });
+    const { services, present } = render({ services: [first, second], cloud: { loadBalancers } });
+    expect(services).toMatchObject([
+      { kind: "balance", service: first },
+      { kind: "refused", service: second, mistakes: [expect.stringContaining("default/first")] },
+    ]);
+    expect(Object.keys(present)).toHaveLength(loadBalancers.length);
+  });
+
+  it("does not let a new Service's name get in the way of the one that has the balancer", () => {
+    const late = aService({ name: "late", uid: "1", annotations: { name: "edge" } });
+    const owner = aService({ name: "owner", annotations: { name: "edge" } });
+    const { services } = render({
+      services: [late, owner],
+      cloud: { loadBalancers: [aBalancer({ name: "edge", labels: OWN })] },
+    });
+    expect(services).toMatchObject([{ kind: "refused" }, { kind: "balance" }]);
+  });
+
+  it("HCCM S10: refuses to choose between two balancers with its label", () => {
+    const loadBalancers = [aBalancer({ id: 1, labels: OWN }), aBalancer({ id: 2, labels: OWN })];
+    const { services } = render({ services: [aService()], cloud: { loadBalancers } });
+    expect(services).toMatchObject([{ kind: "refused", mistakes: [expect.stringContaining("1 and 2")] }]);
+  });
+
+  it("makes nothing for an invalid Service, lets one that has a balancer follow in the rest, and renders the others", () => {
+    const annotations = { protocol: "x", "algorithm-type": "least_connections" };
+    const { services, present } = render({
+      services: [
+        aService({ annotations }),
+        aService({ name: "new", uid: "2", annotations }),
+        aService({ name: "fine", uid: "3" }),
+      ],
+      cloud: { loadBalancers: [aBalancer({ labels: OWN })] },
+    });
+    expect(services).toMatchObject([
+      { kind: "balance", spec: { algorithm: "least_connections", listeners: [] }, mistakes: [expect.any(String)] },
+      { kind: "refused", mistakes: [expect.stringContaining("protocol")] },
+      { kind: "balance", mistakes: [] },
+    ]);
+    expect(present[UNIT]).toBeDefined();
+  });
+
+  describe("that go", () => {
+    const leaving = aService({ isDeleted: true, finalizers: [FINALIZER] });
+
+    it("framework S05: are released with the balancer that carries their label", () => {
+      const { services, present } = render({
+        services: [leaving],
+        cloud: { loadBalancers: [aBalancer({ labels: OWN })] },
+      });
+      expect(services).toMatchObject([{ service: leaving, unit: UNIT, kind: "release" }]);
+      expect(present[UNIT]).toMatchObject({ id: 42 });
+    });
+
+    it("HCCM S21: never take a balancer along that only has the name", () => {
+      const loadBalancers = [aBalancer({ name: "a0c7e1a529d3b4f608a715b2e6f4d9c1" })];
+      expect(render({ services: [leaving], cloud: { loadBalancers } }).present).toEqual({});
+    });
+
+    it("unlike HCCM S22: are released whatever their annotations say", () => {
+      const service = aService({
+        isDeleted: true,
+        finalizers: [FINALIZER],
+        annotations: { "ipv6-disabled": "x", bad: "y" },
+      });
+      expect(render({ services: [service] }).services).toMatchObject([{ kind: "release" }]);
+    });
+  });
+});
+
+describe("routes", () => {
+  const node = aNode({ id: 1, podCIDRs: ["10.120.0.0/24"] });
+  const servers = [aServer({ id: 1, privateIp: "10.0.0.1" })];
+
+  it("are not rendered without a network, and not without pod ranges", () => {
+    expect(render({ nodes: [node], cloud: { servers } })).not.toHaveProperty("routes");
+    const cloud = { servers, network: aNetwork() };
+    expect(render({ nodes: [node], cloud }, { ...OPTIONS, clusterCidrs: [] })).not.toHaveProperty("routes");
+  });
+
+  it("are wanted, stale, or nobody's business", () => {
+    const routes = [
+      { destination: "10.120.0.0/24", gateway: "10.0.0.99" },
+      { destination: "10.120.5.0/24", gateway: "10.0.0.5" },
+      { destination: "192.168.0.0/24", gateway: "10.0.0.6" },
+    ];
+    const desired = render({ nodes: [node], cloud: { servers, network: aNetwork({ routes }) } });
+    expect(desired.routes).toEqual({
+      wanted: [{ node: "node-1", spec: aRoute("10.120.0.0/24", "10.0.0.1") }],
+      refused: [],
+      misplaced: [],
+      stale: [aRoute("10.120.5.0/24", "10.0.0.5")],
+    });
+    expect(desired.present).toEqual({
+      [routeUnit({ destination: "10.120.0.0/24" })]: aRoute("10.120.0.0/24", "10.0.0.99"),
+      [routeUnit({ destination: "10.120.5.0/24" })]: aRoute("10.120.5.0/24", "10.0.0.5"),
+    });
+  });
+});
+
+it("records a node on a dedicated server as it is", () => {
+  const labels = {
+    "node.kubernetes.io/instance-type": "AX41",
+    "topology.kubernetes.io/region": "fsn1",
+    "topology.kubernetes.io/zone": "fsn1-dc8",
+  };
+  const addresses = [{ type: "ExternalIP", address: "203.0.113.5" }];
+  const nodes = [
+    aNode({ name: "metal", providerID: "hrobot://5", labels, addresses }),
+    aNode({ providerID: "k3s://x" }),
+  ];
+  expect(render({ nodes }).nodes).toEqual({
+    metal: {
+      providerId: "hrobot://5",
+      instanceType: "AX41",
+      region: "fsn1",
+      zone: "fsn1-dc8",
+      addresses: ["203.0.113.5"],
+    },
+  });
+});
+
+it("records every node that has a server, under its name", () => {
+  const nodes = [aNode({ id: 1 }), aNode({ id: 99 }), aNode({ name: "constructor", id: 2 })];
+  const servers = [aServer({ id: 1, privateIp: "10.0.0.1" }), aServer({ id: 2 })];
+  const records = render({ nodes, cloud: { servers } }, { ...OPTIONS, networkId: NETWORK_ID }).nodes;
+  expect(Object.keys(records)).toEqual(["node-1", "constructor"]);
+  expect(records["node-1"]).toEqual({
+    providerId: "hcloud://1",
+    instanceType: "cx22",
+    region: "fsn1",
+    addresses: ["node-1", "203.0.113.1", "10.0.0.1"],
+  });
+});

@@ -1,0 +1,221 @@
+import { describe, expect, it } from "vitest";
+import {
+  isInside,
+  isWithin,
+  MAX_ROUTES,
+  planRoutes,
+  renderRoutes,
+  staleRoutes,
+} from "../../../../../controller/render/route/routes.ts";
+import { aNetwork, aNode, aRoute, aServer } from "../../../../support/builders.ts";
+
+const NETWORK = aNetwork();
+const CLUSTER = ["10.120.0.0/16"];
+const SERVERS = [
+  aServer({ id: 1, privateIp: "10.0.0.1" }),
+  aServer({ id: 2, privateIp: "10.0.0.2" }),
+  aServer({ id: 3 }),
+];
+const NODE_1 = aNode({ id: 1, podCIDRs: ["10.120.0.0/24"] });
+const NODE_2 = aNode({ id: 2, podCIDRs: ["10.120.1.0/24"] });
+
+describe("renderRoutes", () => {
+  it("framework R07: one route per node and range, through its address in the network", () => {
+    expect(renderRoutes({ nodes: [NODE_1, NODE_2], servers: SERVERS, network: NETWORK })).toEqual({
+      wanted: [
+        { node: "node-1", spec: aRoute("10.120.0.0/24", "10.0.0.1") },
+        { node: "node-2", spec: aRoute("10.120.1.0/24", "10.0.0.2") },
+      ],
+      refused: [],
+    });
+  });
+
+  it("framework R12: wants nothing for a node without ranges", () => {
+    expect(renderRoutes({ nodes: [aNode({ id: 1 })], servers: SERVERS, network: NETWORK })).toEqual({
+      wanted: [],
+      refused: [],
+    });
+  });
+
+  it("unlike HCCM R11: serves the IPv4 half of a dual-stack node", () => {
+    const node = aNode({ id: 1, podCIDRs: ["fd00:1::/64", "10.120.0.0/24"] });
+    expect(renderRoutes({ nodes: [node], servers: SERVERS, network: NETWORK })).toMatchObject({
+      wanted: [{ spec: { destination: "10.120.0.0/24" } }],
+      refused: [],
+    });
+  });
+
+  it("framework R22: wants a range once that a node lists twice", () => {
+    const node = aNode({ id: 1, podCIDRs: ["10.120.0.0/24", "10.120.0.7/24"] });
+    expect(renderRoutes({ nodes: [node], servers: SERVERS, network: NETWORK }).wanted).toHaveLength(1);
+  });
+
+  it("gives a range that two nodes claim to the first, and tells the other", () => {
+    const second = aNode({ id: 2, podCIDRs: ["10.120.0.0/24", "10.120.1.0/24"] });
+    const { wanted, refused } = renderRoutes({ nodes: [NODE_1, second], servers: SERVERS, network: NETWORK });
+    expect(wanted.map(({ node, spec }) => [node, spec.destination])).toEqual([
+      ["node-1", "10.120.0.0/24"],
+      ["node-2", "10.120.1.0/24"],
+    ]);
+    expect(refused).toEqual([
+      { node: "node-2", reason: "10.120.0.0/24 is also the pod range of node node-1", isFinal: true },
+    ]);
+  });
+
+  it("unlike HCCM R2, R12: finds the server by ProviderID whatever the node is called", () => {
+    const node = aNode({ name: "renamed", id: 1, podCIDRs: ["10.120.0.0/24"] });
+    expect(renderRoutes({ nodes: [node], servers: SERVERS, network: NETWORK }).wanted).toMatchObject([
+      { node: "renamed" },
+    ]);
+  });
+
+  it("framework R36: wants nothing for a node that is being deleted", () => {
+    const node = aNode({ id: 1, podCIDRs: ["10.120.0.0/24"], isDeleted: true });
+    expect(renderRoutes({ nodes: [node], servers: SERVERS, network: NETWORK })).toEqual({ wanted: [], refused: [] });
+  });
+
+  it.each([
+    ["R4: a server outside the network", 3, "server node-3 is not attached to network cluster: attach it"],
+    ["R4: no server", 99, "it has no server in this project"],
+  ])("HCCM %s is refused with the reason; others are served", (_, id, reason) => {
+    const { wanted, refused } = renderRoutes({
+      nodes: [aNode({ id, podCIDRs: ["10.120.9.0/24"] }), NODE_2],
+      servers: SERVERS,
+      network: NETWORK,
+    });
+    expect(refused).toEqual([{ node: `node-${id}`, reason, isFinal: false }]);
+    expect(wanted).toMatchObject([{ node: "node-2" }]);
+  });
+});
+
+describe("isInside", () => {
+  it.each([
+    ["R01", "10.244.0.0/24", "10.244.0.0/16", true],
+    ["R01", "10.244.255.0/24", "10.244.0.0/16", true],
+    ["R02", "10.244.0.0/24", "10.244.0.0/14", true],
+    ["R02", "10.247.255.0/24", "10.244.0.0/14", true],
+    ["R04", "10.224.0.0/24", "10.244.0.0/16", false],
+    ["R04", "10.0.10.0/24", "10.244.0.0/16", false],
+    ["R04", "10.255.255.0/24", "10.244.0.0/16", false],
+    ["R05", "10.248.0.0/24", "10.244.0.0/14", false],
+    ["R05", "10.243.255.0/24", "10.244.0.0/14", false],
+    ["a wider one that only begins inside", "10.244.0.0/8", "10.0.0.0/16", true],
+    ["a wider one around it", "10.0.0.0/8", "10.244.0.0/16", false],
+    ["the default route", "0.0.0.0/0", "10.244.0.0/16", false],
+    ["one of the other family", "a00:100::/24", "10.244.0.0/16", false],
+    ["R38: a text that is no range", "nonsense", "10.244.0.0/16", false],
+  ])("framework %s: %s in %s: %s", (_, range, cluster, expected) => {
+    expect(isInside(range, [cluster])).toBe(expected);
+  });
+
+  it("looks at every range of the cluster", () => {
+    expect(isInside("10.244.1.0/24", ["fd00::/56", "10.244.0.0/16"])).toBe(true);
+    expect(isInside("10.244.1.0/24", [])).toBe(false);
+  });
+});
+
+describe("staleRoutes", () => {
+  const { wanted } = renderRoutes({ nodes: [NODE_1, NODE_2], servers: SERVERS, network: NETWORK });
+  it.each([
+    ["R08: nothing when all are wanted", ["10.120.0.0/24", "10.120.1.0/24"], []],
+    ["R10: those of unknown nodes", ["10.120.0.0/24", "10.120.2.0/24"], ["10.120.2.0/24"]],
+    ["R13: dead ends inside the cluster's range", ["10.120.9.0/24"], ["10.120.9.0/24"]],
+    ["R14: never those outside of it", ["10.1.2.0/24", "0.0.0.0/0"], []],
+  ])("HCCM R3, framework %s", (_, listed, stale) => {
+    const routes = listed.map((destination) => ({ destination, gateway: "10.0.0.9" }));
+    expect(staleRoutes(aNetwork({ routes }), wanted, CLUSTER)).toEqual(
+      stale.map((destination) => aRoute(destination, "10.0.0.9")),
+    );
+  });
+
+  it("unlike HCCM R8: names the gateway of every route that it removes, as the network has it", () => {
+    const routes = [{ destination: "10.120.9.0/24", gateway: "10.0.0.77" }];
+    expect(staleRoutes(aNetwork({ routes }), wanted, CLUSTER)).toEqual([aRoute("10.120.9.0/24", "10.0.0.77")]);
+  });
+
+  it("framework R17: wants other gateways, and removes nothing, when nodes swap their ranges", () => {
+    const routes = wanted.map(({ spec }) => ({ destination: spec.destination, gateway: spec.gateway }));
+    const nodes = [aNode({ id: 1, podCIDRs: ["10.120.1.0/24"] }), aNode({ id: 2, podCIDRs: ["10.120.0.0/24"] })];
+    const plan = planRoutes({ nodes, servers: SERVERS, network: aNetwork({ routes }) }, CLUSTER);
+    expect(plan.wanted.map(({ spec }) => [spec.destination, spec.gateway])).toEqual([
+      ["10.120.1.0/24", "10.0.0.1"],
+      ["10.120.0.0/24", "10.0.0.2"],
+    ]);
+    expect([plan.stale, plan.refused]).toEqual([[], []]);
+  });
+
+  it("does not take a wanted range with another gateway for stale: it is replaced in order", () => {
+    const routes = [{ destination: "10.120.0.0/24", gateway: "10.0.0.99" }];
+    expect(staleRoutes(aNetwork({ routes }), wanted, CLUSTER)).toEqual([]);
+  });
+});
+
+describe("planRoutes", () => {
+  const plan = (nodes: Parameters<typeof aNode>[0][], routes: Parameters<typeof aNetwork>[0] = {}) =>
+    planRoutes({ nodes: nodes.map((node) => aNode(node)), servers: SERVERS, network: aNetwork(routes) }, CLUSTER);
+  const foreign = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ destination: `10.200.${i}.0/24`, gateway: "10.0.0.9" }));
+
+  it("HCCM R9: tells of a range that is not in the cluster's, or only in part, and makes its route", () => {
+    for (const range of ["10.121.0.0/24", "10.120.0.0/15"]) {
+      const { wanted, misplaced } = plan([{ id: 1, podCIDRs: [range] }]);
+      expect(misplaced).toEqual(wanted);
+      expect(wanted).toMatchObject([{ spec: { destination: range } }]);
+    }
+    expect(plan([{ id: 1, podCIDRs: ["10.120.0.0/24"] }]).misplaced).toEqual([]);
+  });
+
+  it("framework R37: never removes what lies outside", () => {
+    expect(plan([], { routes: [{ destination: "10.121.0.0/24", gateway: "10.0.0.1" }] }).stale).toEqual([]);
+  });
+
+  it("makes as many new routes as there is room for, and says so for the rest before the API does", () => {
+    const routes = foreign(MAX_ROUTES - 1);
+    const { wanted, refused } = plan(
+      [
+        { id: 1, podCIDRs: ["10.120.0.0/24"] },
+        { id: 2, podCIDRs: ["10.120.1.0/24"] },
+      ],
+      { routes },
+    );
+    expect(wanted).toMatchObject([{ node: "node-1" }]);
+    expect(refused).toEqual([
+      { node: "node-2", reason: expect.stringContaining("100 is the provider's limit"), isFinal: true },
+    ]);
+  });
+
+  it("counts the room that stale routes leave, and never evicts a route that exists", () => {
+    const stale = { destination: "10.120.9.0/24", gateway: "10.0.0.9" };
+    const node = { id: 1, podCIDRs: ["10.120.0.0/24"] };
+    expect(plan([node], { routes: [...foreign(MAX_ROUTES - 1), stale] }).wanted).toHaveLength(1);
+    const existing = { destination: "10.120.0.0/24", gateway: "10.0.0.1" };
+    expect(plan([node], { routes: [...foreign(MAX_ROUTES - 1), existing] })).toMatchObject({ refused: [] });
+    expect(plan([node], { routes: foreign(MAX_ROUTES + 5) })).toMatchObject({ wanted: [], refused: [{}] });
+  });
+
+  it("framework 4.2: tells a node that lost its range and its route, and none that never had one", () => {
+    const routes = [{ destination: "10.120.0.0/24", gateway: "10.0.0.1" }];
+    const { refused, stale } = plan([{ id: 1 }, { id: 2 }, { id: 3, podCIDRs: ["fd00::/64"] }], { routes });
+    expect(stale).toHaveLength(1);
+    expect(refused).toEqual([{ node: "node-1", reason: expect.stringContaining("podCIDR"), isFinal: true }]);
+  });
+
+  it.each([
+    ["a dedicated server", { providerID: "hrobot://7", podCIDRs: ["10.120.7.0/24"] }],
+    ["another provider's node", { providerID: "k3s://a", podCIDRs: ["10.120.7.0/24"] }],
+    ["a node that is not initialised", { name: "new", podCIDRs: ["10.120.7.0/24"] }],
+  ])("unlike HCCM E26: makes no route to %s, and leaves alone the one that somebody made", (_, node) => {
+    const routes = [{ destination: "10.120.7.0/24", gateway: "10.0.0.1" }];
+    expect(plan([node], { routes })).toEqual({ wanted: [], refused: [], stale: [], misplaced: [] });
+  });
+});
+
+it.each([
+  ["10.120.3.0/24", true],
+  ["10.120.0.0/16", true],
+  ["10.120.0.0/15", false],
+  ["10.121.0.0/24", false],
+  ["fd00::/64", false],
+])("%s is all within the cluster's range: %s", (range, expected) => {
+  expect(isWithin(range, CLUSTER)).toBe(expected);
+});

@@ -1,0 +1,102 @@
+import type { V1ServiceSpec } from "@kubernetes/client-node";
+import { describe, expect, it } from "vitest";
+import { renderLoadBalancer } from "../../../../../../controller/render/service/load-balancer.ts";
+import { aBalancerState, aNode, aServer, aService } from "../../../../../support/builders.ts";
+import { aCatalogue } from "../../../../../support/catalogue.ts";
+import { NO_LISTS } from "../../../../../support/certificates.ts";
+
+const CONTEXT = {
+  nodes: [],
+  servers: [],
+  certificates: NO_LISTS,
+  defaults: { location: "fsn1" },
+  catalogue: aCatalogue(),
+};
+const notes = (spec: Partial<V1ServiceSpec>, annotations: Record<string, string> = {}, more = {}) => {
+  const service = aService({ annotations });
+  const rendered = renderLoadBalancer({ ...service, spec: { ...service.spec, ...spec } }, { ...CONTEXT, ...more });
+  expect(rendered.ok).toBe(true);
+  return rendered.notes.map(({ reason, message }) => `${reason}: ${message}`);
+};
+
+describe("what the provider cannot do is said, and the rest is served", () => {
+  it.each([
+    [
+      "source ranges",
+      { loadBalancerSourceRanges: ["10.0.0.0/8"] },
+      "UnsupportedFieldConfigured: loadBalancerSourceRanges",
+    ],
+    ["session affinity", { sessionAffinity: "ClientIP" }, "UnsupportedFieldConfigured: sessionAffinity"],
+    ["an address", { loadBalancerIP: "1.2.3.4" }, "UnsupportedFieldConfigured: loadBalancerIP"],
+    [
+      "HCCM V1, framework S02: SCTP",
+      { ports: [{ port: 9, protocol: "SCTP" }] },
+      "UnsupportedProtocolConfigured: port 9/SCTP",
+    ],
+  ])("%s", (_, spec, expected) => {
+    expect(notes(spec)).toEqual([expect.stringContaining(expected)]);
+  });
+
+  it("all of it in one Event", () => {
+    expect(notes({ loadBalancerSourceRanges: ["10.0.0.0/8"], sessionAffinity: "ClientIP" })).toHaveLength(1);
+  });
+
+  it.each([
+    ["framework S57: ranges that let everybody in", { loadBalancerSourceRanges: ["0.0.0.0/0", " ::/0"] }],
+    ["no affinity", { sessionAffinity: "None", loadBalancerIP: "" }],
+  ])("nothing about %s", (_, spec) => {
+    expect(notes(spec)).toEqual([]);
+  });
+
+  it("framework S57: ranges by annotation too", () => {
+    const service = aService();
+    const annotations = { "service.beta.kubernetes.io/load-balancer-source-ranges": "10.0.0.0/8" };
+    const rendered = renderLoadBalancer({ ...service, metadata: { ...service.metadata, annotations } }, CONTEXT);
+    expect(rendered.notes).toMatchObject([{ reason: "UnsupportedFieldConfigured" }]);
+  });
+});
+
+describe("what is worth knowing", () => {
+  it("health checks that annotations turn away from kube-proxy", () => {
+    const policy = { externalTrafficPolicy: "Local", healthCheckNodePort: 32_000 };
+    expect(notes(policy)).toEqual([]);
+    expect(notes(policy, { "health-check-interval": "5s" })).toEqual([]);
+    expect(notes(policy, { "health-check-http-path": "/up" })).toEqual([
+      expect.stringMatching(/^HealthCheckOverridden: .*annotation load-balancer.hetzner.cloud\/health-check-http-path/),
+    ]);
+  });
+
+  it("HCCM A4: a deprecated type, which is used all the same", () => {
+    expect(notes({}, { type: "lb1" })).toEqual([expect.stringMatching(/^LoadBalancerTypeDeprecated: type lb1 .*2027/)]);
+  });
+
+  it("unlike HCCM A2: an existing balancer that should be elsewhere, and stays", () => {
+    const present = aBalancerState({ location: "nbg1" });
+    expect(notes({}, { location: "hel1" }, { present })).toEqual([
+      expect.stringMatching(/^LoadBalancerNotMoved: the balancer stays in nbg1.*hel1/),
+    ]);
+    expect(notes({}, { location: "nbg1" }, { present })).toEqual([]);
+    expect(notes({}, {}, { present })).toEqual([]);
+    expect(notes({}, { location: "", "network-zone": "us-east" }, { present })).toHaveLength(1);
+  });
+
+  it("HCCM T4: nodes that the type has no room for, and the others are served", () => {
+    const ids = Array.from({ length: 30 }, (_, index) => index + 1);
+    const many = { nodes: ids.map((id) => aNode({ id })), servers: ids.map((id) => aServer({ id })) };
+    expect(notes({}, { type: "lb11" }, many)).toEqual([
+      expect.stringMatching(/^MaxTargetsReached: .* 5 of the nodes: node-26/),
+    ]);
+    expect(notes({}, { type: "lb21" }, many)).toEqual([]);
+  });
+
+  it("HCCM T3: foreign targets take places too", () => {
+    const ids = Array.from({ length: 25 }, (_, index) => index + 1);
+    const many = { nodes: ids.map((id) => aNode({ id })), servers: ids.map((id) => aServer({ id })) };
+    const foreign = new Set(["server-99"]);
+    const found = notes({}, { type: "lb11" }, { ...many, present: aBalancerState(), foreign, otherTargets: 1 });
+    expect(found).toEqual([
+      expect.stringMatching(/^MaxTargetsReached: .* 2 of the nodes: node-24, node-25/),
+      expect.stringMatching(/^ForeignPartsKept: server-99/),
+    ]);
+  });
+});

@@ -1,0 +1,365 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type BalancerContext,
+  defaultName,
+  renderLoadBalancer,
+} from "../../../../../controller/render/service/load-balancer.ts";
+import { OPTIONS } from "../../../../../controller/render/service/options/annotations.ts";
+import type { LoadBalancerSpec } from "../../../../../stacks/units/spec.ts";
+import {
+  aBalancerState,
+  aListener,
+  aNetwork,
+  aNode,
+  aServer,
+  aService,
+  NETWORK_ID,
+  UID,
+} from "../../../../support/builders.ts";
+import { aCatalogue } from "../../../../support/catalogue.ts";
+import { NO_CERTIFICATES, NO_LISTS } from "../../../../support/certificates.ts";
+import { hostileText } from "../../../../support/hostile.ts";
+
+const DEFAULT_NAME = "a0c7e1a529d3b4f608a715b2e6f4d9c1";
+const CONTEXT: BalancerContext = {
+  nodes: [],
+  servers: [],
+  defaults: { location: "fsn1" },
+  certificates: NO_LISTS,
+};
+const IN_NETWORK: BalancerContext = { ...CONTEXT, networkId: NETWORK_ID };
+
+function specOf(annotations: Record<string, string>, context = CONTEXT): LoadBalancerSpec {
+  const rendered = renderLoadBalancer(aService({ annotations }), context);
+  if (!rendered.ok) throw new Error(rendered.mistakes.join("; "));
+  return rendered.spec;
+}
+
+function mistakesOf(annotations: Record<string, string>, context = CONTEXT): readonly string[] {
+  const rendered = renderLoadBalancer(aService({ annotations }), context);
+  expect(rendered.ok).toBe(rendered.mistakes.length === 0);
+  return rendered.mistakes;
+}
+
+describe("renderLoadBalancer", () => {
+  it("renders a balancer from a Service without annotations", () => {
+    const context = { ...CONTEXT, nodes: [aNode({ id: 1 })], servers: [aServer({ id: 1 })] };
+    expect(renderLoadBalancer(aService({ ports: [80] }), context)).toEqual({
+      ok: true,
+      spec: {
+        kind: "load-balancer",
+        service: { namespace: "default", name: "web", uid: UID },
+        name: DEFAULT_NAME,
+        type: "lb11",
+        place: { location: "fsn1" },
+        algorithm: "round_robin",
+        labels: { "hcloud-ccm/service-uid": UID },
+        deleteProtection: false,
+        listeners: [aListener(80)],
+        targets: [{ kind: "server", serverId: 1, usePrivateIp: false }],
+      },
+      settings: expect.objectContaining({ options: { location: "fsn1" } }),
+      mistakes: [],
+      notes: [],
+      leftOut: [],
+      certificates: NO_CERTIFICATES,
+    });
+  });
+
+  it("HCCM A1: names it after the uid, cut to 32 characters", () => {
+    expect(defaultName(UID)).toBe(DEFAULT_NAME);
+    expect(defaultName("short")).toBe("ashort");
+  });
+
+  it.each([
+    ["A1: its own name", { name: "edge" }, { name: "edge" }],
+    ["A1: an empty name is the default one", { name: "" }, { name: DEFAULT_NAME }],
+    ["A4: its type", { type: "lb31" }, { type: "lb31" }],
+    ["A4: an empty type counts as not set", { type: "" }, { type: "lb11" }],
+    ["A5: its algorithm", { "algorithm-type": "least_connections" }, { algorithm: "least_connections" }],
+    ["A2: its location", { location: "hel1" }, { place: { location: "hel1" } }],
+    [
+      "A3: a zone, once the location is cancelled",
+      { location: "", "network-zone": "eu-central" },
+      { place: { networkZone: "eu-central" } },
+    ],
+    ["A2: location before zone", { location: "hel1", "network-zone": "eu-central" }, { place: { location: "hel1" } }],
+  ])("HCCM %s", (_, annotations, expected) => {
+    expect(specOf(annotations)).toMatchObject(expected);
+  });
+
+  it.each([
+    ["attached to the network whenever there is one (S13g)", {}, { networkId: NETWORK_ID, publicInterface: true }],
+    [
+      "A6: without public interface",
+      { "disable-public-network": "true", "use-private-ip": "true" },
+      { networkId: NETWORK_ID, publicInterface: false },
+    ],
+    [
+      "A9: with its address",
+      { "private-ipv4": "10.0.0.9" },
+      { networkId: NETWORK_ID, publicInterface: true, ip: "10.0.0.9" },
+    ],
+  ])("HCCM %s", (_, annotations, network) => {
+    expect(specOf(annotations, IN_NETWORK).network).toEqual(network);
+  });
+
+  it("is attached to nothing without a network", () => {
+    expect(specOf({})).not.toHaveProperty("network");
+  });
+
+  describe("over an existing balancer", () => {
+    const present = aBalancerState({
+      location: "nbg1",
+      type: "lb21",
+      deleteProtection: true,
+      labels: { team: "a", "hcloud-ccm/service-uid": "stale" },
+    });
+    const context = { ...CONTEXT, present };
+
+    it("HCCM A2: stays where it is, and needs no place", () => {
+      expect(specOf({ location: "hel1" }, context).place).toEqual({ location: "nbg1" });
+      expect(specOf({}, { ...context, defaults: {} }).place).toEqual({ location: "nbg1" });
+    });
+
+    it("HCCM A4: keeps its type unless one is set", () => {
+      expect(specOf({}, context).type).toBe("lb21");
+      expect(specOf({ type: "lb31" }, context).type).toBe("lb31");
+    });
+
+    it("HCCM S13a: keeps foreign labels and replaces a stale owner", () => {
+      expect(specOf({}, context).labels).toEqual({ team: "a", "hcloud-ccm/service-uid": UID });
+    });
+
+    it("HCCM A1: is renamed when a name is set, and keeps its name when that is removed", () => {
+      expect(specOf({ name: "edge" }, context).name).toBe("edge");
+      expect(specOf({}, context).name).toBe("balancer");
+    });
+
+    it("keeps its delete protection", () => {
+      expect(specOf({}, context).deleteProtection).toBe(true);
+    });
+  });
+
+  describe("over an existing balancer, with mistakes", () => {
+    const present = aBalancerState({
+      type: "lb21",
+      algorithm: "least_connections",
+      publicInterface: false,
+      network: { networkId: NETWORK_ID, ip: "10.0.0.9" },
+      listeners: [aListener(80, { protocol: "http" })],
+      targets: [{ kind: "server", serverId: 1, usePrivateIp: true }],
+    });
+    const nodes = [1, 2].map((id) => aNode({ id }));
+    const servers = [1, 2].map((id) => aServer({ id, privateIp: `10.0.0.${id}` }));
+    const context = { ...IN_NETWORK, present, nodes, servers };
+    const keptSpec = (annotations: Record<string, string>) => {
+      const rendered = renderLoadBalancer(aService({ annotations }), context);
+      expect(rendered.mistakes).toHaveLength(1);
+      if (!rendered.ok) throw new Error("not rendered");
+      return rendered.spec;
+    };
+
+    it.each([
+      ["its algorithm", { "algorithm-type": "x" }, { algorithm: "least_connections" }],
+      ["its interface", { "disable-public-network": "x" }, { network: { publicInterface: false } }],
+      [
+        "its way to the nodes",
+        { "use-private-ip": "x" },
+        { targets: [{ usePrivateIp: true }, { usePrivateIp: true }] },
+      ],
+      ["its targets", { "node-selector": "a=b=c" }, { targets: [{ serverId: 1 }] }],
+      ["its listener", { protocol: "x" }, { listeners: [{ protocol: "http" }] }],
+      ["unlike HCCM A9: its address", { "private-ipv4": "10.0.0.300" }, { network: { networkId: NETWORK_ID } }],
+    ])("keeps %s, and follows in the rest", (_, annotations, expected) => {
+      const spec = keptSpec({ type: "lb31", ...annotations });
+      expect(spec).toMatchObject({ type: "lb31", ...expected });
+      expect(spec.network).not.toHaveProperty("ip");
+    });
+
+    it("follows its nodes", () => {
+      expect(keptSpec({ protocol: "x" }).targets).toHaveLength(2);
+    });
+  });
+
+  it("blames a variable for what it sets, not an annotation that is not there", () => {
+    const defaults = { location: "fsn1", usePrivateIp: true };
+    expect(mistakesOf({}, { ...CONTEXT, defaults })).toEqual([
+      "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: needs a network, and HCLOUD_NETWORK is not set",
+    ]);
+  });
+
+  it.each([
+    ["no place", {}, { ...CONTEXT, defaults: {} }, ["location", "network-zone", "HCLOUD_LOAD_BALANCERS_LOCATION"]],
+    [
+      "A11: private targets without a network",
+      { "use-private-ip": "true" },
+      CONTEXT,
+      ["use-private-ip", "HCLOUD_NETWORK"],
+    ],
+    [
+      "A6: no public interface without a network",
+      { "disable-public-network": "true" },
+      CONTEXT,
+      ["disable-public-network", "HCLOUD_NETWORK"],
+    ],
+    [
+      "A9: a private address without a network",
+      { "private-ipv4": "10.0.0.1" },
+      CONTEXT,
+      ["private-ipv4", "HCLOUD_NETWORK"],
+    ],
+    ["A15: a selector that cannot be read", { "node-selector": "a=b=c" }, CONTEXT, ["node-selector", '"a=b=c"']],
+    ["A16: https without certificates", { protocol: "https" }, CONTEXT, ["protocol", "certificates"]],
+    ["A21: a redirect without https", { "http-redirect-http": "true" }, CONTEXT, ["http-redirect-http", "https"]],
+  ])("refuses %s", (_, annotations, context, words) => {
+    const mistakes = mistakesOf(annotations, context);
+    expect(mistakes).toHaveLength(1);
+    for (const word of words) expect(mistakes[0]).toContain(word);
+  });
+
+  describe("against what there is", () => {
+    const subnets = ["10.0.1.0/24", "10.0.2.0/24"].map((ip_range) => ({ ip_range, network_zone: "eu-central" }));
+    const network = aNetwork({ ip_range: "10.0.0.0/16", subnets });
+    const takenIps = new Set(["10.0.1.7"]);
+    const around = { ...IN_NETWORK, network, takenIps, catalogue: aCatalogue() };
+
+    it.each([
+      ["A4: an unknown type", { type: "lb99" }, "lb1, lb11, lb21, lb31"],
+      ["A2: an unknown location", { location: "moon" }, "fsn1, nbg1, hel1, ash"],
+      ["A3: an unknown zone", { location: "", "network-zone": "moon" }, "eu-central, us-east"],
+      ["A10: an unknown subnet", { "private-subnet-ip-range": "10.0.3.0/24" }, "10.0.1.0/24, 10.0.2.0/24"],
+      ["A9: an address outside of the network", { "private-ipv4": "10.9.0.1" }, "10.0.1.0/24, 10.0.2.0/24"],
+      ["A9: an address that somebody has", { "private-ipv4": "10.0.1.7" }, "another server or balancer"],
+      ["A9: a reserved address", { "private-ipv4": "10.0.1.255" }, "reserved"],
+      [
+        "A9: an address outside of the subnet",
+        { "private-ipv4": "10.0.1.5", "private-subnet-ip-range": "10.0.2.0/24" },
+        "10.0.2.0/24",
+      ],
+      ["A6: no public interface, and public targets", { "disable-public-network": "true" }, "use-private-ip"],
+    ])("refuses %s before anything is touched", (_, annotations, words) => {
+      const mistakes = mistakesOf(annotations, around);
+      expect(mistakes).toHaveLength(1);
+      expect(mistakes[0]).toMatch(/^annotation load-balancer.hetzner.cloud\//);
+      expect(mistakes[0]).toContain(words);
+    });
+
+    it("HCCM A9, A10: attaches with address and subnet", () => {
+      const annotations = { "private-ipv4": "10.0.1.5", "private-subnet-ip-range": "10.0.1.0/24" };
+      expect(specOf(annotations, around).network).toMatchObject({ ip: "10.0.1.5", subnet: "10.0.1.0/24" });
+    });
+
+    it("keeps the attachment of one whose address or subnet is wrong", () => {
+      const present = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.1.9", subnet: "10.0.1.0/24" } });
+      for (const annotations of [{ "private-ipv4": "10.9.0.1" }, { "private-subnet-ip-range": "10.0.3.0/24" }]) {
+        const rendered = renderLoadBalancer(aService({ annotations }), { ...around, present });
+        expect(rendered.ok && rendered.spec.network).toEqual({ networkId: NETWORK_ID, publicInterface: true });
+      }
+    });
+
+    it("does not take an address away from the balancer that has it", () => {
+      const present = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.1.7" } });
+      expect(specOf({ "private-ipv4": "10.0.1.7" }, { ...around, present }).network?.ip).toBe("10.0.1.7");
+    });
+
+    it("passes over a subnet for all Services without a network", () => {
+      const defaults = { location: "fsn1", privateSubnet: "10.0.1.0/24" };
+      expect(mistakesOf({}, { ...CONTEXT, defaults })).toEqual([]);
+    });
+
+    it("unlike HCCM A4: does not hold an existing balancer up for its type", () => {
+      const present = aBalancerState({ type: "lb-gone" });
+      expect(specOf({}, { ...around, present }).type).toBe("lb-gone");
+    });
+
+    it("refuses more ports than the type has room for, and says how many it has", () => {
+      const service = aService({ ports: [1, 2, 3, 4, 5, 6] });
+      const rendered = renderLoadBalancer(service, around);
+      expect(rendered).toMatchObject({
+        ok: false,
+        mistakes: [expect.stringMatching(/6 ports .* lb11 has room for 5/)],
+      });
+      const present = aBalancerState({ listeners: [aListener(6)] });
+      const kept = renderLoadBalancer(service, { ...around, present });
+      expect(kept.ok && kept.spec.listeners.map(({ listenPort }) => listenPort)).toEqual([1, 2, 3, 4, 6]);
+      const larger = renderLoadBalancer(aService({ ports: [1, 2, 3, 4, 5, 6], annotations: { type: "lb21" } }), around);
+      expect(larger.ok).toBe(true);
+    });
+
+    it("says when it has another balancer than the id asks for, and keeps it", () => {
+      const rendered = renderLoadBalancer(aService({ annotations: { id: "7" } }), {
+        ...around,
+        present: aBalancerState(),
+      });
+      expect(rendered).toMatchObject({ ok: true, mistakes: [expect.stringContaining("already has balancer 42")] });
+    });
+
+    it("protects what it is told to, and lifts only what it set", () => {
+      const present = aBalancerState({ deleteProtection: true });
+      const ours = { ...present, labels: { ...present.labels, "lotse/protected": "true" } };
+      expect(specOf({ "delete-protection": "true" }).deleteProtection).toBe(true);
+      expect(specOf({ "delete-protection": "false" }, { ...CONTEXT, present }).deleteProtection).toBe(false);
+      expect(specOf({}, { ...CONTEXT, present }).deleteProtection).toBe(true);
+      expect(specOf({}, { ...CONTEXT, present: ours }).deleteProtection).toBe(false);
+    });
+  });
+
+  it("refuses a port without node port, which the API would refuse in the middle of a run", () => {
+    const rendered = renderLoadBalancer(aService({ ports: [{ port: 80, protocol: "TCP" }] }), CONTEXT);
+    expect(rendered).toEqual({
+      ok: false,
+      mistakes: ["port 80 has no node port: set allocateLoadBalancerNodePorts, or give it a nodePort"],
+      notes: [],
+    });
+  });
+
+  it("reports all mistakes at once", () => {
+    expect(mistakesOf({ protocol: "x", "node-selector": "(", "private-ipv4": "x" })).toHaveLength(3);
+  });
+
+  it("HCCM V1: serves the rest of a Service with UDP ports and says so", () => {
+    const udp = { port: 53, nodePort: 30_053, protocol: "UDP" };
+    const rendered = renderLoadBalancer(aService({ ports: [80, udp] }), CONTEXT);
+    expect(rendered).toMatchObject({ ok: true, spec: { listeners: [{ listenPort: 80 }] } });
+    expect(rendered.notes).toEqual([
+      {
+        reason: "UnsupportedProtocolConfigured",
+        message: "port 53/UDP is left out: Hetzner balancers forward TCP only",
+      },
+    ]);
+  });
+
+  it("renders what the API takes, or a mistake that names its annotation, from any values at all", () => {
+    const value = fc.oneof(
+      hostileText,
+      fc.constantFrom("true", "http", "10.0.0.1", "30s", "2??,"),
+      fc.nat(100_000).map(String),
+    );
+    const names = Object.values(OPTIONS).map(({ annotation }) => annotation);
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 4 }), (annotations) => {
+        const rendered = renderLoadBalancer(aService({ annotations }), IN_NETWORK);
+        if (rendered.ok) expectAcceptable(rendered.spec);
+        else
+          for (const mistake of rendered.mistakes) expect(mistake).toContain("annotation load-balancer.hetzner.cloud/");
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** The bounds of the API's own description. */
+function expectAcceptable({ name, type, place, listeners }: LoadBalancerSpec): void {
+  expect(name).toMatch(/^\S(.*\S)?$/);
+  expect(name.length).toBeLessThanOrEqual(128);
+  expect(type).toMatch(/^\S+$/);
+  expect(Object.values(place).join()).toMatch(/^\S+$/);
+  for (const { http, healthCheck } of listeners) {
+    expect(http?.cookieName ?? "x").toMatch(/^\S{1,100}$/);
+    expect(healthCheck.http?.path ?? "/").toMatch(/^\S{1,256}$/);
+    expect(healthCheck.http?.domain ?? "").toMatch(/^[^\s%\\]{0,128}$/);
+    expect(healthCheck.http?.statusCodes ?? ["2??"]).not.toContain("");
+  }
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import {
+  countForeign,
+  findForeign,
+  withoutForeign,
+} from "../../../../../../controller/render/service/ownership/foreign.ts";
+import { aBalancerState, aListener, aNode, aServer, aService } from "../../../../../support/builders.ts";
+
+const nodes = [aNode({ id: 1 }), aNode({ name: "metal", addresses: [{ type: "ExternalIP", address: "203.0.113.9" }] })];
+const servers = [aServer({ id: 1 }), aServer({ id: 2, name: "database" })];
+const claimant = { service: aService({ ports: [80] }), nodes, servers, isTakingOver: false, selectors: 0 };
+const listeners = [aListener(80), aListener(8443)];
+const targets = [
+  { kind: "server", serverId: 1, usePrivateIp: false },
+  { kind: "server", serverId: 2, usePrivateIp: false },
+  { kind: "ip", ip: "203.0.113.9" },
+  { kind: "ip", ip: "203.0.113.77" },
+] as const;
+const FOREIGN = ["listener-8443", "server-2", "ip-203.0.113.77"];
+const MARKS = Object.fromEntries(FOREIGN.map((part) => [`lotse/foreign-${part}`, "true"]));
+
+describe("findForeign", () => {
+  it("at the takeover: what is neither one of the Service's ports nor one of the cluster's nodes", () => {
+    const found = findForeign(aBalancerState({ listeners, targets }), { ...claimant, isTakingOver: true });
+    expect([...found]).toEqual(FOREIGN);
+  });
+
+  it("at the takeover and later: label selectors, which nobody looks into", () => {
+    const found = findForeign(aBalancerState(), { ...claimant, isTakingOver: true, selectors: 2 });
+    expect([...found]).toEqual(["selectors"]);
+    const labels = { "lotse/foreign-selectors": "true" };
+    expect([...findForeign(aBalancerState({ labels }), { ...claimant, selectors: 1 })]).toEqual(["selectors"]);
+    expect([...findForeign(aBalancerState({ labels }), claimant)]).toEqual([]);
+    expect([...findForeign(aBalancerState(), { ...claimant, selectors: 1 })]).toEqual([]);
+    expect(countForeign(new Set(["selectors", "listener-8443", "server-1", "ip-1.2.3.4"]))).toEqual({
+      listeners: 1,
+      targets: 2,
+    });
+  });
+
+  it("later: what was marked then", () => {
+    const state = aBalancerState({ listeners, targets, labels: MARKS });
+    expect([...findForeign(state, claimant)]).toEqual(FOREIGN);
+  });
+
+  it("HCCM V3, T2: nothing on a balancer that was always the Service's, so that surplus goes", () => {
+    expect([...findForeign(aBalancerState({ listeners, targets }), claimant)]).toEqual([]);
+  });
+
+  it("not a port that the Service claims later, nor a server that has become a node", () => {
+    const state = aBalancerState({ listeners, targets, labels: MARKS });
+    const joined = [...nodes, aNode({ id: 2, name: "database" })];
+    const later = { ...claimant, service: aService({ ports: [80, 8443] }), nodes: joined };
+    expect([...findForeign(state, later)]).toEqual(["ip-203.0.113.77"]);
+  });
+
+  it("not what has been taken away since", () => {
+    expect([...findForeign(aBalancerState({ labels: MARKS }), claimant)]).toEqual([]);
+  });
+});
+
+it("withoutForeign: leaves out of sight what is not to be touched", () => {
+  const state = withoutForeign(aBalancerState({ listeners, targets }), new Set(FOREIGN));
+  expect(state.listeners).toEqual([aListener(80)]);
+  expect(state.targets).toEqual([targets[0], targets[2]]);
+});

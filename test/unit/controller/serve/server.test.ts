@@ -1,0 +1,223 @@
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { request } from "node:http";
+import { type Agent, request as requestSecurely } from "node:https";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { SecureConfig } from "../../../../controller/config/config.ts";
+import { KubeError } from "../../../../controller/diagnostics/errors.ts";
+import { Access } from "../../../../controller/serve/access.ts";
+import { loadKeyPair, selfSigned } from "../../../../controller/serve/certificate.ts";
+import { serveMetrics, serveSecurely } from "../../../../controller/serve/server.ts";
+import { Authority } from "../../../../dev-env/cluster/certificates.ts";
+import { aLog } from "../../../support/log.ts";
+
+const CONFIG: SecureConfig = {
+  host: "127.0.0.1",
+  port: 0,
+  minVersion: "TLSv1.2",
+  openPaths: ["/healthz", "/readyz", "/livez"],
+  tokenTtlMs: 10_000,
+  allowedTtlMs: 10_000,
+  deniedTtlMs: 10_000,
+};
+
+let ends: AsyncDisposableStack;
+let dir: string;
+beforeEach(() => {
+  ends = new AsyncDisposableStack();
+  dir = mkdtempSync(join(tmpdir(), "lotse-serve-"));
+  ends.defer(() => rmSync(dir, { recursive: true }));
+});
+afterEach(() => ends.disposeAsync());
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
+
+const served = () => ({
+  registry: new Registry(),
+  checks: { livez: [{ name: "ping", look: () => undefined }], readyz: [{ name: "cloud", look: () => "away" }] },
+  configz: '{"shown":true}',
+  log: aLog().log,
+});
+
+const SEEN = ["/metrics", "/metrics/slis", "/configz"];
+
+/** An API server that knows one token and lets its owner see metrics. */
+function reviewer() {
+  const asked: unknown[] = [];
+  const create = async <T>(path: string, body: unknown): Promise<T> => {
+    const { spec } = body as { spec: { token?: string; user?: string; nonResourceAttributes?: { path: string } } };
+    asked.push(path.includes("tokenreviews") ? "token" : `${spec.user} ${spec.nonResourceAttributes?.path}`);
+    if (path.includes("tokenreviews")) {
+      const isKnown = spec.token === "good";
+      return { status: { authenticated: isKnown, user: { username: "prometheus", groups: ["scrapers"] } } } as T;
+    }
+    return {
+      status: { allowed: spec.user === "prometheus" && SEEN.includes(spec.nonResourceAttributes?.path ?? "") },
+    } as T;
+  };
+  return { asked, create };
+}
+
+async function start(
+  given: Partial<SecureConfig> = {},
+  api: { create: ReturnType<typeof reviewer>["create"] } = reviewer(),
+) {
+  const config = { ...CONFIG, port: await freePort(), ...given };
+  const access = new Access({ authentication: api, authorization: api, config, log: aLog().log });
+  ends.use(await serveSecurely(config, access, served()));
+  return (path: string, options: { token?: string; method?: string; cert?: string; key?: string } = {}) =>
+    get(config.port, path, options);
+}
+
+async function get(
+  port: number,
+  path: string,
+  { token, method = "GET", ...tls }: { token?: string; method?: string; cert?: string; key?: string },
+) {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const asking = requestSecurely({
+    host: "127.0.0.1",
+    port,
+    path,
+    method,
+    headers,
+    rejectUnauthorized: false,
+    agent: false as unknown as Agent,
+    ...tls,
+  }).end();
+  const [response] = await once(asking, "response");
+  return { status: response.statusCode as number, body: await text(response) };
+}
+
+describe("the HTTPS port", () => {
+  it.each([
+    ["/livez", undefined, 200],
+    ["/readyz?verbose", undefined, 500],
+    ["/metrics", undefined, 403],
+    ["/metrics", "bad", 401],
+    ["/metrics", "good", 200],
+    ["/metrics/slis", undefined, 403],
+    ["/configz", undefined, 403],
+    ["/livez/ping", undefined, 403],
+    ["/other", "good", 403],
+    ["//", undefined, 403],
+  ])("framework 5.5: %s with token %s answers %d", async (path, token, status) => {
+    const ask = await start();
+    expect((await ask(path, token === undefined ? {} : { token })).status).toBe(status);
+  });
+
+  it("framework 5.5: serves the configuration, and what became of health checks since the start", async () => {
+    const ask = await start();
+    expect(await ask("/configz", { token: "good" })).toEqual({ status: 200, body: '{"shown":true}' });
+    for (const path of ["/livez", "/livez", "/readyz"]) await ask(path);
+    const { body } = await ask("/metrics/slis", { token: "good" });
+    expect(body.split("\n").filter((line) => line !== "" && !line.startsWith("#"))).toEqual([
+      'kubernetes_healthcheck{name="ping",type="livez"} 1',
+      'kubernetes_healthcheck{name="cloud",type="readyz"} 0',
+      'kubernetes_healthchecks_total{name="ping",type="livez",status="success"} 2',
+      'kubernetes_healthchecks_total{name="cloud",type="readyz",status="error"} 1',
+    ]);
+  });
+
+  it("asks the API server once for a while, and never keeps the token itself", async () => {
+    const api = reviewer();
+    const ask = await start({}, api);
+    for (let index = 0; index < 3; index += 1) await ask("/metrics", { token: "good" });
+    expect(api.asked).toEqual(["token", "prometheus /metrics"]);
+  });
+
+  it("refuses everybody when it may not ask the API server, and still answers probes", async () => {
+    const ask = await start({}, { create: () => Promise.reject(new KubeError("POST", 403, "forbidden")) });
+    expect((await ask("/metrics", { token: "good" })).status).toBe(401);
+    expect((await ask("/metrics")).status).toBe(403);
+    expect((await ask("/livez")).status).toBe(200);
+  });
+
+  it("knows callers by certificates of --client-ca-file; administrators see everything", async () => {
+    const authority = new Authority("test");
+    const file = join(dir, "ca.crt");
+    const { writeFileSync } = await import("node:fs");
+    writeFileSync(file, authority.certificate);
+    const ask = await start({ clientCaFile: file });
+    const as = (commonName: string, ...organizations: string[]) => {
+      const { certificate: cert, key } = authority.issue({ commonName, organizations }, { kind: "client" });
+      return { cert, key };
+    };
+    expect((await ask("/livez/ping", as("admin", "system:masters"))).status).toBe(200);
+    expect((await ask("/metrics", as("prometheus"))).status).toBe(200);
+    expect((await ask("/livez/ping", as("prometheus"))).status).toBe(403);
+    const stranger = new Authority("other").issue(
+      { commonName: "x", organizations: ["system:masters"] },
+      { kind: "client" },
+    );
+    expect((await ask("/metrics", { cert: stranger.certificate, key: stranger.key })).status).toBe(403);
+  });
+
+  it("only reads", async () => {
+    const ask = await start();
+    expect((await ask("/livez", { method: "POST" })).status).toBe(405);
+    expect(await ask("/livez", { method: "HEAD" })).toEqual({ status: 200, body: "" });
+  });
+
+  it("is a mistake in the configuration when it is taken", async () => {
+    const port = await freePort();
+    await start({ port });
+    await expect(start({ port })).rejects.toThrow(`--secure-port ${port}`);
+  });
+});
+
+describe("the plain port", () => {
+  it("HCCM O1: has metrics and nothing else", async () => {
+    const port = await freePort();
+    ends.use(await serveMetrics({ host: "127.0.0.1", port }, served()));
+    for (const [path, status] of [
+      ["/metrics", 200],
+      ["/livez", 404],
+      ["/", 404],
+    ] as const) {
+      const [response] = await once(request({ host: "127.0.0.1", port, path }).end(), "response");
+      response.resume();
+      expect(response.statusCode).toBe(status);
+    }
+  });
+
+  it("costs only metrics when it is taken", async () => {
+    const port = await freePort();
+    ends.use(await serveMetrics({ host: "127.0.0.1", port }, served()));
+    expect(await serveMetrics({ host: "127.0.0.1", port }, served())).toBeUndefined();
+  });
+});
+
+describe("the certificate", () => {
+  it("is self-signed for localhost when none is given", () => {
+    const certificate = new X509Certificate(selfSigned("localhost").cert);
+    expect(certificate.subjectAltName).toBe("DNS:localhost, IP Address:127.0.0.1");
+    expect(certificate.checkIssued(certificate)).toBe(true);
+    expect(certificate.verify(certificate.publicKey)).toBe(true);
+    expect(new Date(certificate.validTo).getTime()).toBeGreaterThan(Date.now() + 9 * 365 * 86_400_000);
+  });
+
+  it("framework 5.2: is made in --cert-dir once, with a key that only its owner reads", () => {
+    const first = loadKeyPair({ ...CONFIG, certDir: dir });
+    expect(loadKeyPair({ ...CONFIG, certDir: dir })).toEqual(first);
+    expect(readdirSync(dir)).toEqual(["cloud-controller-manager.crt", "cloud-controller-manager.key"]);
+    expect(statSync(join(dir, "cloud-controller-manager.key")).mode & 0o077).toBe(0);
+  });
+
+  it("that is given and cannot be read is a mistake", () => {
+    expect(() => loadKeyPair({ ...CONFIG, certFile: "/nowhere", keyFile: "/nowhere" })).toThrow("--secure-port");
+  });
+});

@@ -1,0 +1,163 @@
+import type { V1Node } from "@kubernetes/client-node";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { CloudError, KubeError } from "../../../../controller/diagnostics/errors.ts";
+import type { Write } from "../../../../controller/publish/writes.ts";
+import { SHUTDOWN_TAINT } from "../../../../controller/render/node/lifecycle.ts";
+import type { NodePatch } from "../../../../controller/render/node/patch.ts";
+import type { RobotState } from "../../../../controller/robot/api.ts";
+import { LifecycleTurn } from "../../../../controller/turns/lifecycle.ts";
+import { aNode, aServer } from "../../../support/builders.ts";
+import { aCloud } from "../../../support/fake-cloud.ts";
+import { aLog } from "../../../support/log.ts";
+
+beforeEach(() => vi.useFakeTimers({ toFake: ["performance"] }));
+afterEach(() => vi.useRealTimers());
+
+const PERIOD = 5_000;
+
+function aTurn(...nodes: V1Node[]) {
+  const cloud = aCloud({ servers: [aServer({ id: 1 }), aServer({ id: 2 })] });
+  const done: (string | [string, NodePatch])[] = [];
+  const writes: Write[] = [];
+  const { log, lines } = aLog();
+  const world: { nodes: V1Node[]; failure?: Error; isChanged?: boolean; robots: Map<number, RobotState> } = {
+    nodes,
+    robots: new Map(),
+  };
+  const turn = new LifecycleTurn({
+    nodes: () => world.nodes,
+    view: cloud.view,
+    robotState: async (number) => {
+      const state = world.robots.get(number);
+      if (!state) throw new Error("Robot is away");
+      return state;
+    },
+    patcher: {
+      patchNode: async (node, patch) => {
+        if (world.failure) throw world.failure;
+        done.push([node.metadata?.name ?? "", patch]);
+      },
+      deleteNode: async (node) => {
+        if (world.failure) throw world.failure;
+        if (!world.isChanged) done.push(`delete ${node.metadata?.name}`);
+        return !world.isChanged;
+      },
+    },
+    publish: async (more) => void writes.push(...more),
+    periodMs: PERIOD,
+    log,
+  });
+  const events = () =>
+    writes.map((write) => (write.kind === "event" ? `${write.event.reason}: ${write.event.message}` : ""));
+  return { turn, cloud, done, events, lines, world };
+}
+
+describe("a pass over nodes that are not Ready", () => {
+  it("framework L18: deletes the node of a server that list and read do not know, and says so first", async () => {
+    const { turn, cloud, done, events } = aTurn(aNode({ id: 1, ready: "True" }), aNode({ id: 9, ready: "False" }));
+    await expect(turn.run()).resolves.toBe(PERIOD);
+    expect(done).toEqual(["delete node-9"]);
+    expect(events()).toEqual(["DeletingNode: Deleting node node-9 because it does not exist in the cloud provider"]);
+    expect(cloud.reads).toEqual(["/servers?page=1&per_page=50", "/servers/9"]);
+  });
+
+  it("asks nothing of the cloud while all nodes are Ready", async () => {
+    const { turn, cloud, done } = aTurn(aNode({ id: 1, ready: "True" }), aNode({ id: 9, ready: "True" }));
+    await expect(turn.run()).resolves.toBeUndefined();
+    expect([cloud.reads, done]).toEqual([[], []]);
+  });
+
+  it("HCCM Q1: asks with one list for all nodes, once per period", async () => {
+    const { turn, cloud } = aTurn(aNode({ id: 1 }), aNode({ id: 2 }), aNode({ name: "node-2" }));
+    await turn.run();
+    await turn.run();
+    expect(cloud.reads).toHaveLength(1);
+    vi.advanceTimersByTime(PERIOD);
+    await turn.run();
+    expect(cloud.reads).toHaveLength(2);
+  });
+
+  it("asks less often for a list of many pages, so that the budget lasts", async () => {
+    const { turn, cloud } = aTurn(aNode({ id: 1 }));
+    cloud.servers = Array.from({ length: 101 }, (_, index) => aServer({ id: index + 1 }));
+    await expect(turn.run()).resolves.toBe(3 * PERIOD);
+  });
+
+  it("framework L02, L10: changes nothing when the cloud cannot be read", async () => {
+    const { turn, cloud, done, events } = aTurn(aNode({ id: 9 }), aNode({ name: "node-1" }));
+    cloud.failure = new CloudError("GET /servers", 503, "unavailable", "down for maintenance");
+    await expect(turn.run()).rejects.toThrow("down for maintenance");
+    expect([done, events()]).toEqual([[], []]);
+  });
+
+  it.each([
+    ["an outage", new CloudError("GET /servers/9", 503, "unavailable", "down")],
+    ["another kind of 404", new CloudError("GET /servers/9", 404, "unknown", "no such page")],
+    ["a refusal", new CloudError("GET /servers/9", 403, "forbidden", "no")],
+  ])("framework L20: deletes nothing on %s at the direct read, and serves the others", async (_, failure) => {
+    const { turn, cloud, done, lines } = aTurn(aNode({ id: 1 }), aNode({ id: 9 }));
+    cloud.servers = [aServer({ id: 1, status: "off" })];
+    await cloud.view.servers(PERIOD);
+    cloud.failure = failure;
+    await turn.run();
+    expect(done).toEqual([["node-1", { taints: [SHUTDOWN_TAINT] }]]);
+    expect(lines[0]).toMatchObject({ level: "warn", node: "node-9" });
+  });
+
+  it("framework L16: takes the taint off a Ready node without asking the cloud", async () => {
+    const { turn, cloud, done } = aTurn(aNode({ id: 1, ready: "True", taints: [SHUTDOWN_TAINT] }));
+    cloud.failure = new CloudError("GET /servers", 503, "unavailable", "down");
+    await turn.run();
+    expect(done).toEqual([["node-1", { taints: [] }]]);
+  });
+
+  it("framework L19: tells when the API server refuses, and tries again in the next pass", async () => {
+    const { turn, done, events, world } = aTurn(aNode({ id: 1, ready: "True" }), aNode({ id: 9 }));
+    world.failure = new KubeError("DELETE node-9", 403, "not allowed");
+    await turn.run();
+    expect(events().at(-1)).toBe("DeletingNodeFailed: Failed deleting node node-9: DELETE node-9: not allowed");
+    delete world.failure;
+    await turn.run();
+    expect(done).toEqual(["delete node-9"]);
+  });
+
+  it("says nothing of a failure when the node was written to meanwhile and stays", async () => {
+    const { turn, events, world, lines } = aTurn(aNode({ id: 1, ready: "True" }), aNode({ id: 9 }));
+    world.isChanged = true;
+    await turn.run();
+    expect(events()).toHaveLength(1);
+    expect(lines).toEqual([]);
+  });
+
+  it("leaves a taint to the next pass when somebody else wrote the node", async () => {
+    const { turn, cloud, world } = aTurn(aNode({ id: 1 }));
+    cloud.servers = [aServer({ id: 1, status: "off" })];
+    world.failure = new KubeError("PATCH node-1", 409, "changed");
+    await expect(turn.run()).resolves.toBe(PERIOD);
+    world.failure = new KubeError("PATCH node-1", 403, "not allowed");
+    await expect(turn.run()).rejects.toThrow("not allowed");
+  });
+
+  it("tells, and keeps the nodes, when the project knows none of them", async () => {
+    const { turn, done, events } = aTurn(aNode({ id: 8 }), aNode({ id: 9 }));
+    await turn.run();
+    expect(done).toEqual([]);
+    expect(events()).toEqual([
+      expect.stringMatching(/^NodeDeletionHeldBack: Node node-8 is not deleted: .*HCLOUD_TOKEN/),
+      expect.stringContaining("node-9"),
+    ]);
+  });
+
+  it("HCCM N7: follows dedicated servers, each by itself, without a list of the cloud's", async () => {
+    const robots = [5, 6, 7].map((number) => aNode({ name: `metal-${number}`, providerID: `hrobot://${number}` }));
+    const { turn, cloud, done, world, lines } = aTurn(...robots);
+    world.robots = new Map([
+      [6, "off"],
+      [7, "missing"],
+    ]);
+    await expect(turn.run()).resolves.toBe(PERIOD);
+    expect(done).toEqual([["metal-6", { taints: [SHUTDOWN_TAINT] }], "delete metal-7"]);
+    expect(lines[0]).toMatchObject({ level: "warn", node: "metal-5", error: "Robot is away" });
+    expect(cloud.reads).toEqual([]);
+  });
+});

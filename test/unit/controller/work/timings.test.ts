@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { TIMINGS } from "../../../../controller/work/timings.ts";
+
+describe("timings", () => {
+  it("are these", () => {
+    expect(TIMINGS).toEqual({
+      watch: { shortest: 10_000, longest: 15_000, grace: 5_000 },
+      watchRetry: { first: 100, most: 500, mostRefused: 10_000 },
+      steadyWatch: 1_000,
+      stale: 30_000,
+      outage: 10_000,
+      absence: 30_000,
+      turnRetry: { first: 1_000, most: 30_000 },
+      unitRetry: {
+        soon: { first: 1_000, most: 60_000 },
+        backoff: { first: 5_000, most: 300_000 },
+        never: { first: 300_000, most: 300_000 },
+      },
+      claimRetry: 1_000,
+    });
+  });
+
+  it("leave a watch time to be renewed before what it showed is stale", () => {
+    const { watch, stale } = TIMINGS;
+    expect(watch.longest + watch.grace).toBeLessThan(stale);
+  });
+});

@@ -1,0 +1,77 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { toolNames } from "../../../../dev-env/toolchain/tools.ts";
+import { FakeMachine, toolNamed } from "./fake-machine.ts";
+
+let machine: FakeMachine;
+beforeEach(async () => {
+  machine = await FakeMachine.create();
+});
+afterEach(() => machine.remove());
+
+describe("the cache", () => {
+  it("starts no process and asks for nothing when everything is there", async () => {
+    await machine.provide(...toolNames);
+    machine.builds.length = 0;
+    const { events } = await machine.provide(...toolNames);
+    expect(machine.builds).toEqual([]);
+    expect(events).toEqual([]);
+  });
+
+  it("links what another set of pins has built", async () => {
+    await machine.provide("etcd");
+    const helm = { ...toolNamed("helm"), storeName: "helm-of-another-version" };
+    machine.tools = { ...machine.tools, helm };
+    const { binDir, events } = await machine.provide("etcd");
+    expect(events).toEqual([]);
+    expect(await readFile(join(binDir, "etcd"), "utf8")).toBe("built etcd");
+  });
+
+  it("lets concurrent callers wait for one build", async () => {
+    const both = await Promise.all([machine.provide("etcd"), machine.provide("etcd")]);
+    expect(machine.builds).toEqual(["etcd"]);
+    expect(both.flatMap(({ events }) => events)).toContain("waiting");
+  });
+
+  it("leaves nothing half-made behind, and the lock free, after a failure", async () => {
+    machine.buildOutput = "x.go:1:1: syntax error";
+    await expect(machine.provide("etcd")).rejects.toThrow("syntax error");
+    expect(await readdir(machine.root)).toEqual(["lock"]);
+    machine.buildOutput = undefined;
+    expect((await machine.provide("etcd")).events).toContain(`built etcd ${toolNamed("etcd").version}`);
+  });
+
+  it("tells programs that do not import this code where its tools are", async () => {
+    const { binDir, pulumiHome } = await machine.provide("pulumi", "pulumi-resource-hcloud");
+    const index = JSON.parse(await readFile(join(machine.root, "toolchain.json"), "utf8"));
+    expect(index).toEqual({ format: 1, binDir, pulumiHome });
+    const { name, version } = toolNamed("pulumi-resource-hcloud");
+    const plugin = join(pulumiHome, "plugins", `resource-hcloud-v${version}`, name);
+    expect(await readFile(plugin, "utf8")).toBe(`built ${name}`);
+    expect(await readdir(binDir)).toEqual(["pulumi"]);
+  });
+});
+
+describe("when neither way works", () => {
+  it("names every missing tool, what is in the way and what to do", async () => {
+    machine.hasGo = false;
+    const failure = machine.provide("pulumi", "etcd");
+    await expect(failure).rejects.toMatchObject({ code: "no-way" });
+    const message = await failure.catch((error: Error) => error.message);
+    expect(message).toContain(`pulumi ${toolNamed("pulumi").version}\n`);
+    expect(message).toContain(`etcd ${toolNamed("etcd").version}\n`);
+    expect(message).toContain("connect ECONNREFUSED 127.0.0.1:2");
+    expect(message).toContain("the go command does not start: spawn go ENOENT");
+    expect(message).toContain("install Go 1.26.6 or newer");
+  });
+
+  it("says so when the cache cannot be written", async () => {
+    await writeFile(join(machine.dir, "file"), "");
+    machine.env.XDG_CACHE_HOME = join(machine.dir, "file");
+    await expect(machine.provide("etcd")).rejects.toMatchObject({
+      code: "cache-unusable",
+      message: expect.stringContaining("name another folder with XDG_CACHE_HOME"),
+    });
+  });
+});

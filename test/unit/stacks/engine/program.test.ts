@@ -1,0 +1,253 @@
+import * as pulumi from "@pulumi/pulumi";
+import { afterEach, describe, expect, it } from "vitest";
+import { type Declaration, programOf } from "../../../../stacks/engine/program.ts";
+import { componentUrn, PROJECT, unitOf } from "../../../../stacks/units/names.ts";
+import { aBalancerSpec, aListener, aRoute, NETWORK_ID } from "../../../support/builders.ts";
+import { aCertificateSpec, managed, uploaded } from "../../../support/certificates.ts";
+
+/** What the program asked the engine for, as far as tests look at it. */
+interface Declared {
+  readonly type: string;
+  readonly name: string;
+  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly parent: string;
+  readonly deletedWith: string;
+  readonly deleteBeforeReplace: boolean;
+  readonly ignoreChanges: readonly string[];
+  readonly dependencies: readonly string[];
+}
+
+/** A request as the engine's monitor gets it. */
+interface Registration {
+  getName(): string;
+  getParent(): string;
+  getDeletedwith(): string;
+  getDeletebeforereplace(): boolean;
+  getIgnorechangesList(): string[];
+  getDependenciesList(): string[];
+}
+
+afterEach(() => pulumi.runtime.disconnectSync());
+
+/** Runs a program against Pulumi's mocks, which make everything with id 42, and gives what it declared, by name. */
+async function declared(declaration: Declaration) {
+  const found = new Map<string, Declared>();
+  const inputs = new Map<string, { type: string; inputs: Record<string, unknown> }>();
+  await pulumi.runtime.setMocks(
+    {
+      newResource: (args) => {
+        inputs.set(args.name, { type: args.type, inputs: args.inputs });
+        return { id: "42", state: args.inputs };
+      },
+      call: ({ token }) => {
+        throw new Error(`programs look nothing up, but this one called ${token}`);
+      },
+    },
+    PROJECT,
+    "test",
+  );
+  const monitor = pulumi.runtime.getMonitor() as unknown as {
+    registerResource: (request: Registration, callback: unknown) => Promise<void>;
+  };
+  const register = monitor.registerResource.bind(monitor);
+  monitor.registerResource = async (request, callback) => {
+    await register(request, callback);
+    const made = inputs.get(request.getName());
+    found.set(request.getName(), {
+      type: made?.type ?? "",
+      name: request.getName(),
+      inputs: made?.inputs ?? {},
+      parent: request.getParent(),
+      deletedWith: request.getDeletedwith(),
+      deleteBeforeReplace: request.getDeletebeforereplace(),
+      ignoreChanges: request.getIgnorechangesList(),
+      dependencies: request.getDependenciesList(),
+    });
+  };
+  const outputs = await programOf(declaration)();
+  await pulumi.runtime.disconnect();
+  return { outputs, found, names: [...found.keys()].toSorted(), part: (name: string) => found.get(name) };
+}
+
+const UNIT = "load-balancer/default/web@0c7e1a529d3b";
+const COMPONENT = componentUrn("test", UNIT);
+const BALANCER = `urn:pulumi:test::lotse::lotse:index:LoadBalancer$hcloud:index/loadBalancer:LoadBalancer::${UNIT}#balancer`;
+const NETWORK = `urn:pulumi:test::lotse::lotse:index:LoadBalancer$hcloud:index/loadBalancerNetwork:LoadBalancerNetwork::${UNIT}#network`;
+
+describe("a balancer", () => {
+  const spec = aBalancerSpec({
+    deleteProtection: true,
+    network: { networkId: NETWORK_ID, publicInterface: false, ip: "10.0.0.9" },
+    listeners: [aListener(80), aListener(443)],
+    targets: [
+      { kind: "server", serverId: 1, usePrivateIp: true },
+      { kind: "ip", ip: "203.0.113.7" },
+    ],
+  });
+
+  it("is declared with all its parts under the unit's name", async () => {
+    const { names } = await declared({ units: [spec], nodes: {} });
+    expect(names).toEqual([
+      UNIT,
+      `${UNIT}#balancer`,
+      `${UNIT}#ip-203.0.113.7`,
+      `${UNIT}#listener-443`,
+      `${UNIT}#listener-80`,
+      `${UNIT}#network`,
+      `${UNIT}#server-1`,
+    ]);
+  });
+
+  it("carries what the spec says, and never moves", async () => {
+    const { part } = await declared({ units: [spec], nodes: {} });
+    expect(part(`${UNIT}#balancer`)).toEqual({
+      type: "hcloud:index/loadBalancer:LoadBalancer",
+      name: `${UNIT}#balancer`,
+      inputs: {
+        name: "balancer",
+        loadBalancerType: "lb11",
+        location: "fsn1",
+        algorithm: { type: "round_robin" },
+        labels: spec.labels,
+        deleteProtection: true,
+      },
+      parent: COMPONENT,
+      deletedWith: "",
+      deleteBeforeReplace: false,
+      ignoreChanges: ["location", "networkZone"],
+      dependencies: [],
+    });
+  });
+
+  it("goes with everything on it: each part is deleted with the balancer, and before its replacement", async () => {
+    const { found } = await declared({ units: [spec], nodes: {} });
+    const parts = [...found.values()].filter(({ name }) => name.includes("#") && !name.endsWith("#balancer"));
+    expect(parts).toHaveLength(5);
+    for (const part of parts) {
+      expect(part).toMatchObject({ parent: COMPONENT, deletedWith: BALANCER, deleteBeforeReplace: true });
+      // Private targets stand on the attachment: they are lost with it, and made again with it.
+      expect(part.dependencies).toContain(part.name.includes("#server-") ? NETWORK : BALANCER);
+    }
+  });
+
+  it("gives ids in the types that the provider wants: text for listeners, numbers for the rest", async () => {
+    const { part } = await declared({ units: [spec], nodes: {} });
+    expect(part(`${UNIT}#listener-80`)?.inputs).toEqual({
+      loadBalancerId: "42",
+      protocol: "tcp",
+      listenPort: 80,
+      destinationPort: 30_080,
+      proxyprotocol: false,
+      healthCheck: { protocol: "tcp", port: 30_080, interval: 15, timeout: 10, retries: 3 },
+    });
+    expect(part(`${UNIT}#network`)?.inputs).toEqual({
+      loadBalancerId: 42,
+      networkId: NETWORK_ID,
+      enablePublicInterface: false,
+      ip: "10.0.0.9",
+    });
+    expect(part(`${UNIT}#server-1`)?.inputs).toEqual({
+      loadBalancerId: 42,
+      type: "server",
+      serverId: 1,
+      usePrivateIp: true,
+    });
+    expect(part(`${UNIT}#ip-203.0.113.7`)?.inputs).toEqual({ loadBalancerId: 42, type: "ip", ip: "203.0.113.7" });
+  });
+
+  it("adds targets after the network, without which private ones only sleep and fail", async () => {
+    const { part } = await declared({ units: [spec], nodes: {} });
+    expect(part(`${UNIT}#server-1`)?.dependencies).toContain(NETWORK);
+    expect(part(`${UNIT}#listener-80`)?.dependencies).not.toContain(NETWORK);
+  });
+
+  it("goes into a zone when that is its place, and to no network when there is none", async () => {
+    const { part, names } = await declared({
+      units: [aBalancerSpec({ place: { networkZone: "eu-central" } })],
+      nodes: {},
+    });
+    expect(part(`${UNIT}#balancer`)?.inputs).toMatchObject({ networkZone: "eu-central" });
+    expect(part(`${UNIT}#balancer`)?.inputs).not.toHaveProperty("location");
+    expect(names).toEqual([UNIT, `${UNIT}#balancer`]);
+  });
+
+  it("carries the http options of its listeners", async () => {
+    const http = {
+      stickySessions: true,
+      cookieName: "SID",
+      cookieLifetimeSeconds: 60,
+      timeoutIdleSeconds: 30,
+      redirectHttp: true,
+      certificateIds: [5],
+    };
+    const check = { domain: "d", path: "/p", response: "ok", tls: true, statusCodes: ["204"] };
+    const listener = aListener(443, {
+      protocol: "https",
+      http,
+      healthCheck: { ...aListener(443).healthCheck, protocol: "http", http: check },
+    });
+    const { part } = await declared({ units: [aBalancerSpec({ listeners: [listener] })], nodes: {} });
+    expect(part(`${UNIT}#listener-443`)?.inputs).toMatchObject({
+      protocol: "https",
+      http: {
+        stickySessions: true,
+        cookieName: "SID",
+        cookieLifetime: 60,
+        timeoutIdle: 30,
+        redirectHttp: true,
+        certificates: [5],
+      },
+      healthCheck: { protocol: "http", http: check },
+    });
+  });
+});
+
+describe("a route", () => {
+  it("is one resource in one unit, replaced old one first", async () => {
+    const { names, part } = await declared({ units: [aRoute("10.244.0.0/24", "10.0.0.1")], nodes: {} });
+    expect(names).toEqual(["route/10.244.0.0/24", "route/10.244.0.0/24#route"]);
+    expect(part("route/10.244.0.0/24#route")).toMatchObject({
+      type: "hcloud:index/networkRoute:NetworkRoute",
+      inputs: { networkId: NETWORK_ID, destination: "10.244.0.0/24", gateway: "10.0.0.1" },
+      parent: componentUrn("test", "route/10.244.0.0/24"),
+      deleteBeforeReplace: true,
+    });
+  });
+});
+
+describe("a certificate", () => {
+  it.each([
+    [
+      "managed",
+      managed("a.example.com", "example.com"),
+      "managedCertificate:ManagedCertificate",
+      { domainNames: ["a.example.com", "example.com"] },
+      ["domainNames"],
+    ],
+    [
+      "uploaded",
+      uploaded("AB:CD:EF:01:23:45", "PEM"),
+      "uploadedCertificate:UploadedCertificate",
+      { certificate: "PEM" },
+      ["certificate", "privateKey"],
+    ],
+  ] as const)("is one resource in one unit, never replaced: %s", async (_, content, type, inputs, ignoreChanges) => {
+    const spec = aCertificateSpec({ content });
+    const { names, part } = await declared({ units: [spec], nodes: {} });
+    expect(names).toEqual([unitOf(spec), `${unitOf(spec)}#certificate`]);
+    expect(part(`${unitOf(spec)}#certificate`)).toMatchObject({
+      type: `hcloud:index/${type}`,
+      inputs: { name: spec.name, labels: spec.labels, ...inputs },
+      parent: componentUrn("test", unitOf(spec)),
+      ignoreChanges,
+    });
+  });
+});
+
+it("declares every unit it is given, and the nodes as outputs", async () => {
+  const units = [aBalancerSpec(), aRoute("10.244.0.0/24", "10.0.0.1"), aRoute("10.244.1.0/24", "10.0.0.2")];
+  const nodes = { a: { providerId: "hcloud://1", instanceType: "cx22", region: "fsn1", addresses: ["1.1.1.1"] } };
+  const { names, outputs } = await declared({ units, nodes });
+  expect(names.filter((name) => !name.includes("#"))).toEqual(units.map(unitOf).toSorted());
+  expect(outputs).toEqual({ nodes });
+});

@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest";
+import { differences } from "../../../../stacks/units/difference.ts";
+import { aBalancerSpec, aBalancerState, aListener, aRoute, NETWORK_ID } from "../../../support/builders.ts";
+import { aCertificateSpec, aCertificateState, uploaded } from "../../../support/certificates.ts";
+
+const HTTP = {
+  stickySessions: true,
+  cookieName: "SID",
+  cookieLifetimeSeconds: 300,
+  timeoutIdleSeconds: 50,
+  redirectHttp: false,
+  certificateIds: [2, 1],
+};
+
+describe("differences of a balancer", () => {
+  it.each([
+    ["an empty one", {}, {}],
+    ["labels in another order", { labels: { a: "1", b: "2" } }, { labels: { b: "2", a: "1" } }],
+    [
+      "listeners in another order",
+      { listeners: [aListener(80), aListener(81)] },
+      { listeners: [aListener(81), aListener(80)] },
+    ],
+    [
+      "certificates in another order",
+      { listeners: [aListener(80, { protocol: "https", http: HTTP })] },
+      { listeners: [aListener(80, { protocol: "https", http: { ...HTTP, certificateIds: [1, 2] } })] },
+    ],
+    [
+      "a private address that the API chose",
+      { network: { networkId: NETWORK_ID, publicInterface: true } },
+      { network: { networkId: NETWORK_ID, ip: "10.0.0.5" } },
+    ],
+    [
+      "a subnet that nobody asks for",
+      { network: { networkId: NETWORK_ID, publicInterface: true } },
+      { network: { networkId: NETWORK_ID, ip: "10.0.0.5", subnet: "10.0.0.0/24" } },
+    ],
+    ["names that nobody asks for", {}, { rdns: { ipv4: "a.example.com" } }],
+    ["names as they should be", { rdns: { ipv4: "a" } }, { rdns: { ipv4: "a", ipv6: "b" } }],
+    ["another location, which never moves", { place: { location: "hel1" } }, {}],
+    ["a public interface that only an attachment could switch", {}, { publicInterface: false }],
+    ["HCCM S13f: a network when the cluster has none configured", {}, { network: { networkId: 8, ip: "10.0.0.5" } }],
+  ] as const)("finds none: %s", (_, spec, state) => {
+    expect(differences(aBalancerSpec(spec), aBalancerState(state))).toEqual([]);
+  });
+
+  it.each([
+    ["its name", {}, { name: "old" }, [{ field: "name", want: "balancer", have: "old" }]],
+    ["its type", { type: "lb21" }, {}, [{ field: "type", want: "lb21", have: "lb11" }]],
+    [
+      "its algorithm",
+      {},
+      { algorithm: "least_connections" },
+      [{ field: "algorithm", want: "round_robin", have: "least_connections" }],
+    ],
+    ["its protection", { deleteProtection: true }, {}, [{ field: "delete protection", want: "true", have: "false" }]],
+    ["a label too few", { labels: { a: "1" } }, { labels: {} }, [{ field: "label a", want: "1" }]],
+    ["a label too many", { labels: {} }, { labels: { a: "1" } }, [{ field: "label a", have: "1" }]],
+    ["no attachment", { network: { networkId: 7, publicInterface: true } }, {}, [{ field: "network id", want: "7" }]],
+    [
+      "another network",
+      { network: { networkId: 7, publicInterface: true } },
+      { network: { networkId: 8, ip: "10.0.0.5" } },
+      [{ field: "network id", want: "7", have: "8" }],
+    ],
+    [
+      "another private address",
+      { network: { networkId: 7, publicInterface: true, ip: "10.0.0.9" } },
+      { network: { networkId: 7, ip: "10.0.0.5" } },
+      [{ field: "network ip", want: "10.0.0.9", have: "10.0.0.5" }],
+    ],
+    [
+      "another subnet",
+      { network: { networkId: NETWORK_ID, publicInterface: true, subnet: "10.0.1.0/24" } },
+      { network: { networkId: NETWORK_ID, ip: "10.0.0.5", subnet: "10.0.0.0/24" } },
+      [{ field: "network subnet", want: "10.0.1.0/24", have: "10.0.0.0/24" }],
+    ],
+    [
+      "names: another, none yet, one too many",
+      { rdns: { ipv4: "a" } },
+      { rdns: { ipv4: "b" } },
+      [{ field: "reverse dns of ipv4", want: "a", have: "b" }],
+    ],
+    ["a name that is missing", { rdns: { ipv6: "a" } }, {}, [{ field: "reverse dns of ipv6", want: "a" }]],
+    [
+      "a name that should go",
+      { rdns: { ipv6: null } },
+      { rdns: { ipv6: "a" } },
+      [{ field: "reverse dns of ipv6", have: "a" }],
+    ],
+    [
+      "its public interface",
+      { network: { networkId: 7, publicInterface: false } },
+      { network: { networkId: 7, ip: "10.0.0.5" } },
+      [{ field: "public interface", want: "false", have: "true" }],
+    ],
+    [
+      "a target's network",
+      { targets: [{ kind: "server", serverId: 1, usePrivateIp: true }] },
+      { targets: [{ kind: "server", serverId: 1, usePrivateIp: false }] },
+      [{ field: "target server-1", want: "private", have: "public" }],
+    ],
+    [
+      "a foreign target",
+      {},
+      { targets: [{ kind: "ip", ip: "203.0.113.7" }] },
+      [{ field: "target ip-203.0.113.7", have: "public" }],
+    ],
+    [
+      "one field of one listener",
+      { listeners: [aListener(80, { proxyProtocol: true }), aListener(81)] },
+      { listeners: [aListener(80), aListener(81)] },
+      [{ field: "listener-80 proxyProtocol", want: "true", have: "false" }],
+    ],
+  ] as const)("names %s", (_, spec, state, expected) => {
+    expect(differences(aBalancerSpec(spec), aBalancerState(state))).toEqual(expected);
+  });
+
+  it("names every field of a listener that is missing, nested ones too", () => {
+    const http = { domain: "", path: "/", response: "", tls: false, statusCodes: ["2??", "301"] };
+    const listener = aListener(80, { healthCheck: { ...aListener(80).healthCheck, protocol: "http", http } });
+    const found = differences(aBalancerSpec({ listeners: [listener] }), aBalancerState());
+    expect(found).toContainEqual({ field: "listener-80 healthCheck http statusCodes", want: "2??,301" });
+    expect(found.every(({ field, have }) => field.startsWith("listener-80 ") && have === undefined)).toBe(true);
+  });
+
+  it("sorts by name", () => {
+    const fields = differences(
+      aBalancerSpec({ targets: [{ kind: "server", serverId: 1, usePrivateIp: false }] }),
+      undefined,
+    ).map(({ field }) => field);
+    expect(fields).toEqual(fields.toSorted());
+    expect(fields).toContain("target server-1");
+  });
+
+  it("takes a unit of another kind for nothing", () => {
+    expect(differences(aBalancerSpec(), aRoute("10.0.0.0/24", "10.0.0.1"))).toEqual(
+      differences(aBalancerSpec(), undefined),
+    );
+  });
+});
+
+describe("differences of a route", () => {
+  const route = aRoute("10.244.0.0/24", "10.0.0.1");
+  it("finds none between equals, all without a state, and the gateway", () => {
+    expect(differences(route, route)).toEqual([]);
+    expect(differences(route, undefined)).toEqual([
+      { field: "gateway", want: "10.0.0.1" },
+      { field: "networkId", want: "7" },
+    ]);
+    expect(differences(route, { ...route, gateway: "10.0.0.2" })).toEqual([
+      { field: "gateway", want: "10.0.0.1", have: "10.0.0.2" },
+    ]);
+  });
+});
+
+describe("differences of a certificate", () => {
+  it("finds none between equals, whatever the text of the same certificate looks like", () => {
+    expect(differences(aCertificateSpec(), aCertificateState())).toEqual([]);
+    const [wanted, listed] = [uploaded("AB:CD", "PEM\n"), uploaded("AB:CD", "PEM")];
+    expect(differences(aCertificateSpec({ content: wanted }), aCertificateState({ content: listed }))).toEqual([]);
+  });
+
+  it("finds all without a state, in words that hold no certificate", () => {
+    const content = uploaded("AB:CD", "-----BEGIN");
+    expect(differences(aCertificateSpec({ name: "n", labels: { a: "1" }, content }), undefined)).toEqual([
+      { field: "fingerprint", want: "AB:CD" },
+      { field: "label a", want: "1" },
+      { field: "name", want: "n" },
+    ]);
+  });
+
+  it("finds another name and other labels", () => {
+    const state = aCertificateState({ name: "old", labels: { ...aCertificateSpec().labels, foreign: "x" } });
+    expect(differences(aCertificateSpec({ name: "new" }), state)).toEqual([
+      { field: "label foreign", have: "x" },
+      { field: "name", want: "new", have: "old" },
+    ]);
+  });
+});
