@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-import { run } from "./app/run.ts";
 /** The program `lotse`: its commands, and the exit code. */
 import { type CommandDefinition, commandLine } from "./commands/command-line.ts";
 import { OTHER_COMMANDS } from "./commands/definitions.ts";
+import { run } from "./commands/run.ts";
 import { RUN_FLAGS } from "./config/flags.ts";
 import { CcmError, ConfigError } from "./diagnostics/errors.ts";
 import { oneLine } from "./diagnostics/printable.ts";

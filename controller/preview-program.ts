@@ -22,8 +22,8 @@ async function declareAll(): Promise<Record<string, unknown>> {
   try {
     const given = JSON.parse(process.env[FLAGS_VARIABLE] || "{}") as FlagValues;
     await using session = await open(commandConfig({ ...given, "cluster-name": pulumi.getStack() }, process.env));
-    const desired = renderCluster(await session.observe(), session.options);
-    return await programOf({ units: [...wantedSpecs(desired).values()], nodes: desired.nodes })();
+    const rendered = renderCluster(await session.observe(), session.options);
+    return await programOf({ units: [...wantedSpecs(rendered).values()], nodes: rendered.nodes })();
   } catch (error) {
     throw error instanceof ConfigError ? new pulumi.RunError(error.message) : error;
   }

@@ -6,8 +6,8 @@ import type { CertificateState, LoadBalancerState, UnitId } from "../../stacks/u
 import { messageOf } from "../diagnostics/errors.ts";
 import type { PlannedUnit } from "../guard/plan.ts";
 import type { CloudReader } from "../hcloud/reader.ts";
-import type { Desired } from "../render/cluster.ts";
-import type { ServiceWish } from "../render/intents.ts";
+import type { Rendered } from "../render/cluster.ts";
+import type { ServiceIntent } from "../render/intents.ts";
 import { TIMINGS } from "../work/timings.ts";
 
 /** Failures that leave open whether the API did what it was asked for. */
@@ -27,7 +27,7 @@ interface Trace {
 
 /** A Service that goes although something of it may still be in the cloud. */
 export interface Doubt {
-  readonly wish: ServiceWish;
+  readonly intent: ServiceIntent;
   /** Another look is worth it after this long. */
   readonly waitMs: number;
   /** What is there although no list shows it, in words; empty while something may only be on its way. */
@@ -57,10 +57,10 @@ export class Absence {
   }
 
   /** Takes note of what is listed. */
-  observe(desired: Desired): void {
+  observe(rendered: Rendered): void {
     this.#startedAt ??= this.#now();
-    for (const [unit, known] of possessionsIn(desired)) this.#traces.set(unit, { known });
-    const services = new Set(desired.services.map(({ unit }) => serviceKeyOf(unit)));
+    for (const [unit, known] of possessionsIn(rendered)) this.#traces.set(unit, { known });
+    const services = new Set(rendered.services.map(({ unit }) => serviceKeyOf(unit)));
     for (const unit of this.#traces.keys()) if (!services.has(serviceKeyOf(unit))) this.#traces.delete(unit);
   }
 
@@ -73,32 +73,35 @@ export class Absence {
   }
 
   /** Services that go without proof that nothing of theirs is left. The API is asked where only a read can tell. */
-  async unproven(desired: Desired): Promise<readonly Doubt[]> {
-    const listed = new Set(possessionsIn(desired).map(([, known]) => identityOf(known)));
-    const going = desired.services.filter(({ kind }) => kind === "release");
-    return (await Promise.all(going.map((wish) => this.#doubtsOf(wish, listed)))).flat();
+  async unproven(rendered: Rendered): Promise<readonly Doubt[]> {
+    const listed = new Set(possessionsIn(rendered).map(([, known]) => identityOf(known)));
+    const going = rendered.services.filter(({ kind }) => kind === "retire");
+    return (await Promise.all(going.map((intent) => this.#doubtsOf(intent, listed)))).flat();
   }
 
-  async #doubtsOf(wish: ServiceWish, listed: ReadonlySet<string>): Promise<readonly Doubt[]> {
+  async #doubtsOf(intent: ServiceIntent, listed: ReadonlySet<string>): Promise<readonly Doubt[]> {
     // A balancer of which nothing is known may have been asked for just before the start.
-    const traces = new Map<UnitId, Trace>([[wish.unit, { askedAt: this.#startedAt ?? this.#now() }], ...this.#traces]);
+    const traces = new Map<UnitId, Trace>([
+      [intent.unit, { askedAt: this.#startedAt ?? this.#now() }],
+      ...this.#traces,
+    ]);
     const absent = [...traces].filter(
       ([unit, { known }]) =>
-        serviceKeyOf(unit) === serviceKeyOf(wish.unit) && !(known && listed.has(identityOf(known))),
+        serviceKeyOf(unit) === serviceKeyOf(intent.unit) && !(known && listed.has(identityOf(known))),
     );
     const waitMs = Math.max(...absent.flatMap(([, { askedAt }]) => askedAt ?? [])) + TIMINGS.absence - this.#now();
-    if (waitMs > 0) return [{ wish, waitMs, left: [] }];
+    if (waitMs > 0) return [{ intent, waitMs, left: [] }];
     const left: string[] = [];
     for (const [unit, { known }] of absent) {
-      const found = known && (await this.#find(known, wish));
+      const found = known && (await this.#find(known, intent));
       if (found === undefined) this.#traces.set(unit, {});
       else left.push(found);
     }
-    return left.length > 0 ? [{ wish, waitMs: TIMINGS.absence, left }] : [];
+    return left.length > 0 ? [{ intent, waitMs: TIMINGS.absence, left }] : [];
   }
 
   /** What a read of it alone says, in words; nothing when it is gone, or is the Service's no longer. */
-  async #find({ kind, id, name }: Possession, { service }: ServiceWish): Promise<string | undefined> {
+  async #find({ kind, id, name }: Possession, { service }: ServiceIntent): Promise<string | undefined> {
     const what = `${kind.replace("load-", "")} ${name} (id ${id})`;
     try {
       const labels = await this.#cloud.labels(kind === "certificate" ? kind : "load_balancer", id);
@@ -110,9 +113,9 @@ export class Absence {
   }
 }
 
-function possessionsIn({ present }: Desired): readonly (readonly [UnitId, Possession])[] {
-  return (Object.keys(present) as UnitId[]).flatMap((unit) => {
-    const state = present[unit];
+function possessionsIn({ existing }: Rendered): readonly (readonly [UnitId, Possession])[] {
+  return (Object.keys(existing) as UnitId[]).flatMap((unit) => {
+    const state = existing[unit];
     return state && state.kind !== "route" ? [[unit, state] as const] : [];
   });
 }

@@ -11,11 +11,11 @@ export type Attribution = (request: ApiRequest, answer?: string) => UnitId | und
  * Attributes requests to the units of a plan: by the ids of balancers and certificates, by name for those not made yet,
  * and by destination for routes. The id of something new is learnt from the answer to its creation.
  */
-export function attributionOf(plan: Plan, present: Readonly<Partial<Record<UnitId, UnitState>>>): Attribution {
+export function attributionOf(plan: Plan, existing: Readonly<Partial<Record<UnitId, UnitState>>>): Attribution {
   const units = new Map<string, UnitId>();
   const planned = new Set(plan.map(({ unit }) => unit));
   for (const step of plan) {
-    const state = present[step.unit];
+    const state = existing[step.unit];
     if (state && state.kind !== "route") units.set(`${NAMES[state.kind].many}/${state.id}`, step.unit);
     const spec = step.kind === "make" ? step.spec : undefined;
     if (spec && spec.kind !== "route") units.set(`${NAMES[spec.kind].many} ${spec.name}`, step.unit);
@@ -44,8 +44,8 @@ const NAMES = {
 } as const;
 
 /** The balancers that a plan makes from nothing, by name. */
-export function newBalancers(plan: Plan, present: Readonly<Partial<Record<UnitId, UnitState>>>) {
-  const specs = plan.flatMap((step) => (step.kind === "make" && !present[step.unit] ? [step.spec] : []));
+export function newBalancers(plan: Plan, existing: Readonly<Partial<Record<UnitId, UnitState>>>) {
+  const specs = plan.flatMap((step) => (step.kind === "make" && !existing[step.unit] ? [step.spec] : []));
   return (name: string): LoadBalancerSpec | undefined =>
     specs.find((spec): spec is LoadBalancerSpec => spec.kind === "load-balancer" && spec.name === name);
 }

@@ -12,7 +12,7 @@ import { changeEntries, outcomeEntries } from "../record/entry.ts";
 import type { AuditRecord } from "../record/record.ts";
 import type { LastRun } from "../record/status-board.ts";
 import { insertKeys, privateKeys } from "../render/certificates.ts";
-import type { Desired } from "../render/cluster.ts";
+import type { Rendered } from "../render/cluster.ts";
 import { attributionOf, newBalancers } from "./attribution.ts";
 
 export interface RunnerParts {
@@ -21,7 +21,7 @@ export interface RunnerParts {
   /** Takes in what is changed, and why. */
   readonly record?: Pick<AuditRecord, "add">;
   /** What reasons for changes are found in. */
-  readonly context: (desired: Desired) => Promise<ReasonContext>;
+  readonly context: (rendered: Rendered) => Promise<ReasonContext>;
   /** Called after every run. */
   readonly onReport?: (report: RunReport) => void;
   readonly log: Logger;
@@ -46,26 +46,26 @@ export class Runner {
   }
 
   /** One run for everything due. Nothing to do, and nothing new to record, starts nothing. */
-  async apply(due: Plan, desired: Desired, drifted: readonly Drift[]): Promise<RunReport["outcomes"]> {
-    const recorded = JSON.stringify(desired.nodes);
+  async apply(due: Plan, rendered: Rendered, drifted: readonly Drift[]): Promise<RunReport["outcomes"]> {
+    const recorded = JSON.stringify(rendered.nodes);
     if (due.length === 0 && recorded === this.#recorded) return {};
     const { engine, gateway, record, onReport } = this.#parts;
     const run = `${Date.now().toString(36)}-${++this.#runs}`;
-    const context = await this.#parts.context(desired);
+    const context = await this.#parts.context(rendered);
     const log = this.#parts.log.child({ run });
     const why = explainRun(due, drifted, context);
     const info = {
       run,
       mode: "apply",
-      attribute: attributionOf(due, desired.present),
-      newBalancer: newBalancers(due, desired.present),
-      complete: insertKeys(privateKeys(desired)),
+      attribute: attributionOf(due, rendered.existing),
+      newBalancer: newBalancers(due, rendered.existing),
+      complete: insertKeys(privateKeys(rendered)),
     } as const;
     const access = gateway.open(info, this.#next);
     this.#next = undefined;
     if (due.length > 0) record?.add(changeEntries(run, due, context, new Date()));
     try {
-      const report = await engine.run(runRequest("apply", due, desired, access), (step) => logStep(log, step, why));
+      const report = await engine.run(runRequest("apply", due, rendered, access), (step) => logStep(log, step, why));
       onReport?.(report);
       if (allApplied(report)) this.#recorded = recorded;
       logReport(log, report);
@@ -104,15 +104,15 @@ export class Runner {
 export function runRequest(
   mode: RunRequest["mode"],
   plan: Plan,
-  desired: Desired,
+  rendered: Rendered,
   access: RunRequest["access"],
 ): RunRequest {
   return {
     mode,
     units: plan.flatMap((step) => (step.kind === "make" ? [step.spec] : [])),
     removals: plan.flatMap((step) => (step.kind === "remove" ? [step.unit] : [])),
-    present: desired.present,
-    nodes: desired.nodes,
+    existing: rendered.existing,
+    nodes: rendered.nodes,
     access: { endpoint: access.endpoint, token: access.token },
   };
 }
@@ -141,7 +141,7 @@ function explainRun(due: Plan, drifted: readonly Drift[], context: ReasonContext
   const outside = new Set(drifted.map(({ unit }) => unit));
   const reasonOf = (step: PlannedUnit) => {
     if (outside.has(step.unit)) return "it was changed outside of the cluster";
-    const isNew = context.desired.present[step.unit] === undefined;
+    const isNew = context.rendered.existing[step.unit] === undefined;
     const [first] = isNew ? [{ field: "existence" }] : step.differences;
     return first ? reasonFor(step, first, context) : "";
   };

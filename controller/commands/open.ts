@@ -19,7 +19,7 @@ import { loadAccess } from "../kube/kubeconfig.ts";
 import { listAll } from "../kube/list.ts";
 import { requirePlausible } from "../observe/plausible.ts";
 import type { SecretList } from "../render/certificate/tls-secret.ts";
-import { type Desired, type RenderOptions, renderCluster, type Snapshot } from "../render/cluster.ts";
+import { type Rendered, type RenderOptions, renderCluster, type Snapshot } from "../render/cluster.ts";
 
 /** Carries the flags of `lotse stack` to the program of a plain `pulumi preview`, as JSON. */
 export const FLAGS_VARIABLE = "LOTSE_PREVIEW_FLAGS";
@@ -94,7 +94,7 @@ async function listSecrets(client: KubeClient, { tlsSecrets }: Config): Promise<
 /** What the controller would do about a snapshot. */
 export interface ClusterPlan {
   readonly snapshot: Snapshot;
-  readonly desired: Desired;
+  readonly rendered: Rendered;
   readonly plan: Plan;
   /** Set when the guard took removals out of the plan. */
   readonly heldBack?: string;
@@ -102,9 +102,9 @@ export interface ClusterPlan {
 
 /** Plans as the controller does. Pure. */
 export function planOf(snapshot: Snapshot, { config, options }: Pick<Session, "config" | "options">): ClusterPlan {
-  const desired = renderCluster(snapshot, options);
-  const { plan, stopped } = guard(planRun(desired), Object.keys(desired.present).length, config.guard);
-  return { snapshot, desired, plan, ...(stopped !== undefined && { heldBack: stopped }) };
+  const rendered = renderCluster(snapshot, options);
+  const { plan, stopped } = guard(planRun(rendered), Object.keys(rendered.existing).length, config.guard);
+  return { snapshot, rendered, plan, ...(stopped !== undefined && { heldBack: stopped }) };
 }
 
 /** An open connection to the cluster alone, for commands that need neither cloud nor token. */

@@ -3,7 +3,7 @@ import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { OwnConfigMap } from "../kube/config-map.ts";
 import { onService, type Write } from "../publish/writes.ts";
-import type { Desired } from "../render/cluster.ts";
+import type { Rendered } from "../render/cluster.ts";
 import {
   type ApprovalMode,
   type PendingPlan,
@@ -32,7 +32,7 @@ export interface Passed {
 interface Held {
   readonly plan: Plan;
   readonly waiting: Plan;
-  readonly desired: Desired;
+  readonly rendered: Rendered;
   readonly objectOf: (step: PlannedUnit) => string;
 }
 
@@ -47,13 +47,13 @@ export class ApprovalGate {
     this.#parts = parts;
   }
 
-  async pass(plan: Plan, desired: Desired, objectOf: (step: PlannedUnit) => string): Promise<Passed> {
+  async pass(plan: Plan, rendered: Rendered, objectOf: (step: PlannedUnit) => string): Promise<Passed> {
     const { mode, log } = this.#parts;
     if (mode === "none") return { plan, notices: [] };
     try {
       const stored = await this.#stored();
       const waiting = waitingSteps(plan, mode, stored);
-      if (waiting.length > 0) return await this.#hold(stored, { waiting, plan, desired, objectOf });
+      if (waiting.length > 0) return await this.#hold(stored, { waiting, plan, rendered, objectOf });
       if (stored.plan) await this.#settle(plan, stored);
       return { plan, notices: [] };
     } catch (error) {
@@ -68,7 +68,7 @@ export class ApprovalGate {
     return stored.plan && stored.plan.id === this.#done ? {} : stored;
   }
 
-  async #hold(stored: StoredPlan, { waiting, plan, desired, objectOf }: Held): Promise<Passed> {
+  async #hold(stored: StoredPlan, { waiting, plan, rendered, objectOf }: Held): Promise<Passed> {
     const { map, log } = this.#parts;
     const pending = pendingPlan(waiting, objectOf, new Date());
     const passing = plan.filter((step) => !waiting.includes(step));
@@ -78,7 +78,7 @@ export class ApprovalGate {
     if (stored.approval)
       log.warn({ ...stored.approval }, "approved changes are refused: they are not what is to be done now");
     log.info({ plan: pending.id, units: waiting.map(({ unit }) => unit) }, "changes wait for approval");
-    return { plan: passing, notices: noticesOf(waiting, desired, pending.id), pending };
+    return { plan: passing, notices: noticesOf(waiting, rendered, pending.id), pending };
   }
 
   /** An approved plan of which nothing is left is taken down: the same differences another day need another approval. */
@@ -95,7 +95,7 @@ export class ApprovalGate {
   }
 }
 
-function noticesOf(waiting: Plan, { services }: Desired, id: string): readonly Write[] {
+function noticesOf(waiting: Plan, { services }: Rendered, id: string): readonly Write[] {
   return waiting.flatMap((step): readonly Write[] => {
     const service = services.find(({ unit }) => unit === step.unit)?.service;
     if (!service) return [];

@@ -21,10 +21,10 @@ export class DriftWatch {
     const dirty = new Map(plan.map((step) => [step.unit, step.differences]));
     const drifted: Drift[] = [];
     for (const [unit, spec] of specs) {
-      const wish = JSON.stringify(spec);
+      const intent = JSON.stringify(spec);
       const differences = dirty.get(unit);
-      if (!differences) this.#settled.set(unit, wish);
-      else if (this.#settled.get(unit) === wish) drifted.push({ unit, differences });
+      if (!differences) this.#settled.set(unit, intent);
+      else if (this.#settled.get(unit) === intent) drifted.push({ unit, differences });
       if (differences) this.#settled.delete(unit);
     }
     for (const unit of this.#settled.keys()) if (!specs.has(unit)) this.#settled.delete(unit);

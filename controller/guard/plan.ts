@@ -2,8 +2,8 @@
 import { type Difference, differences } from "../../stacks/units/difference.ts";
 import { routeUnit, unitOf } from "../../stacks/units/names.ts";
 import type { UnitId, UnitSpec } from "../../stacks/units/spec.ts";
-import type { Desired } from "../render/cluster.ts";
-import type { ServiceWish } from "../render/intents.ts";
+import type { Rendered } from "../render/cluster.ts";
+import type { ServiceIntent } from "../render/intents.ts";
 
 /** One unit that is not as wanted, and in what. */
 export type PlannedUnit = { readonly unit: UnitId; readonly differences: readonly Difference[] } & (
@@ -15,41 +15,41 @@ export type PlannedUnit = { readonly unit: UnitId; readonly differences: readonl
 export type Plan = readonly PlannedUnit[];
 
 /** The units that differ. Empty for a cluster at rest. */
-export function planRun(desired: Desired): Plan {
-  const makes = [...wantedSpecs(desired)].flatMap(([unit, spec]) => planMake(unit, spec, desired));
-  return [...makes, ...planRemovals(desired)];
+export function planRun(rendered: Rendered): Plan {
+  const makes = [...wantedSpecs(rendered)].flatMap(([unit, spec]) => planMake(unit, spec, rendered));
+  return [...makes, ...planRemovals(rendered)];
 }
 
 /** Everything wanted, by unit. */
-export function wantedSpecs({ services, routes }: Desired): ReadonlyMap<UnitId, UnitSpec> {
-  const balancers = services.flatMap((wish) => (wish.kind === "balance" ? [wish.spec] : []));
-  const certificates = services.flatMap((wish) =>
-    wish.kind === "balance" ? wish.certificates.wanted.map(({ spec }) => spec) : [],
+export function wantedSpecs({ services, routes }: Rendered): ReadonlyMap<UnitId, UnitSpec> {
+  const balancers = services.flatMap((intent) => (intent.kind === "balance" ? [intent.spec] : []));
+  const certificates = services.flatMap((intent) =>
+    intent.kind === "balance" ? intent.certificates.wanted.map(({ spec }) => spec) : [],
   );
   const all: readonly UnitSpec[] = [...balancers, ...certificates, ...(routes?.wanted ?? []).map(({ spec }) => spec)];
   return new Map(all.map((spec) => [unitOf(spec), spec]));
 }
 
-function planMake(unit: UnitId, spec: UnitSpec, { present }: Desired): Plan {
-  const found = differences(spec, present[unit]);
+function planMake(unit: UnitId, spec: UnitSpec, { existing }: Rendered): Plan {
+  const found = differences(spec, existing[unit]);
   return found.length > 0 ? [{ kind: "make", unit, spec, differences: found }] : [];
 }
 
-function planRemovals(desired: Desired): Plan {
-  const { services, routes } = desired;
-  const releases = services.flatMap((wish): Plan => {
-    if (wish.kind !== "release") return [];
-    const left = wish.certificates.left ?? [];
-    return [...planRelease(wish, desired), ...left.flatMap((spec) => planMake(unitOf(spec), spec, desired))];
+function planRemovals(rendered: Rendered): Plan {
+  const { services, routes } = rendered;
+  const releases = services.flatMap((intent): Plan => {
+    if (intent.kind !== "retire") return [];
+    const left = intent.certificates.left ?? [];
+    return [...planRetirement(intent, rendered), ...left.flatMap((spec) => planMake(unitOf(spec), spec, rendered))];
   });
-  const certificates = services.flatMap((wish) => (wish.kind === "refused" ? [] : wish.certificates.stale));
+  const certificates = services.flatMap((intent) => (intent.kind === "refused" ? [] : intent.certificates.stale));
   const stale = (routes?.stale ?? []).map((route) => removal(routeUnit(route), false));
   return [...releases, ...certificates.map((unit) => removal(unit, true)), ...stale];
 }
 
-function planRelease({ unit, keeps }: ServiceWish & { readonly kind: "release" }, desired: Desired): Plan {
-  const state = desired.present[unit];
-  if (keeps) return state ? planMake(unit, keeps.spec, desired) : [];
+function planRetirement({ unit, keeps }: ServiceIntent & { readonly kind: "retire" }, rendered: Rendered): Plan {
+  const state = rendered.existing[unit];
+  if (keeps) return state ? planMake(unit, keeps.spec, rendered) : [];
   return isRemovable(state) ? [removal(unit, true)] : [];
 }
 
@@ -59,6 +59,6 @@ export function removal(unit: UnitId, asked: boolean): Plan[number] {
 }
 
 /** A balancer under delete protection stays: its Service is released without it (S21). */
-function isRemovable(state: Desired["present"][UnitId]): boolean {
+function isRemovable(state: Rendered["existing"][UnitId]): boolean {
   return state?.kind === "load-balancer" && !state.deleteProtection;
 }

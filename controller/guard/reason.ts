@@ -4,8 +4,8 @@ import type { Difference } from "../../stacks/units/difference.ts";
 import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
 import type { Server } from "../hcloud/api.ts";
-import type { Desired } from "../render/cluster.ts";
-import type { ServiceWish } from "../render/intents.ts";
+import type { Rendered } from "../render/cluster.ts";
+import type { ServiceIntent } from "../render/intents.ts";
 import { findServer } from "../render/node/metadata.ts";
 import {
   ENV_PREFIX,
@@ -20,7 +20,7 @@ import type { PlannedUnit } from "./plan.ts";
 
 /** What reasons are found in. */
 export interface ReasonContext {
-  readonly desired: Desired;
+  readonly rendered: Rendered;
   readonly nodes: readonly V1Node[];
   readonly servers: readonly Server[];
   /** Cluster-wide defaults of Services. */
@@ -32,10 +32,10 @@ export interface ReasonContext {
 /** The object a unit is for, as users know it: `Service default/web`, `Node node-1`. */
 export function objectOf(
   { unit }: Pick<PlannedUnit, "unit">,
-  { desired, nodes }: Pick<ReasonContext, "desired" | "nodes">,
+  { rendered, nodes }: Pick<ReasonContext, "rendered" | "nodes">,
 ): string {
-  const wish = wishBehind(unit, desired);
-  if (wish) return nameOf(wish.service);
+  const intent = wishBehind(unit, rendered);
+  if (intent) return nameOf(intent.service);
   const node = nodeOfRoute(unit, nodes);
   return node ? `Node ${node.metadata?.name}` : unit.replace("/", " ");
 }
@@ -43,20 +43,20 @@ export function objectOf(
 /** Why one field differs from what is wanted, in words. */
 export function reasonFor(step: PlannedUnit, difference: Difference, context: ReasonContext): string {
   if (context.occasion !== undefined) return context.occasion;
-  const wish = wishBehind(step.unit, context.desired);
-  if (!wish) return routeReason(step, context);
-  if (wish.kind === "release") return releaseReason(wish.service);
-  if (step.unit !== wish.unit) return `${nameOf(wish.service)}, certificates`;
-  return balancerReason(wish, difference, context);
+  const intent = wishBehind(step.unit, context.rendered);
+  if (!intent) return routeReason(step, context);
+  if (intent.kind === "retire") return retireReason(intent.service);
+  if (step.unit !== intent.unit) return `${nameOf(intent.service)}, certificates`;
+  return balancerReason(intent, difference, context);
 }
 
 /** The Service a balancer or a certificate is for. */
-function wishBehind(unit: UnitId, { services }: Desired): ServiceWish | undefined {
+function wishBehind(unit: UnitId, { services }: Rendered): ServiceIntent | undefined {
   const certificates = (balancer: UnitId) => `${balancer.replace(/^load-balancer/, "certificate")}/`;
-  return services.find((wish) => wish.unit === unit || unit.startsWith(certificates(wish.unit)));
+  return services.find((intent) => intent.unit === unit || unit.startsWith(certificates(intent.unit)));
 }
 
-function releaseReason(service: V1Service): string {
+function retireReason(service: V1Service): string {
   const isDeleted = service.metadata?.deletionTimestamp !== undefined;
   return `${nameOf(service)} ${isDeleted ? "is being deleted" : "is no longer of type LoadBalancer"}`;
 }
@@ -101,7 +101,7 @@ const OPTION_OF: Readonly<Record<string, OptionName>> = {
   "healthCheck http statusCodes": "healthCheckStatusCodes",
 };
 
-function balancerReason({ service }: ServiceWish, { field, want, have }: Difference, context: ReasonContext): string {
+function balancerReason({ service }: ServiceIntent, { field, want, have }: Difference, context: ReasonContext): string {
   const serverId = /^target server-(\d+)$/.exec(field)?.[1];
   if (serverId !== undefined) return targetReason(Number(serverId), want !== undefined, context);
   if (field.startsWith("target ip-")) return "dedicated servers of the cluster's nodes";

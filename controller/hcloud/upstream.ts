@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { CloudError, NotLeader } from "../diagnostics/errors.ts";
-import { sendAtLastMoment } from "../net/fence.ts";
+import { sendIfAllowed } from "../net/fence.ts";
 import { openWayOut, type WayOut } from "../net/outbound.ts";
 import { type ApiRequest, type ApiResponse, isRead } from "./exchange.ts";
 
@@ -55,7 +55,7 @@ export class Upstream {
           collect(response).then(resolve, reject);
         });
         request.on("error", reject);
-        sendAtLastMoment(request, body, refusal);
+        sendIfAllowed(request, body, refusal);
       });
       trace?.({ method, path, ...(body !== undefined && { body }) }, answer);
       return answer;

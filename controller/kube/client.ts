@@ -6,8 +6,8 @@ import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { KubeError, messageOf, NotLeader } from "../diagnostics/errors.ts";
 import { parseJson } from "../diagnostics/printable.ts";
-import { sendAtLastMoment } from "../net/fence.ts";
-import { knock } from "./knock.ts";
+import { sendIfAllowed } from "../net/fence.ts";
+import { hedgedProbe } from "./hedged-probe.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 
 export type PatchType = "merge" | "strategic-merge";
@@ -108,7 +108,7 @@ export class KubeClient {
    */
   async reach(signal: AbortSignal): Promise<void> {
     this.#dropIdle();
-    this.#reaching ??= this.#knock().finally(() => {
+    this.#reaching ??= this.#probe().finally(() => {
       this.#reaching = undefined;
     });
     const stopped = Promise.withResolvers<void>();
@@ -116,12 +116,12 @@ export class KubeClient {
     await Promise.race([this.#reaching, stopped.promise]);
   }
 
-  #knock(): Promise<void> {
+  #probe(): Promise<void> {
     const ask = async (signal: AbortSignal) => {
       const answer = await this.#open("GET", "/version", { signal, isFresh: true });
       answer.destroy();
     };
-    return knock(ask, AbortSignal.any([AbortSignal.timeout(this.#timeoutMs), this.#closed.signal]));
+    return hedgedProbe(ask, AbortSignal.any([AbortSignal.timeout(this.#timeoutMs), this.#closed.signal]));
   }
 
   /** Where one connection has died unnoticed, those that nobody uses have, too. */
@@ -198,9 +198,7 @@ export class KubeClient {
         if (isTimeout(error)) this.#dropIdle();
         reject(error instanceof NotLeader ? error : new KubeError(`${method} ${path}`, 0, reason(error, url), error));
       });
-      sendAtLastMoment(request, body, () =>
-        method === "GET" || !mayWrite || mayWrite() ? undefined : new NotLeader(),
-      );
+      sendIfAllowed(request, body, () => (method === "GET" || !mayWrite || mayWrite() ? undefined : new NotLeader()));
     });
   }
 }

@@ -41,11 +41,11 @@ export class OwnConfigMap {
   /** Changes what it holds. `change` may be called again with newer data; returning the same leaves it alone. */
   async update(change: (data: Data) => Data): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      const present = await this.#get();
-      const data = change(present?.data ?? {});
-      if (present?.data === data || JSON.stringify(present?.data) === JSON.stringify(data)) return;
+      const existing = await this.#get();
+      const data = change(existing?.data ?? {});
+      if (existing?.data === data || JSON.stringify(existing?.data) === JSON.stringify(data)) return;
       try {
-        await this.#put(present, data);
+        await this.#put(existing, data);
         return;
       } catch (error) {
         if (!isConflict(error) || attempt === TRIES) throw error;
@@ -62,14 +62,14 @@ export class OwnConfigMap {
     return ifFound(this.#client.get<ConfigMap>(paths.configMap(this.#namespace, this.#name)));
   }
 
-  async #put(present: ConfigMap | undefined, data: Data): Promise<void> {
-    const { resourceVersion } = present?.metadata ?? {};
+  async #put(existing: ConfigMap | undefined, data: Data): Promise<void> {
+    const { resourceVersion } = existing?.metadata ?? {};
     const labels = { "app.kubernetes.io/managed-by": "lotse" };
     const body = {
       metadata: { name: this.#name, labels, ...(resourceVersion !== undefined && { resourceVersion }) },
       data,
     };
-    if (present) await this.#client.replace(paths.configMap(this.#namespace, this.#name), body);
+    if (existing) await this.#client.replace(paths.configMap(this.#namespace, this.#name), body);
     else await this.#client.create(paths.configMap(this.#namespace), body);
   }
 }

@@ -72,10 +72,10 @@ async function fromFile(file: string): Promise<KubeAccess> {
   return {
     server,
     credentials: async () => ({
-      ...present("ca", content(cluster, "certificate-authority")),
-      ...present("cert", content(user, "client-certificate")),
-      ...present("key", content(user, "client-key")),
-      ...present("servername", cluster["tls-server-name"]),
+      ...existing("ca", content(cluster, "certificate-authority")),
+      ...existing("cert", content(user, "client-certificate")),
+      ...existing("key", content(user, "client-key")),
+      ...existing("servername", cluster["tls-server-name"]),
       ...(cluster["insecure-skip-tls-verify"] === true && { rejectUnauthorized: false }),
       headers: authorization(user, dirname(file)),
     }),
@@ -119,6 +119,6 @@ function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` };
 }
 
-function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+function existing<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
 }

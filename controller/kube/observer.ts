@@ -15,7 +15,7 @@ class StaleCluster extends CcmError {
 export interface ObserverOptions {
   readonly client: KubeClient;
   readonly log: Logger;
-  /** Called for changes after everything was there once: absence before that would look like a wish to delete. */
+  /** Called for changes after everything was there once: absence before that would look like an intent to delete. */
   readonly onNode: (change: Change<V1Node>) => void;
   readonly onService: (change: Change<V1Service>) => void;
   /** Called when the API server is back after it was away for a while. */

@@ -13,7 +13,7 @@ export class Patcher {
   }
 
   /** Adds our finalizer. Through the status subresource, as upstream does: it needs no right to change Services. */
-  async claimService(service: V1Service): Promise<void> {
+  async addFinalizer(service: V1Service): Promise<void> {
     await this.#patchService(service, { metadata: { finalizers: [FINALIZER] } });
   }
 
@@ -22,7 +22,7 @@ export class Patcher {
   }
 
   /** Clears the status and removes our finalizer, in this order: the object may vanish with the finalizer. */
-  async releaseService(service: V1Service): Promise<void> {
+  async removeFinalizer(service: V1Service): Promise<void> {
     if (service.status?.loadBalancer?.ingress?.length) {
       await this.#patchService(service, { status: { loadBalancer: { ingress: null } } });
     }

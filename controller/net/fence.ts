@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 
 /** Sends the body and ends the request, or destroys it with what `refusal` returns at that moment. */
-export function sendAtLastMoment(
+export function sendIfAllowed(
   request: ClientRequest,
   body: string | undefined,
   refusal: () => Error | undefined,

@@ -5,7 +5,7 @@ import { type Plan, planRun } from "../guard/plan.ts";
 import type { Ages, CloudState, CloudView } from "../hcloud/view.ts";
 import type { Write } from "../publish/writes.ts";
 import { isUncertain } from "../render/certificates.ts";
-import { type Desired, type Observed, type RenderOptions, renderCluster } from "../render/cluster.ts";
+import { type Observed, type Rendered, type RenderOptions, renderCluster } from "../render/cluster.ts";
 import { agesAfter, firstLook, freshLook, lookFor } from "./ages.ts";
 import { contradiction, ImplausibleCloud, requirePlausible } from "./plausible.ts";
 
@@ -32,11 +32,11 @@ export class Lookout {
   }
 
   /** What is wanted, from a first look, and from a fresh one at whatever that look would change. */
-  async before(): Promise<Desired> {
+  async before(): Promise<Rendered> {
     const { options, observed } = this.#parts;
     const hasRoutes = options.clusterCidrs.length > 0;
     const first = await this.#observe(hasRoutes ? lookFor(observed().nodes, this.#firstLook) : this.#firstLook);
-    const missesServer = first.services.some((wish) => wish.kind === "balance" && wish.leftOut.length > 0);
+    const missesServer = first.services.some((intent) => intent.kind === "balance" && intent.leftOut.length > 0);
     const changesRoutes = planRun(first).some(({ unit }) => unit.startsWith("route/"));
     const asks = {
       servers: missesServer || changesRoutes || (first.routes?.refused.some(({ isFinal }) => !isFinal) ?? false),
@@ -47,16 +47,16 @@ export class Lookout {
   }
 
   /** What is wanted, from a look at what a run has touched. */
-  after(due: Plan): Promise<Desired> {
+  after(due: Plan): Promise<Rendered> {
     return this.#observe(agesAfter(due, this.#firstLook));
   }
 
-  async #observe(ages: Ages): Promise<Desired> {
+  async #observe(ages: Ages): Promise<Rendered> {
     const cloud = await this.#observeCloud(ages);
     const { observed, options, absence } = this.#parts;
-    const desired = renderCluster({ ...observed(), cloud, now: Date.now() }, options);
-    absence.observe(desired);
-    return desired;
+    const rendered = renderCluster({ ...observed(), cloud, now: Date.now() }, options);
+    absence.observe(rendered);
+    return rendered;
   }
 
   /** A list that contradicts the nodes may only be old: it is asked for again before it is not believed. */

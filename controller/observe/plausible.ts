@@ -26,7 +26,7 @@ const LEAST_MISSING = 2;
 
 /**
  * A cloud without servers under a cluster with nodes is an outage or the wrong project, and one that lacks the servers of many
- * nodes that are Ready is a partial list: neither is a wish to remove targets and routes.
+ * nodes that are Ready is a partial list: neither is an intent to remove targets and routes.
  */
 export function requirePlausible({ servers }: Pick<CloudState, "servers">, nodes: readonly V1Node[]): void {
   const ours = nodes.filter(({ spec }) => parseProviderId(spec?.providerID).kind === "cloud");

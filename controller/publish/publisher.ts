@@ -61,8 +61,8 @@ export class Publisher {
   async #perform(write: Write): Promise<void> {
     const { patcher, log } = this.#parts;
     switch (write.kind) {
-      case "claim":
-        await patcher.claimService(write.service);
+      case "add-finalizer":
+        await patcher.addFinalizer(write.service);
         return;
       case "ingress":
         await patcher.setIngress(write.service, write.ingress);
@@ -71,8 +71,8 @@ export class Publisher {
           "service has its balancer",
         );
         return;
-      case "release":
-        await patcher.releaseService(write.service);
+      case "remove-finalizer":
+        await patcher.removeFinalizer(write.service);
         log.info({ service: objectKey(write) }, "service released");
         return;
       case "network-condition":

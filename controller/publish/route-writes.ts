@@ -3,18 +3,18 @@ import type { V1Node } from "@kubernetes/client-node";
 import type { RunReport } from "../../stacks/engine/run.ts";
 import { differences } from "../../stacks/units/difference.ts";
 import { routeUnit } from "../../stacks/units/names.ts";
-import type { Desired } from "../render/cluster.ts";
+import type { Rendered } from "../render/cluster.ts";
 import type { WantedRoute } from "../render/route/routes.ts";
 import { onNode, type Write } from "./writes.ts";
 
 /** A node's condition is false when all its routes are listed, true when one could not be made. */
 export function routeWrites(
-  { routes, present }: Desired,
+  { routes, existing }: Rendered,
   outcomes: RunReport["outcomes"],
   nodes: readonly V1Node[],
 ): readonly Write[] {
   if (!routes) return [];
-  const isMissing = ({ spec }: WantedRoute) => differences(spec, present[routeUnit(spec)]).length > 0;
+  const isMissing = ({ spec }: WantedRoute) => differences(spec, existing[routeUnit(spec)]).length > 0;
   return nodes.flatMap((node): readonly Write[] => {
     const isOfNode = (route: { readonly node: string }) => route.node === node.metadata?.name;
     const notes = routes.misplaced.filter(isOfNode).map((route) => misplaced(node, route));
@@ -43,11 +43,11 @@ export function routeWrites(
  * writers would take turns for ever.
  */
 function condition(node: V1Node, isAvailable: boolean): readonly Write[] {
-  const present = node.status?.conditions?.find(({ type }) => type === "NetworkUnavailable");
-  const isOthers = present?.status === "False" && present.reason !== "RouteCreated";
+  const existing = node.status?.conditions?.find(({ type }) => type === "NetworkUnavailable");
+  const isOthers = existing?.status === "False" && existing.reason !== "RouteCreated";
   const isAsWanted =
-    present?.status === (isAvailable ? "False" : "True") &&
-    present.reason === (isAvailable ? "RouteCreated" : "NoRouteCreated");
+    existing?.status === (isAvailable ? "False" : "True") &&
+    existing.reason === (isAvailable ? "RouteCreated" : "NoRouteCreated");
   return isOthers || isAsWanted ? [] : [{ kind: "network-condition", node, isAvailable }];
 }
 

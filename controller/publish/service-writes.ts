@@ -6,8 +6,8 @@ import type { LoadBalancerState } from "../../stacks/units/spec.ts";
 import { type Drift, describeDrift } from "../guard/drift.ts";
 import type { Plan } from "../guard/plan.ts";
 import { certificateUnits } from "../render/certificates.ts";
-import type { Desired } from "../render/cluster.ts";
-import type { ServiceWish } from "../render/intents.ts";
+import type { Rendered } from "../render/cluster.ts";
+import type { ServiceIntent } from "../render/intents.ts";
 import type { Note } from "../render/service/checks/notes.ts";
 import type { Settings } from "../render/service/options/settings.ts";
 import { FINALIZER } from "../render/service/ownership/ours.ts";
@@ -15,40 +15,40 @@ import { renderIngress, sameIngress } from "../render/service/status.ts";
 import { onService, type Write } from "./writes.ts";
 
 type Outcomes = RunReport["outcomes"];
-type BalanceWish = ServiceWish & { readonly kind: "balance" };
-type ReleaseWish = ServiceWish & { readonly kind: "release" };
+type BalanceIntent = ServiceIntent & { readonly kind: "balance" };
+type RetireIntent = ServiceIntent & { readonly kind: "retire" };
 
 /**
  * Before the cloud is touched: the finalizer of every Service that wants a balancer, what is wrong with those refused, and
  * what is about to happen to whom.
  */
-export function serviceWritesBefore(desired: Desired, due: Plan, drifted: readonly Drift[]): readonly Write[] {
+export function serviceWritesBefore(rendered: Rendered, due: Plan, drifted: readonly Drift[]): readonly Write[] {
   const planned = new Map(due.map((step) => [step.unit, step.differences]));
   const drifts = new Map(drifted.map(({ unit, differences: found }) => [unit, found]));
-  return desired.services.flatMap((wish): readonly Write[] => {
-    const { service, unit } = wish;
+  return rendered.services.flatMap((intent): readonly Write[] => {
+    const { service, unit } = intent;
     const changes = planned.get(unit);
-    if (wish.kind === "refused") return [...mistakeWrites(wish), ...warnings(service, wish.notes ?? [])];
-    if (wish.kind === "release") return changes ? [goodbye(wish)] : [];
+    if (intent.kind === "refused") return [...mistakeWrites(intent), ...warnings(service, intent.notes ?? [])];
+    if (intent.kind === "retire") return changes ? [goodbye(intent)] : [];
     const isClaimed = service.metadata?.finalizers?.includes(FINALIZER) ?? false;
-    const isNew = desired.present[unit] === undefined;
+    const isNew = rendered.existing[unit] === undefined;
     return [
-      ...(isClaimed ? [] : [{ kind: "claim", service } as const]),
-      ...mistakeWrites(wish),
-      ...(changes ? announcements(wish, isNew, { changes, drift: drifts.get(unit) }) : []),
+      ...(isClaimed ? [] : [{ kind: "add-finalizer", service } as const]),
+      ...mistakeWrites(intent),
+      ...(changes ? announcements(intent, isNew, { changes, drift: drifts.get(unit) }) : []),
     ];
   });
 }
 
 /** Everything that is wrong with a Service, in one Event: once, and again when the Service is changed and still wrong. */
-function mistakeWrites({ service, mistakes }: ServiceWish & { readonly mistakes: readonly string[] }): Write[] {
+function mistakeWrites({ service, mistakes }: ServiceIntent & { readonly mistakes: readonly string[] }): Write[] {
   if (mistakes.length === 0) return [];
   const message = `Error syncing load balancer: ${mistakes.join("; ")}`;
   const occasion = JSON.stringify([service.metadata?.annotations, service.spec]);
   return [onService(service, { type: "Warning", reason: "SyncLoadBalancerFailed", message, occasion })];
 }
 
-function goodbye({ service, keeps }: ReleaseWish): Write {
+function goodbye({ service, keeps }: RetireIntent): Write {
   if (!keeps) return tell(service, "DeletingLoadBalancer", "Deleting load balancer");
   return tell(
     service,
@@ -62,8 +62,8 @@ interface Occasion {
   readonly drift: Drift["differences"] | undefined;
 }
 
-function announcements(wish: BalanceWish, isNew: boolean, { changes, drift }: Occasion): readonly Write[] {
-  const { service, spec, settings, adopts } = wish;
+function announcements(intent: BalanceIntent, isNew: boolean, { changes, drift }: Occasion): readonly Write[] {
+  const { service, spec, settings, adopts } = intent;
   if (drift) {
     const message = `Load balancer was changed outside of the cluster and is being repaired: ${describeDrift(drift)}`;
     return [warn(service, "LoadBalancerDrifted", message)];
@@ -83,51 +83,51 @@ function announcements(wish: BalanceWish, isNew: boolean, { changes, drift }: Oc
 }
 
 /** What a Service is told after a run, its status and its finalizer, on the proof of what the cloud now lists. */
-export function serviceWritesAfter({ services, present }: Desired, outcomes: Outcomes): readonly Write[] {
-  return services.flatMap((wish) => {
-    const state = present[wish.unit];
+export function serviceWritesAfter({ services, existing }: Rendered, outcomes: Outcomes): readonly Write[] {
+  return services.flatMap((intent) => {
+    const state = existing[intent.unit];
     const balancer = state?.kind === "load-balancer" ? state : undefined;
-    return [...certificateFailures(wish, outcomes), ...writesFor(wish, balancer, outcomes[wish.unit])];
+    return [...certificateFailures(intent, outcomes), ...writesFor(intent, balancer, outcomes[intent.unit])];
   });
 }
 
-function certificateFailures(wish: ServiceWish, outcomes: Outcomes): readonly Write[] {
-  const failures = certificateUnits(wish).flatMap((unit) => {
+function certificateFailures(intent: ServiceIntent, outcomes: Outcomes): readonly Write[] {
+  const failures = certificateUnits(intent).flatMap((unit) => {
     const outcome = outcomes[unit];
     return outcome?.status === "failed" ? [outcome.failure.message] : [];
   });
   if (failures.length === 0) return [];
-  return [warn(wish.service, "SyncCertificateFailed", `Error syncing certificates: ${failures.join("; ")}`)];
+  return [warn(intent.service, "SyncCertificateFailed", `Error syncing certificates: ${failures.join("; ")}`)];
 }
 
 function writesFor(
-  wish: ServiceWish,
+  intent: ServiceIntent,
   balancer: LoadBalancerState | undefined,
   outcome: UnitOutcome | undefined,
 ): readonly Write[] {
-  const { service } = wish;
-  if (wish.kind === "refused") return [];
-  const failed = outcome?.status === "failed" ? [failure(wish, outcome)] : [];
-  if (wish.kind === "release") return [...failed, ...releaseWrites(wish, balancer, outcome)];
-  if (!balancer || differences(wish.spec, balancer).length > 0) return failed;
+  const { service } = intent;
+  if (intent.kind === "refused") return [];
+  const failed = outcome?.status === "failed" ? [failure(intent, outcome)] : [];
+  if (intent.kind === "retire") return [...failed, ...retireWrites(intent, balancer, outcome)];
+  if (!balancer || differences(intent.spec, balancer).length > 0) return failed;
   return [
-    ...noteWrites(wish),
-    ...ingressWrites(service, balancer, wish.settings),
-    ...(outcome ? [successOf(wish, outcome)] : []),
+    ...noteWrites(intent),
+    ...ingressWrites(service, balancer, intent.settings),
+    ...(outcome ? [successOf(intent, outcome)] : []),
   ];
 }
 
-function failure(wish: ServiceWish, outcome: UnitOutcome & { readonly status: "failed" }): Write {
+function failure(intent: ServiceIntent, outcome: UnitOutcome & { readonly status: "failed" }): Write {
   const { message } = outcome.failure;
-  if (wish.kind === "balance" && concernsHostsOnly(outcome)) {
-    return warn(wish.service, "UpdateLoadBalancerFailed", `Error updating load balancer with new hosts: ${message}`);
+  if (intent.kind === "balance" && concernsHostsOnly(outcome)) {
+    return warn(intent.service, "UpdateLoadBalancerFailed", `Error updating load balancer with new hosts: ${message}`);
   }
-  const action = wish.kind === "release" ? "delete" : "ensure";
+  const action = intent.kind === "retire" ? "delete" : "ensure";
   const text = `Error syncing load balancer: failed to ${action} load balancer: ${message}`;
-  return warn(wish.service, "SyncLoadBalancerFailed", text);
+  return warn(intent.service, "SyncLoadBalancerFailed", text);
 }
 
-function successOf({ service }: BalanceWish, outcome: UnitOutcome): Write {
+function successOf({ service }: BalanceIntent, outcome: UnitOutcome): Write {
   return concernsHostsOnly(outcome)
     ? tell(service, "UpdatedLoadBalancer", "Updated load balancer with new hosts")
     : tell(service, "EnsuredLoadBalancer", "Ensured load balancer");
@@ -137,8 +137,8 @@ function concernsHostsOnly({ changes }: UnitOutcome): boolean {
   return changes.length > 0 && changes.every(({ part }) => /^(server|ip)-/.test(part));
 }
 
-function releaseWrites(
-  { service, keeps, certificates }: ReleaseWish,
+function retireWrites(
+  { service, keeps, certificates }: RetireIntent,
   balancer: LoadBalancerState | undefined,
   outcome: UnitOutcome | undefined,
 ): readonly Write[] {
@@ -148,11 +148,11 @@ function releaseWrites(
     const said = isKept
       ? tell(service, "LoadBalancerKept", "Load balancer stays, without owner")
       : tell(service, "DeletedLoadBalancer", "Deleted load balancer");
-    return [{ kind: "release", service }, said];
+    return [{ kind: "remove-finalizer", service }, said];
   }
   if (keeps || !balancer.deleteProtection) return [];
   const kept = `load balancer ${balancer.name} is protected against deletion and stays`;
-  return [{ kind: "release", service }, warn(service, "LoadBalancerKept", kept)];
+  return [{ kind: "remove-finalizer", service }, warn(service, "LoadBalancerKept", kept)];
 }
 
 function ingressWrites(service: V1Service, balancer: LoadBalancerState, settings: Settings): readonly Write[] {
@@ -162,7 +162,7 @@ function ingressWrites(service: V1Service, balancer: LoadBalancerState, settings
 }
 
 /** One Event per reason, however many ports or nodes it is about: each would push the others out of what was last said. */
-function noteWrites({ service, spec, notes, leftOut }: BalanceWish): readonly Write[] {
+function noteWrites({ service, spec, notes, leftOut }: BalanceIntent): readonly Write[] {
   const left = leftOut.map(({ node, reason }) => `node ${node} is no target: ${reason}`);
   const hasNoHosts = spec.targets.length === 0;
   return [

@@ -2,9 +2,9 @@
 import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
 
 export type Write =
-  | { readonly kind: "claim"; readonly service: V1Service }
+  | { readonly kind: "add-finalizer"; readonly service: V1Service }
   | { readonly kind: "ingress"; readonly service: V1Service; readonly ingress: readonly V1LoadBalancerIngress[] }
-  | { readonly kind: "release"; readonly service: V1Service }
+  | { readonly kind: "remove-finalizer"; readonly service: V1Service }
   | { readonly kind: "network-condition"; readonly node: V1Node; readonly isAvailable: boolean }
   | { readonly kind: "event"; readonly event: Notice };
 

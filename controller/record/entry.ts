@@ -34,7 +34,7 @@ export type AuditEntry =
       readonly unit: string;
       readonly object: string;
       readonly differences: readonly RecordedDifference[];
-      readonly wish?: RecordedWish;
+      readonly intent?: RecordedWish;
     })
   /** A request that reached the API. Status 0 means that no answer came: it may have been carried out. */
   | (Common & {
@@ -65,7 +65,7 @@ const MAX_VALUE = 200;
 /** What a run is about to do, and why. */
 export function changeEntries(run: string, plan: Plan, context: ReasonContext, at: Date): readonly AuditEntry[] {
   return plan.map((step) => {
-    const wish = wishOf(step, context);
+    const intent = intentOf(step, context);
     return {
       kind: "change",
       at: at.toISOString(),
@@ -78,7 +78,7 @@ export function changeEntries(run: string, plan: Plan, context: ReasonContext, a
         ...(difference.want !== undefined && { to: redacted(difference.field, difference.want) }),
         reason: reasonFor(step, difference, context),
       })),
-      ...(wish && { wish }),
+      ...(intent && { intent }),
     };
   });
 }
@@ -103,9 +103,9 @@ export function outcomeEntries(run: string, outcomes: RunReport["outcomes"], at:
   }));
 }
 
-function wishOf({ unit, kind }: PlannedUnit, { desired }: ReasonContext): RecordedWish | undefined {
-  const wish = desired.services.find((candidate) => candidate.unit === unit);
-  return wish && kind === "make" ? recordWish(wish.service) : undefined;
+function intentOf({ unit, kind }: PlannedUnit, { rendered }: ReasonContext): RecordedWish | undefined {
+  const intent = rendered.services.find((candidate) => candidate.unit === unit);
+  return intent && kind === "make" ? recordWish(intent.service) : undefined;
 }
 
 /** What a Service asks for now. */

@@ -4,32 +4,32 @@ import { unitOf } from "../../stacks/units/names.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
 import { planRun } from "../guard/plan.ts";
 import type { ApiRequest } from "../hcloud/exchange.ts";
-import type { Desired } from "./cluster.ts";
-import type { ServiceWish } from "./intents.ts";
+import type { Rendered } from "./cluster.ts";
+import type { ServiceIntent } from "./intents.ts";
 
 /** Units of the certificates that a Service wants, or wants no more. */
-export function certificateUnits(wish: ServiceWish): readonly UnitId[] {
-  if (wish.kind === "refused") return [];
-  const wanted = wish.kind === "balance" ? wish.certificates.wanted.map(({ spec }) => unitOf(spec)) : [];
-  return [...wanted, ...wish.certificates.stale];
+export function certificateUnits(intent: ServiceIntent): readonly UnitId[] {
+  if (intent.kind === "refused") return [];
+  const wanted = intent.kind === "balance" ? intent.certificates.wanted.map(({ spec }) => unitOf(spec)) : [];
+  return [...wanted, ...intent.certificates.stale];
 }
 
 /** Whether the list of certificates, which may be old, would make a difference: to one that waits, or one that goes. */
-export function isUncertain(desired: Desired): boolean {
-  const awaits = desired.services.some(
-    (wish) => wish.kind === "release" || (wish.kind === "balance" && wish.certificates.isUncertain),
+export function isUncertain(rendered: Rendered): boolean {
+  const awaits = rendered.services.some(
+    (intent) => intent.kind === "retire" || (intent.kind === "balance" && intent.certificates.isUncertain),
   );
-  return awaits || planRun(desired).some(({ unit }) => unit.startsWith("certificate/"));
+  return awaits || planRun(rendered).some(({ unit }) => unit.startsWith("certificate/"));
 }
 
 /** Milliseconds until an issuance is worth a look, one number for each Service that waits for one. */
-export function looksAgain({ services }: Desired): readonly number[] {
-  return services.flatMap((wish) => (wish.kind === "balance" ? (wish.certificates.lookAgainMs ?? []) : []));
+export function looksAgain({ services }: Rendered): readonly number[] {
+  return services.flatMap((intent) => (intent.kind === "balance" ? (intent.certificates.lookAgainMs ?? []) : []));
 }
 
 /** Keys of the certificates that are to be uploaded, by their names. */
-export function privateKeys({ services }: Desired): ReadonlyMap<string, string> {
-  const wanted = services.flatMap((wish) => (wish.kind === "balance" ? wish.certificates.wanted : []));
+export function privateKeys({ services }: Rendered): ReadonlyMap<string, string> {
+  const wanted = services.flatMap((intent) => (intent.kind === "balance" ? intent.certificates.wanted : []));
   return new Map(
     wanted.flatMap(({ spec, privateKey }) => (privateKey === undefined ? [] : [[spec.name, privateKey] as const])),
   );

@@ -4,7 +4,7 @@ import { routeUnit } from "../../stacks/units/names.ts";
 import type { NodeRecord, UnitId, UnitState } from "../../stacks/units/spec.ts";
 import type { CloudState } from "../hcloud/view.ts";
 import type { SecretList } from "./certificate/tls-secret.ts";
-import { renderWishes, type ServiceWish } from "./intents.ts";
+import { renderIntents, type ServiceIntent } from "./intents.ts";
 import { findServer, type NodeOptions, nodeRecord } from "./node/metadata.ts";
 import { robotRecord } from "./node/robot.ts";
 import { planRoutes, type RoutePlan } from "./route/routes.ts";
@@ -37,28 +37,28 @@ export interface RenderOptions extends NodeOptions {
   readonly classes?: ServedClasses;
 }
 
-export interface Desired {
-  readonly services: readonly ServiceWish[];
+export interface Rendered {
+  readonly services: readonly ServiceIntent[];
   /** Absent when routes are not ours to make. */
   readonly routes?: RoutePlan;
   /** What the cloud has of our units. */
-  readonly present: Readonly<Partial<Record<UnitId, UnitState>>>;
+  readonly existing: Readonly<Partial<Record<UnitId, UnitState>>>;
   /** For the stack's outputs. */
   readonly nodes: Readonly<Record<string, NodeRecord>>;
 }
 
-export function renderCluster(snapshot: Snapshot, options: RenderOptions): Desired {
-  const present: Partial<Record<UnitId, UnitState>> = {};
-  const services = renderWishes(snapshot, options, present);
-  const routes = renderClusterRoutes(snapshot, options, present);
-  return { services, ...(routes && { routes }), present, nodes: recordNodes(snapshot, options) };
+export function renderCluster(snapshot: Snapshot, options: RenderOptions): Rendered {
+  const existing: Partial<Record<UnitId, UnitState>> = {};
+  const services = renderIntents(snapshot, options, existing);
+  const routes = renderClusterRoutes(snapshot, options, existing);
+  return { services, ...(routes && { routes }), existing, nodes: recordNodes(snapshot, options) };
 }
 
 function renderClusterRoutes(
   { nodes, cloud: { servers, network } }: Snapshot,
   { clusterCidrs }: RenderOptions,
-  present: Partial<Record<UnitId, UnitState>>,
-): Desired["routes"] {
+  existing: Partial<Record<UnitId, UnitState>>,
+): Rendered["routes"] {
   if (!network || clusterCidrs.length === 0) return undefined;
   const routes = planRoutes({ nodes, servers, network }, clusterCidrs);
   const ours = new Set([
@@ -67,7 +67,7 @@ function renderClusterRoutes(
   ]);
   for (const { destination, gateway } of network.routes) {
     if (!ours.has(destination)) continue;
-    present[routeUnit({ destination })] = { kind: "route", networkId: network.id, destination, gateway };
+    existing[routeUnit({ destination })] = { kind: "route", networkId: network.id, destination, gateway };
   }
   return routes;
 }

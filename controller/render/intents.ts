@@ -1,25 +1,25 @@
-/** What each Service wants, and what became of the wish. */
+/** What each Service wants, and what became of the intent. */
 import type { V1Secret, V1Service } from "@kubernetes/client-node";
 import { loadBalancerUnit } from "../../stacks/units/names.ts";
 import type { CertificateSpec, LoadBalancerSpec, UnitId, UnitState } from "../../stacks/units/spec.ts";
 import type { LoadBalancer } from "../hcloud/api.ts";
-import { balancerState } from "../hcloud/balancer.ts";
 import type { CloudState } from "../hcloud/view.ts";
-import { type CertificatePlan, planRelease } from "./certificate/plan.ts";
+import { type CertificatePlan, planRetirement } from "./certificate/plan.ts";
 import type { SecretList } from "./certificate/tls-secret.ts";
 import type { RenderOptions, Snapshot } from "./cluster.ts";
 import type { Note } from "./service/checks/notes.ts";
 import { defaultName, renderLoadBalancer } from "./service/load-balancer.ts";
+import { balancerState } from "./service/load-balancer-state.ts";
 import { OPTIONS, PREFIX } from "./service/options/annotations.ts";
 import type { Settings } from "./service/options/settings.ts";
 import { type FoundBalancer, findBalancer } from "./service/ownership/find.ts";
 import { findForeign, withoutForeign } from "./service/ownership/foreign.ts";
-import { serviceRef, wishOf } from "./service/ownership/ours.ts";
-import { keepAtRelease } from "./service/ownership/retire.ts";
+import { intentOf, serviceRef } from "./service/ownership/ours.ts";
+import { keepOnRetire } from "./service/ownership/retire.ts";
 import type { Targets } from "./service/targets.ts";
 
-/** A Service that wants a balancer, and what became of the wish. */
-export type ServiceWish = { readonly service: V1Service; readonly unit: UnitId } & (
+/** A Service that wants a balancer, and what became of the intent. */
+export type ServiceIntent = { readonly service: V1Service; readonly unit: UnitId } & (
   | {
       readonly kind: "balance";
       readonly spec: LoadBalancerSpec;
@@ -35,7 +35,7 @@ export type ServiceWish = { readonly service: V1Service; readonly unit: UnitId }
   /** Invalid: keeps what it has. */
   | { readonly kind: "refused"; readonly mistakes: readonly string[]; readonly notes?: readonly Note[] }
   | {
-      readonly kind: "release";
+      readonly kind: "retire";
       /** Set when the balancer stays behind: what is left to do about it, and why it stays. */
       readonly keeps?: { readonly spec: LoadBalancerSpec; readonly reason: string };
       readonly certificates: Pick<CertificatePlan, "owned" | "stale"> & {
@@ -45,31 +45,37 @@ export type ServiceWish = { readonly service: V1Service; readonly unit: UnitId }
     }
 );
 
-/** What the cloud has of our units; wishes add the balancers and certificates they find. */
-export type Present = Partial<Record<UnitId, UnitState>>;
+/** What the cloud has of our units; intents add the balancers and certificates they find. */
+export type Existing = Partial<Record<UnitId, UnitState>>;
 
-/** The wishes of all Services that are ours. */
-export function renderWishes(snapshot: Snapshot, options: RenderOptions, present: Present): readonly ServiceWish[] {
-  const wishes = snapshot.services.flatMap((service) => {
-    const kind = wishOf(service, options.classes);
+/** The intents of all Services that are ours. */
+export function renderIntents(
+  snapshot: Snapshot,
+  options: RenderOptions,
+  existing: Existing,
+): readonly ServiceIntent[] {
+  const intents = snapshot.services.flatMap((service) => {
+    const kind = intentOf(service, options.classes);
     if (kind === "none") return [];
-    return [kind === "release" ? releaseOf(service, snapshot, present) : wishFor(service, snapshot, options, present)];
+    return [
+      kind === "retire" ? retireOf(service, snapshot, existing) : intentFor(service, snapshot, options, existing),
+    ];
   });
-  const settled = settleRivals(wishes, present);
-  for (const { unit, state } of settled.flatMap(ownedOf)) present[unit] = state;
+  const settled = settleRivals(intents, existing);
+  for (const { unit, state } of settled.flatMap(ownedOf)) existing[unit] = state;
   return settled;
 }
 
-function ownedOf(wish: ServiceWish): CertificatePlan["owned"] {
-  return wish.kind === "refused" ? [] : wish.certificates.owned;
+function ownedOf(intent: ServiceIntent): CertificatePlan["owned"] {
+  return intent.kind === "refused" ? [] : intent.certificates.owned;
 }
 
 /** By label alone: what only has the name was never the Service's (S21). */
-function releaseOf(service: V1Service, { cloud, now }: Snapshot, present: Present): ServiceWish {
+function retireOf(service: V1Service, { cloud, now }: Snapshot, existing: Existing): ServiceIntent {
   const { ref, unit, found } = find(service, cloud);
   if (found.kind === "ambiguous") return refuse(service, found, ref.name);
-  const wish = { service, unit, kind: "release", certificates: planRelease(ref, { ...cloud, now }) } as const;
-  if (found.kind !== "own") return wish;
+  const intent = { service, unit, kind: "retire", certificates: planRetirement(ref, { ...cloud, now }) } as const;
+  if (found.kind !== "own") return intent;
   const state = balancerState(found.balancer, cloud.network);
   const foreign = findForeign(state, {
     service,
@@ -78,12 +84,12 @@ function releaseOf(service: V1Service, { cloud, now }: Snapshot, present: Presen
     isTakingOver: false,
     selectors: selectorsOn(found.balancer),
   });
-  const keeping = keepAtRelease(service, withoutForeign(state, foreign));
-  present[unit] = keeping?.present ?? state;
-  return keeping ? { ...wish, keeps: { spec: keeping.spec, reason: keeping.reason } } : wish;
+  const keeping = keepOnRetire(service, withoutForeign(state, foreign));
+  existing[unit] = keeping?.existing ?? state;
+  return keeping ? { ...intent, keeps: { spec: keeping.spec, reason: keeping.reason } } : intent;
 }
 
-function wishFor(service: V1Service, snapshot: Snapshot, options: RenderOptions, present: Present): ServiceWish {
+function intentFor(service: V1Service, snapshot: Snapshot, options: RenderOptions, existing: Existing): ServiceIntent {
   const { nodes, cloud, now } = snapshot;
   const { ref, unit, found, name } = find(service, cloud);
   if (found.kind === "ambiguous" || found.kind === "taken" || found.kind === "missing") {
@@ -94,7 +100,7 @@ function wishFor(service: V1Service, snapshot: Snapshot, options: RenderOptions,
   const listed = "balancer" in found ? balancerState(found.balancer, cloud.network) : undefined;
   const foreign = listed && findForeign(listed, claimant);
   const state = listed && foreign && withoutForeign(listed, foreign);
-  if (state) present[unit] = state;
+  if (state) existing[unit] = state;
   const { defaults, networkId, robots = false } = options;
   const { network, catalogue } = cloud;
   const secrets = secretsIn(ref.namespace, snapshot.secrets ?? []);
@@ -109,7 +115,7 @@ function wishFor(service: V1Service, snapshot: Snapshot, options: RenderOptions,
     ...(networkId !== undefined && { networkId }),
     ...(network && { network }),
     ...(catalogue && { catalogue }),
-    ...(state && { present: state }),
+    ...(state && { existing: state }),
     ...(foreign && { foreign }),
   });
   const { mistakes, notes } = rendered;
@@ -139,7 +145,7 @@ function refuse(
   service: V1Service,
   found: FoundBalancer & { readonly kind: "ambiguous" | "taken" | "missing" },
   name: string,
-): ServiceWish {
+): ServiceIntent {
   const unit = loadBalancerUnit(serviceRef(service));
   return { service, unit, kind: "refused", mistakes: [whyNot(found, name)] };
 }
@@ -166,18 +172,18 @@ function takenIps(cloud: CloudState, networkId: number | undefined, self: number
 }
 
 /** Services that ask for the same new or ownerless balancer: the first gets it, so that none takes it from another. */
-function settleRivals(wishes: readonly ServiceWish[], present: Present): readonly ServiceWish[] {
+function settleRivals(intents: readonly ServiceIntent[], existing: Existing): readonly ServiceIntent[] {
   const claims = new Map<string, string>();
-  return wishes.map((wish) => {
-    if (wish.kind !== "balance" || (present[wish.unit] && wish.adopts === undefined)) return wish;
-    const { service, unit, spec, adopts } = wish;
+  return intents.map((intent) => {
+    if (intent.kind !== "balance" || (existing[intent.unit] && intent.adopts === undefined)) return intent;
+    const { service, unit, spec, adopts } = intent;
     const keys = [`name ${spec.name}`, ...(adopts === undefined ? [] : [`id ${adopts}`])];
     const holder = keys.map((key) => claims.get(key)).find((found) => found !== undefined);
     if (holder === undefined) {
       for (const key of keys) claims.set(key, `${spec.service.namespace}/${spec.service.name}`);
-      return wish;
+      return intent;
     }
-    delete present[unit];
+    delete existing[unit];
     const mistake = `balancer "${spec.name}" is asked for by Service ${holder} too: choose another`;
     return { service, unit, kind: "refused", mistakes: [mistake] };
   });

@@ -1,6 +1,6 @@
 /** What is wrong with objects, for whoever looks at the cluster as a whole. */
 
-import type { Desired } from "./cluster.ts";
+import type { Rendered } from "./cluster.ts";
 import { serviceName } from "./service/ownership/ours.ts";
 
 /** An object that keeps what it has, and everything that is wrong with it. */
@@ -10,10 +10,10 @@ export interface Refusal {
   readonly mistakes: readonly string[];
 }
 
-export function refusalsOf({ services, routes }: Desired): readonly Refusal[] {
-  const refusedServices = services.flatMap((wish) => {
-    const mistakes = wish.kind === "release" ? [] : wish.mistakes;
-    return mistakes.length > 0 ? [{ object: `Service ${serviceName(wish.service)}`, mistakes }] : [];
+export function refusalsOf({ services, routes }: Rendered): readonly Refusal[] {
+  const refusedServices = services.flatMap((intent) => {
+    const mistakes = intent.kind === "retire" ? [] : intent.mistakes;
+    return mistakes.length > 0 ? [{ object: `Service ${serviceName(intent.service)}`, mistakes }] : [];
   });
   const refusedRoutes = (routes?.refused ?? []).map(({ node, reason }) => ({
     object: `Node ${node}`,

@@ -16,7 +16,7 @@ import { serviceWritesAfter, serviceWritesBefore } from "../publish/service-writ
 import type { Write } from "../publish/writes.ts";
 import type { StatusBoard } from "../record/status-board.ts";
 import { certificateUnits, looksAgain } from "../render/certificates.ts";
-import type { Desired, Observed } from "../render/cluster.ts";
+import type { Observed, Rendered } from "../render/cluster.ts";
 import { refusalsOf } from "../render/refusals.ts";
 import { serviceName } from "../render/service/ownership/ours.ts";
 import { Backoff } from "../work/backoff.ts";
@@ -102,14 +102,14 @@ export class ClusterTurn {
   }
 
   /** Whether a run made another step possible, such as removing what is no longer used: it is taken at once. */
-  #hasNextStage(after: Desired, outcomes: RunReport["outcomes"]): boolean {
+  #hasNextStage(after: Rendered, outcomes: RunReport["outcomes"]): boolean {
     const follows = (step: PlannedUnit) =>
       outcomes[step.unit]?.status !== "failed" && this.#backoff.isDue(step.unit, fingerprint(step));
     return Object.keys(outcomes).length > 0 && this.#guard(after).plan.some(follows);
   }
 
-  #guard(desired: Desired): Guarded {
-    const guarded = guard(planRun(desired), Object.keys(desired.present).length, this.#parts.guardLimits);
+  #guard(rendered: Rendered): Guarded {
+    const guarded = guard(planRun(rendered), Object.keys(rendered.existing).length, this.#parts.guardLimits);
     const { stopped, held } = guarded;
     if (stopped && stopped !== this.#stopped) this.#parts.log.error({ stopped }, "removals held back by the guard");
     this.#stopped = stopped;
@@ -117,26 +117,26 @@ export class ClusterTurn {
     return guarded;
   }
 
-  async #approve(plan: Plan, desired: Desired): Promise<Passed> {
+  async #approve(plan: Plan, rendered: Rendered): Promise<Passed> {
     const { approvals, observed } = this.#parts;
-    const objectOfStep = (step: PlannedUnit) => objectOf(step, { desired, nodes: observed().nodes });
-    return (await approvals?.pass(plan, desired, objectOfStep)) ?? { plan, notices: [] };
+    const objectOfStep = (step: PlannedUnit) => objectOf(step, { rendered, nodes: observed().nodes });
+    return (await approvals?.pass(plan, rendered, objectOfStep)) ?? { plan, notices: [] };
   }
 
-  async #unproven(desired: Desired): Promise<readonly Doubt[]> {
+  async #unproven(rendered: Rendered): Promise<readonly Doubt[]> {
     const { absence, log } = this.#parts;
-    const doubts = await absence.unproven(desired);
-    for (const { wish, left } of doubts)
-      if (left.length > 0) log.warn({ service: serviceName(wish.service), left }, "service not released yet");
+    const doubts = await absence.unproven(rendered);
+    for (const { intent, left } of doubts)
+      if (left.length > 0) log.warn({ service: serviceName(intent.service), left }, "service not released yet");
     return doubts;
   }
 
-  #report(desired: Desired, pending: string | undefined): void {
+  #report(rendered: Rendered, pending: string | undefined): void {
     const { board, runner } = this.#parts;
     const { lastRun } = runner;
     board?.report({
       ...(lastRun && { lastRun }),
-      refused: refusalsOf(desired),
+      refused: refusalsOf(rendered),
       ...(this.#stopped !== undefined && { heldBack: this.#stopped }),
       ...(pending !== undefined && { pending }),
     });
@@ -154,16 +154,16 @@ export class ClusterTurn {
 }
 
 /** Units of Services whose finalizer could not be set: without it a balancer could outlive its Service unnoticed (S8). */
-function unitsOfClaims({ services }: Desired, failed: readonly Write[]): ReadonlySet<UnitId> {
-  const claims = new Set(failed.flatMap((write) => (write.kind === "claim" ? [write.service] : [])));
+function unitsOfClaims({ services }: Rendered, failed: readonly Write[]): ReadonlySet<UnitId> {
+  const claims = new Set(failed.flatMap((write) => (write.kind === "add-finalizer" ? [write.service] : [])));
   const unclaimed = services.filter(({ service }) => claims.has(service));
-  return new Set(unclaimed.flatMap((wish) => [wish.unit, ...certificateUnits(wish)]));
+  return new Set(unclaimed.flatMap((intent) => [intent.unit, ...certificateUnits(intent)]));
 }
 
 /** The same without Services of which something may still be there: they are not let go yet. */
-function without(desired: Desired, doubts: readonly Doubt[]): Desired {
-  const held = new Set(doubts.map(({ wish }) => wish.unit));
-  return { ...desired, services: desired.services.filter(({ unit }) => !held.has(unit)) };
+function without(rendered: Rendered, doubts: readonly Doubt[]): Rendered {
+  const held = new Set(doubts.map(({ intent }) => intent.unit));
+  return { ...rendered, services: rendered.services.filter(({ unit }) => !held.has(unit)) };
 }
 
 function soonest(waits: readonly (number | undefined)[]): number | undefined {

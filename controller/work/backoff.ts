@@ -8,7 +8,7 @@ interface Entry {
   readonly retryAt: number;
 }
 
-/** A failure holds for what was tried: when that changes (the wish, or what exists), the unit is tried at once. */
+/** A failure holds for what was tried: when that changes (the intent, or what exists), the unit is tried at once. */
 export class Backoff {
   readonly #entries = new Map<string, Entry>();
   readonly #now: () => number;

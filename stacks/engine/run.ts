@@ -12,7 +12,7 @@ export interface RunRequest extends Declaration {
    * What the cloud has of the units above, and of any others: the state is to know them all. It replaces what the stack's
    * state says of them before the engine starts.
    */
-  readonly present: Readonly<Partial<Record<UnitId, UnitState>>>;
+  readonly existing: Readonly<Partial<Record<UnitId, UnitState>>>;
   /** How the plugin reaches the API during this run. */
   readonly access: { readonly endpoint: string; readonly token: string };
 }

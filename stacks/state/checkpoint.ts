@@ -76,14 +76,14 @@ export function reconcile(
   const touched = new Set<UnitId>([
     ...specs.keys(),
     ...request.removals,
-    ...(Object.keys(request.present) as UnitId[]),
+    ...(Object.keys(request.existing) as UnitId[]),
   ]);
   const kept = state.filter(({ urn }) => !touched.has(unitOfUrn(urn) ?? ("" as UnitId)));
   const root = kept.find(({ type }) => type === "pulumi:pulumi:Stack") ?? rootRecord(context.stack);
   const provider = kept.find(({ urn }) => urn === providerUrn(context)) ?? providerRecord(context);
   const rest = kept.filter((record) => record !== root && record !== provider);
   const observed = [...touched].flatMap((unit) =>
-    recordsOf(unit, concernedState(request.present[unit], specs.get(unit)), { ...context, root, provider }),
+    recordsOf(unit, concernedState(request.existing[unit], specs.get(unit)), { ...context, root, provider }),
   );
   return [root, provider, ...rest, ...observed];
 }

@@ -12,17 +12,17 @@ import type { Checkpoint } from "./checkpoint.ts";
 
 /** The request without other units, and without those parts of its balancers that are as wanted. The balancers stay. */
 export function narrow(request: RunRequest): RunRequest {
-  const present: Partial<Record<UnitId, UnitState>> = {};
-  for (const unit of request.removals) present[unit] = request.present[unit];
+  const existing: Partial<Record<UnitId, UnitState>> = {};
+  for (const unit of request.removals) existing[unit] = request.existing[unit];
   const units = request.units.map((spec): UnitSpec => {
     const unit = unitOf(spec);
-    const state = request.present[unit];
+    const state = request.existing[unit];
     const isBalancer = spec.kind === "load-balancer" && state?.kind === "load-balancer";
     const narrowed = isBalancer ? narrowBalancer(spec, state) : { spec, state };
-    present[unit] = narrowed.state;
+    existing[unit] = narrowed.state;
     return narrowed.spec;
   });
-  return { ...request, units, present };
+  return { ...request, units, existing };
 }
 
 function narrowBalancer(spec: LoadBalancerSpec, state: LoadBalancerState) {

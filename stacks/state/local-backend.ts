@@ -7,7 +7,7 @@ import { VERSIONS } from "./versions.ts";
 import { backendFile, cliEnvironment, type EngineHome, prepareFolders, removeLocks, writeState } from "./workspace.ts";
 
 /** What a backend is made from: every unit that is wanted, or to be removed, and what exists of it. */
-export type BackendContent = Pick<RunRequest, "units" | "removals" | "present" | "nodes">;
+export type BackendContent = Pick<RunRequest, "units" | "removals" | "existing" | "nodes">;
 
 /** Variables that belong to the engine's own runs. */
 const OWN = new Set([

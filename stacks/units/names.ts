@@ -36,7 +36,7 @@ export function serviceKeyOf(unit: UnitId): string {
 
 /**
  * A certificate of a Service, named by what it holds: the same content is the same certificate, whoever made it, and a
- * changed wish is another one beside it. A second certificate with the same content is told from the first by its id.
+ * changed intent is another one beside it. A second certificate with the same content is told from the first by its id.
  */
 export function certificateUnit(
   { service, content }: Pick<CertificateSpec, "service" | "content">,

@@ -46,20 +46,20 @@ export interface Surroundings {
 /** The records of one unit, its component first; none when nothing of it exists. */
 export function recordsOf(
   unit: UnitId,
-  present: UnitState | undefined,
+  existing: UnitState | undefined,
   within: Surroundings,
 ): readonly ResourceRecord[] {
-  if (!present) return [];
+  if (!existing) return [];
   const urn = componentUrn(within.stack, unit);
-  const component = { urn, type: COMPONENT_TYPE[present.kind], custom: false, parent: within.root.urn };
+  const component = { urn, type: COMPONENT_TYPE[existing.kind], custom: false, parent: within.root.urn };
   const builder = new UnitRecords(unit, component, within.provider);
-  switch (present.kind) {
+  switch (existing.kind) {
     case "route":
-      return builder.route(present);
+      return builder.route(existing);
     case "certificate":
-      return builder.certificate(present);
+      return builder.certificate(existing);
     case "load-balancer":
-      return builder.balancer(present);
+      return builder.balancer(existing);
   }
 }
 

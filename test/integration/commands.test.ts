@@ -156,11 +156,15 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     await controller.stop();
     const shop = await balancerOf("shop");
     const { code, stdout } = await lotse("destroy", CIDR, "--yes", "--json");
-    const { fates, isDone } = JSON.parse(stdout) as DepartureReport;
-    expect({ code, isDone, fates: fates.map(({ object, fate }) => `${object} ${fate}`).toSorted() }).toEqual({
+    const { dispositions, isDone } = JSON.parse(stdout) as DepartureReport;
+    expect({
+      code,
+      isDone,
+      dispositions: dispositions.map(({ object, disposition }) => `${object} ${disposition}`).toSorted(),
+    }).toEqual({
       code: 0,
       isDone: true,
-      fates: [
+      dispositions: [
         "Service default/held stays",
         "Service default/kept left behind",
         "Service default/shop deleted",
@@ -179,7 +183,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     expect(await stateSecrets()).toEqual([]);
     const { stdout: record } = await lotse("audit", "default/shop");
     expect(record).toMatch(
-      /existence: present → nothing {3}\(lotse destroy\)\n[\s\S]*DELETE \/load_balancers\/\d+ {2}20\d/,
+      /existence: existing → nothing {3}\(lotse destroy\)\n[\s\S]*DELETE \/load_balancers\/\d+ {2}20\d/,
     );
     expect(await lotse("destroy", CIDR, "--yes")).toMatchObject({ code: 0 });
   });

@@ -72,39 +72,39 @@ describe("certificates", () => {
     expect(found(MANAGED)).toMatchObject({ type: "managed", labels: MANAGED.labels, status: { issuance: "pending" } });
     expect(found(UPLOADED)).toMatchObject({ type: "uploaded", labels: UPLOADED.labels, status: null });
     world.cloud.journal.clear();
-    expect(statuses(await run({ units, present: presentOf(...units) }))).toEqual(["applied", "applied"]);
+    expect(statuses(await run({ units, existing: presentOf(...units) }))).toEqual(["applied", "applied"]);
     expect(world.cloud.journal.entries).toEqual([]);
   });
 
   it("are renamed and labelled in place", async () => {
     await run({ units: [MANAGED, UPLOADED] });
     const before = world.cloud.state.certificates.ids();
-    const present = presentOf(MANAGED, UPLOADED);
+    const existing = presentOf(MANAGED, UPLOADED);
     const changed = [MANAGED, UPLOADED].map((spec) => ({
       ...spec,
       name: `new-${spec.name}`,
       labels: { ...spec.labels, team: "web" },
     }));
-    expect(statuses(await run({ units: changed, present }))).toEqual(["applied", "applied"]);
+    expect(statuses(await run({ units: changed, existing }))).toEqual(["applied", "applied"]);
     expect(world.cloud.state.certificates.ids()).toEqual(before);
     for (const { name } of changed) expect(world.cloud.state.certificates.find(name)?.labels.team).toBe("web");
   });
 
   it("go one by one, with one call each", async () => {
     await run({ units: [MANAGED, UPLOADED] });
-    const present = presentOf(MANAGED, UPLOADED);
+    const existing = presentOf(MANAGED, UPLOADED);
     world.cloud.journal.clear();
-    expect(statuses(await run({ removals: [unitOf(UPLOADED)], present }))).toEqual(["applied"]);
+    expect(statuses(await run({ removals: [unitOf(UPLOADED)], existing }))).toEqual(["applied"]);
     expect(world.cloud.state.certificates.values().map(({ name }) => name)).toEqual([MANAGED.name]);
     expect(writes()).toEqual(["DELETE /certificates/{}"]);
   });
 
   it("are not replaced because the same certificate is written in another way", async () => {
     await run({ units: [UPLOADED] });
-    const present = presentOf(UPLOADED);
+    const existing = presentOf(UPLOADED);
     const other = { ...UPLOADED, content: { ...UPLOADED.content, pem: `${PAIR.certificate}\n${aPair().certificate}` } };
     world.cloud.journal.clear();
-    expect(statuses(await run({ units: [other as CertificateSpec], present }))).toEqual(["applied"]);
+    expect(statuses(await run({ units: [other as CertificateSpec], existing }))).toEqual(["applied"]);
     expect(writes()).toEqual([]);
   });
 
@@ -141,7 +141,7 @@ describe("certificates", () => {
     const byEngine = parseCheckpoint(await readFile(stateFile(world.home), "utf8"));
     const provider = byEngine.filter(({ type }) => type === "pulumi:providers:hcloud");
     const access = { endpoint: "", token: "" };
-    const request = { mode: "apply", units, removals: [], nodes: {}, present: presentOf(...units), access } as const;
+    const request = { mode: "apply", units, removals: [], nodes: {}, existing: presentOf(...units), access } as const;
     const context = { stack: "test", provider: { version: "1.41.0", config: {} } };
     const ours = reconcile(provider, request, context).filter(({ urn }) => urn.includes("#"));
     expect(ours).toHaveLength(2);

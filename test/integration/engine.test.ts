@@ -77,20 +77,20 @@ describe("a run", () => {
     const units = [spec, route()];
     const made = await world.run({ units });
     expect(statusOf(made)).toEqual({ [unitOf(spec)]: "applied", "route/10.244.1.0/24": "applied" });
-    const present = { ...world.stateOf(unitOf(spec), spec.name), ...world.stateOf(routeUnit(route())) };
+    const existing = { ...world.stateOf(unitOf(spec), spec.name), ...world.stateOf(routeUnit(route())) };
     world.cloud.journal.clear();
-    await world.run({ units }, present);
+    await world.run({ units }, existing);
     expect(writes()).toEqual([]);
   });
 
   it("changes nothing that the cloud already has, however the state was lost", async () => {
     const spec = balancer();
     await world.run({ units: [spec, route()] });
-    const present = { ...world.stateOf(unitOf(spec), spec.name), ...world.stateOf(routeUnit(route())) };
+    const existing = { ...world.stateOf(unitOf(spec), spec.name), ...world.stateOf(routeUnit(route())) };
     for (const text of ["", '{"version":3,"checkpoint":{"lat', "not json", JSON.stringify({ version: 3 })]) {
       await writeFile(stateFile(world.home), text);
       world.cloud.journal.clear();
-      const report = await world.run({ units: [spec, route()] }, present);
+      const report = await world.run({ units: [spec, route()] }, existing);
       expect(statusOf(report)).toEqual({ [unitOf(spec)]: "applied", "route/10.244.1.0/24": "applied" });
       expect(world.cloud.journal.entries, `state: ${text}`).toEqual([]);
     }
@@ -296,10 +296,10 @@ describe("the state written from the cloud", () => {
     const units = [spec, route()];
     await world.run({ units });
     const byEngine = parseCheckpoint(await readFile(stateFile(world.home), "utf8"));
-    const present = { ...world.stateOf(unitOf(spec), spec.name), ...world.stateOf(routeUnit(route())) };
+    const existing = { ...world.stateOf(unitOf(spec), spec.name), ...world.stateOf(routeUnit(route())) };
     const provider = byEngine.find(({ type }) => type === "pulumi:providers:hcloud");
     const access = { endpoint: "", token: "" };
-    const request = { mode: "apply", units, removals: [], nodes: {}, present, access } as const;
+    const request = { mode: "apply", units, removals: [], nodes: {}, existing, access } as const;
     const context = { stack: "test", provider: { version: "1.41.0", config: {} } };
     const byUs = reconcile(provider ? [provider] : [], request, context);
     for (const ours of byUs.filter(({ urn }) => urn.includes("#"))) {

@@ -138,9 +138,9 @@ describe("what users write into objects", () => {
       const { metadata } = await world.core.readNamespacedService({ namespace: "default", name: "plain" });
       const unit = loadBalancerUnit({ namespace: "default", name: "plain", uid: metadata?.uid ?? "" });
       const common = { at: "2026-01-01T00:00:00.000Z", run: "owned", unit };
-      const wish = { annotations: { [`${PREFIX}algorithm-type`]: HOSTILE, [HOSTILE]: HOSTILE }, ports: [] };
+      const intent = { annotations: { [`${PREFIX}algorithm-type`]: HOSTILE, [HOSTILE]: HOSTILE }, ports: [] };
       const entries: readonly object[] = [
-        { ...common, kind: "change", object: "Service default/plain", differences, wish },
+        { ...common, kind: "change", object: "Service default/plain", differences, intent },
         { ...common, kind: "write", method: HOSTILE, path: HOSTILE, status: 500, durationMs: 1 },
         { ...common, kind: "outcome", status: "applied", operations: [], failure: HOSTILE },
       ];

@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { balancerState } from "../../controller/hcloud/balancer.ts";
 import { certificateState } from "../../controller/render/certificate/listed.ts";
+import { balancerState } from "../../controller/render/service/load-balancer-state.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 import { Engine, type EngineOptions } from "../../stacks/engine/engine.ts";
@@ -29,11 +29,11 @@ export class EngineWorld implements AsyncDisposable {
   /** Runs with what the cloud really has of these units as the truth. */
   run(
     given: Partial<RunRequest>,
-    present: RunRequest["present"] = {},
+    existing: RunRequest["existing"] = {},
     onStep?: (step: Step) => void,
   ): Promise<RunReport> {
     const access = { endpoint: this.cloud.url, token: this.cloud.token };
-    return this.engine.run({ mode: "apply", units: [], removals: [], nodes: {}, present, access, ...given }, onStep);
+    return this.engine.run({ mode: "apply", units: [], removals: [], nodes: {}, existing, access, ...given }, onStep);
   }
 
   /** What the cloud has of one unit: its balancer by name, or its route. */

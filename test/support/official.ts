@@ -167,13 +167,13 @@ async function certificatesOf(cloud: World["cloud"], service: V1Service): Promis
 async function ensureTargets({ core, cloud }: World, service: V1Service, { id }: Json): Promise<void> {
   const use_private_ip = isTrue(read(service, "use-private-ip") ?? "");
   const wanted = (await core.listNode()).items.map(({ spec }) => Number(spec?.providerID?.replace("hcloud://", "")));
-  const present = (cloud.state.loadBalancers.get(id)?.targets ?? []).filter((target) => target.type === "server");
-  const isRight = ({ server, use_private_ip: isPrivate }: (typeof present)[number]) =>
+  const existing = (cloud.state.loadBalancers.get(id)?.targets ?? []).filter((target) => target.type === "server");
+  const isRight = ({ server, use_private_ip: isPrivate }: (typeof existing)[number]) =>
     wanted.includes(server.id) && isPrivate === use_private_ip;
   const act = (action: string, server: number, more: object = {}) =>
     must(cloud, `POST /load_balancers/${id}/actions/${action}`, { type: "server", server: { id: server }, ...more });
-  for (const target of present) if (!isRight(target)) await act("remove_target", target.server.id);
-  const kept = present.filter(isRight).map(({ server }) => server.id);
+  for (const target of existing) if (!isRight(target)) await act("remove_target", target.server.id);
+  const kept = existing.filter(isRight).map(({ server }) => server.id);
   for (const server of wanted) if (!kept.includes(server)) await act("add_target", server, { use_private_ip });
 }
 

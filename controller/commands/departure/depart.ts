@@ -14,11 +14,11 @@ import type { Leadership } from "../../kube/lease.ts";
 import { SecretState } from "../../kube/state-secrets.ts";
 import { Patcher } from "../../kube/write.ts";
 import { AuditRecord } from "../../record/record.ts";
-import type { Desired } from "../../render/cluster.ts";
+import type { Rendered } from "../../render/cluster.ts";
 import { serviceName } from "../../render/service/ownership/ours.ts";
 import type { Given } from "../command-line.ts";
 import { commandConfig, open, type Session } from "../open.ts";
-import { type Departure, fatesOf, planDeparture, unproven, type Way } from "./departure.ts";
+import { type Departure, type DepartureMode, dispositionsOf, planDeparture, unproven } from "./departure.ts";
 import { type DepartureReport, departureText } from "./departure-text.ts";
 import { becomeSoleWriter, holderOf, readLease } from "./sole-writer.ts";
 
@@ -31,45 +31,45 @@ export const destroy = ({ flags }: Given): Promise<number> => depart("destroy", 
 export const release = ({ flags }: Given): Promise<number> => depart("release", flags);
 
 /** Everything that a departure works with. */
-interface Stage extends Session {
-  readonly way: Way;
+interface Departing extends Session {
+  readonly mode: DepartureMode;
   readonly record: AuditRecord;
   readonly absence: Absence;
   leadership: Leadership | undefined;
 }
 
-async function depart(way: Way, flags: FlagValues): Promise<number> {
-  await using stage = await openStage(way, commandConfig(flags, process.env));
-  const before = await observeAndPlan(stage);
+async function depart(mode: DepartureMode, flags: FlagValues): Promise<number> {
+  await using departing = await openDeparting(mode, commandConfig(flags, process.env));
+  const before = await observeAndPlan(departing);
   const isAsked = flags.yes === true;
-  const failures = isAsked ? await carryOut(stage, flags.force === true) : [];
-  const notes = isAsked ? [] : await warnings(stage);
-  const report = reportOf(stage, before, { isDone: isAsked && failures.length === 0, failures, notes });
+  const failures = isAsked ? await carryOut(departing, flags.force === true) : [];
+  const notes = isAsked ? [] : await warnings(departing);
+  const report = reportOf(departing, before, { isDone: isAsked && failures.length === 0, failures, notes });
   process.stdout.write(flags.json ? jsonText(report) : departureText(forPeople(report)));
   if (failures.length > 0) return 1;
   return !isAsked && (before.plan.length > 0 || report.services.length > 0) ? TO_DO : 0;
 }
 
-async function openStage(way: Way, config: Config): Promise<Stage> {
-  let stage: Stage | undefined;
+async function openDeparting(mode: DepartureMode, config: Config): Promise<Departing> {
+  let departing: Departing | undefined;
   const session = await open(config, {
-    mayWrite: () => stage?.leadership?.isHeld ?? false,
-    onExchange: (exchange) => stage?.record.note(exchange),
+    mayWrite: () => departing?.leadership?.isHeld ?? false,
+    onExchange: (exchange) => departing?.record.note(exchange),
   });
   const { client, gateway, log, ends } = session;
   const record = new AuditRecord({ map: new OwnConfigMap(client, config, "audit"), log });
   ends.defer(() => record.stop());
-  stage = { ...session, way, record, absence: new Absence(new CloudReader(gateway)), leadership: undefined };
-  return stage;
+  departing = { ...session, mode, record, absence: new Absence(new CloudReader(gateway)), leadership: undefined };
+  return departing;
 }
 
-async function observeAndPlan({ way, observe, options, absence }: Stage): Promise<Departure> {
-  const departure = planDeparture(way, await observe(), options);
-  absence.observe(departure.desired);
+async function observeAndPlan({ mode, observe, options, absence }: Departing): Promise<Departure> {
+  const departure = planDeparture(mode, await observe(), options);
+  absence.observe(departure.rendered);
   return departure;
 }
 
-async function warnings({ client, config }: Stage): Promise<readonly string[]> {
+async function warnings({ client, config }: Departing): Promise<readonly string[]> {
   const holder = holderOf(await readLease(client, config), new Date());
   return [
     ...(holder === undefined ? [] : [`a controller is at work, stop it first: ${holder}`]),
@@ -80,43 +80,45 @@ async function warnings({ client, config }: Stage): Promise<readonly string[]> {
 }
 
 /** Leaves. Returns what could not be done; doing it again goes on there. */
-async function carryOut(stage: Stage, isForced: boolean): Promise<readonly string[]> {
-  stage.leadership = await becomeSoleWriter(stage, isForced);
-  const { left, failures } = await clearForGood(stage);
-  const unreleased = await letGo(stage, left);
+async function carryOut(departing: Departing, isForced: boolean): Promise<readonly string[]> {
+  departing.leadership = await becomeSoleWriter(departing, isForced);
+  const { left, failures } = await clearForGood(departing);
+  const unreleased = await letGo(departing, left);
   const refused = left.refused.map(({ object, mistakes }) => `${object}: ${mistakes.join("; ")}`);
   const all = [...failures, ...refused, ...unreleased];
-  if (all.length === 0) await forget(stage);
+  if (all.length === 0) await forget(departing);
   return all;
 }
 
 /** Clears the cloud; and once more after a while when something of a Service may only have been late. */
-async function clearForGood(stage: Stage): ReturnType<typeof clearCloud> {
-  const cleared = await clearCloud(stage);
-  const late = (await unproven(cleared.left, stage.absence)).filter(({ left }) => left.length === 0);
+async function clearForGood(departing: Departing): ReturnType<typeof clearCloud> {
+  const cleared = await clearCloud(departing);
+  const late = (await unproven(cleared.left, departing.absence)).filter(({ left }) => left.length === 0);
   if (late.length === 0) return cleared;
   const waitMs = Math.max(...late.map((doubt) => doubt.waitMs));
   const seconds = Math.ceil(waitMs / 1000);
   process.stderr.write(`lotse: looking again in ${seconds} s: some Services have no balancer, one may be on its way\n`);
   await setTimeout(waitMs);
-  return clearCloud(stage);
+  return clearCloud(departing);
 }
 
 /** Runs until nothing is left to do, and looks again after each run: only what the cloud lists is proof. */
-async function clearCloud(stage: Stage): Promise<{ readonly left: Departure; readonly failures: readonly string[] }> {
-  let left = await observeAndPlan(stage);
+async function clearCloud(
+  departing: Departing,
+): Promise<{ readonly left: Departure; readonly failures: readonly string[] }> {
+  let left = await observeAndPlan(departing);
   if (left.plan.length === 0) return { left, failures: [] };
-  const engine = await startOwnEngine(stage.config, stage.client, stage.ends);
-  const context = async (desired: Desired) => {
+  const engine = await startOwnEngine(departing.config, departing.client, departing.ends);
+  const context = async (rendered: Rendered) => {
     const { nodes, cloud } = left.snapshot;
-    const { options, way } = stage;
-    return { desired, nodes, servers: cloud.servers, defaults: options.defaults, occasion: `lotse ${way}` };
+    const { options, mode } = departing;
+    return { rendered, nodes, servers: cloud.servers, defaults: options.defaults, occasion: `lotse ${mode}` };
   };
-  const runner = new Runner({ ...stage, engine, context });
+  const runner = new Runner({ ...departing, engine, context });
   let failures: readonly string[] = [];
   for (let round = 1; round <= ROUNDS && left.plan.length > 0; round++) {
-    failures = failuresOf(await runner.apply(left.plan, left.desired, []));
-    left = await observeAndPlan(stage);
+    failures = failuresOf(await runner.apply(left.plan, left.rendered, []));
+    left = await observeAndPlan(departing);
   }
   const still = left.plan.map(({ unit }) => `${unit} is still there`);
   return { left, failures: left.plan.length === 0 ? [] : failures.length > 0 ? failures : still };
@@ -129,11 +131,11 @@ function failuresOf(outcomes: RunReport["outcomes"]): readonly string[] {
 }
 
 /** Takes the finalizer from Services that have nothing in the cloud any more, and with what was deleted its address. */
-async function letGo(stage: Stage, departure: Departure): Promise<readonly string[]> {
-  const { way, client, leadership } = stage;
+async function letGo(departing: Departing, departure: Departure): Promise<readonly string[]> {
+  const { mode, client, leadership } = departing;
   const patcher = new Patcher(client);
   const doubts = new Map(
-    (await unproven(departure, stage.absence)).map(({ wish, left }) => [wish.service.metadata?.uid, left]),
+    (await unproven(departure, departing.absence)).map(({ intent, left }) => [intent.service.metadata?.uid, left]),
   );
   const failures: string[] = [];
   for (const service of departure.services) {
@@ -141,7 +143,7 @@ async function letGo(stage: Stage, departure: Departure): Promise<readonly strin
       const left = doubts.get(service.metadata?.uid) ?? [];
       if (left.length > 0) throw new Error(left.join("; "));
       if (!leadership?.isHeld) throw new NotLeader();
-      await (way === "destroy" ? patcher.releaseService(service) : patcher.disownService(service));
+      await (mode === "destroy" ? patcher.removeFinalizer(service) : patcher.disownService(service));
     } catch (error) {
       failures.push(`Service ${serviceName(service)}: ${messageOf(error)}`);
     }
@@ -150,21 +152,21 @@ async function letGo(stage: Stage, departure: Departure): Promise<readonly strin
 }
 
 /** Deletes what the controller kept for itself. The record of what was done stays. */
-async function forget({ client, config }: Stage): Promise<void> {
+async function forget({ client, config }: Departing): Promise<void> {
   if (config.state === "cluster") await new SecretState(client, config.namespace, config.clusterName).delete();
   for (const kind of ["plan", "status"]) await new OwnConfigMap(client, config, kind).delete();
 }
 
 function reportOf(
-  { way, config }: Stage,
+  { mode, config }: Departing,
   departure: Departure,
   ended: Pick<DepartureReport, "isDone" | "failures" | "notes">,
 ): DepartureReport {
   const services = departure.claimed.map(serviceName);
   return {
     cluster: config.clusterName,
-    way,
-    fates: fatesOf(departure),
+    mode,
+    dispositions: dispositionsOf(departure),
     services,
     refused: departure.refused,
     ...ended,

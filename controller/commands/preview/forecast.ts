@@ -7,7 +7,7 @@ import type { LoadBalancerSpec, UnitId, UnitSpec } from "../../../stacks/units/s
 import { type Plan, type PlannedUnit, wantedSpecs } from "../../guard/plan.ts";
 import { objectOf, type ReasonContext, reasonFor } from "../../guard/reason.ts";
 import type { Prices } from "../../hcloud/prices.ts";
-import type { Desired } from "../../render/cluster.ts";
+import type { Rendered } from "../../render/cluster.ts";
 import { type Refusal, refusalsOf } from "../../render/refusals.ts";
 
 /** One field of a resource, and why it changes. An absent side means that the thing is absent there. */
@@ -71,11 +71,11 @@ export interface ForecastInput {
 
 export function renderForecast(input: ForecastInput): Forecast {
   const { cluster, context, plan, heldBack, notes, prices } = input;
-  const cost = prices && totalCost(context.desired, plan, prices);
+  const cost = prices && totalCost(context.rendered, plan, prices);
   return {
     cluster,
     units: plan.map((step) => forecastUnit(step, input)),
-    refused: refusalsOf(context.desired),
+    refused: refusalsOf(context.rendered),
     ...(heldBack !== undefined && { heldBack }),
     notes,
     ...(prices && cost && { cost: { currency: prices.currency, ...cost } }),
@@ -89,11 +89,11 @@ export function hasChanges({ units }: Forecast): boolean {
 
 function forecastUnit(step: PlannedUnit, { context, outcomes, prices }: ForecastInput): UnitForecast {
   const outcome = outcomes[step.unit];
-  const cost = prices && costOf(step.unit, step.kind === "make" ? step.spec : undefined, context.desired, prices);
+  const cost = prices && costOf(step.unit, step.kind === "make" ? step.spec : undefined, context.rendered, prices);
   return {
     unit: step.unit,
     object: objectOf(step, context),
-    action: actionOf(step, context.desired),
+    action: actionOf(step, context.rendered),
     parts: (outcome?.changes ?? []).toSorted(inOrder).map((change) => forecastPart(change, step, context)),
     ...(cost && Object.keys(cost).length > 0 && { cost }),
     ...(outcome?.status === "failed" && { failure: outcome.failure.message }),
@@ -107,11 +107,11 @@ function inOrder(a: Change, b: Change): number {
   return rank(a) - rank(b) || a.part.localeCompare(b.part, "en", { numeric: true });
 }
 
-function actionOf({ unit, kind }: PlannedUnit, { present, services }: Desired): UnitForecast["action"] {
+function actionOf({ unit, kind }: PlannedUnit, { existing, services }: Rendered): UnitForecast["action"] {
   if (kind === "remove") return "delete";
-  const wish = services.find((candidate) => candidate.unit === unit);
-  if (wish?.kind === "balance" && wish.adopts !== undefined) return "adopt";
-  return present[unit] ? "change" : "create";
+  const intent = services.find((candidate) => candidate.unit === unit);
+  if (intent?.kind === "balance" && intent.adopts !== undefined) return "adopt";
+  return existing[unit] ? "change" : "create";
 }
 
 /** What differs when the whole thing is missing. */
@@ -165,8 +165,8 @@ function balancerSummary(part: string, spec: LoadBalancerSpec): string | undefin
   return target?.kind === "server" ? `${target.usePrivateIp ? "private" : "public"} address` : undefined;
 }
 
-function costOf(unit: UnitId, spec: UnitSpec | undefined, { present }: Desired, prices: Prices): Cost | undefined {
-  const state = present[unit];
+function costOf(unit: UnitId, spec: UnitSpec | undefined, { existing }: Rendered, prices: Prices): Cost | undefined {
+  const state = existing[unit];
   const balancer = state?.kind === "load-balancer" ? state : undefined;
   const before = balancer && prices.balancer(balancer.type, balancer.location);
   const place = spec?.kind === "load-balancer" && "location" in spec.place ? spec.place.location : undefined;
@@ -175,13 +175,17 @@ function costOf(unit: UnitId, spec: UnitSpec | undefined, { present }: Desired, 
 }
 
 /** Balancers that are left as they are count on both sides. */
-function totalCost(desired: Desired, plan: Plan, prices: Prices): { readonly before: number; readonly after: number } {
-  const wanted = wantedSpecs(desired);
+function totalCost(
+  rendered: Rendered,
+  plan: Plan,
+  prices: Prices,
+): { readonly before: number; readonly after: number } {
+  const wanted = wantedSpecs(rendered);
   const removed = new Set(plan.filter(({ kind }) => kind === "remove").map(({ unit }) => unit));
-  const units = new Set([...(Object.keys(desired.present) as UnitId[]), ...wanted.keys()]);
+  const units = new Set([...(Object.keys(rendered.existing) as UnitId[]), ...wanted.keys()]);
   let [before, after] = [0, 0];
   for (const unit of units) {
-    const cost = costOf(unit, wanted.get(unit), desired, prices);
+    const cost = costOf(unit, wanted.get(unit), rendered, prices);
     before += cost?.before ?? 0;
     after += removed.has(unit) ? 0 : (cost?.after ?? cost?.before ?? 0);
   }

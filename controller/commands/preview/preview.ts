@@ -47,13 +47,13 @@ export async function forecastPlan(
   session: Session,
   notes: readonly string[],
 ): Promise<Forecast> {
-  const { snapshot, desired, plan, heldBack } = planned;
+  const { snapshot, rendered, plan, heldBack } = planned;
   const { prices, notes: unpriced } = await fetchPrices(session);
   const outcomes = plan.length === 0 ? {} : await previewRun(planned, session);
   return renderForecast({
     cluster: session.config.clusterName,
     context: {
-      desired,
+      rendered,
       nodes: snapshot.nodes,
       servers: snapshot.cloud.servers,
       defaults: session.options.defaults,
@@ -78,11 +78,11 @@ async function fetchPrices({
 }
 
 /** The engine's own word on a plan. The gateway lets only reads pass, whatever the engine may try. */
-async function previewRun({ plan, desired }: ClusterPlan, { config, client, gateway, ends }: Session) {
+async function previewRun({ plan, rendered }: ClusterPlan, { config, client, gateway, ends }: Session) {
   const engine = await startOwnEngine(config, client, ends);
   const access = gateway.open({ run: "preview", mode: "preview" });
   try {
-    return (await engine.run(runRequest("preview", plan, desired, access))).outcomes;
+    return (await engine.run(runRequest("preview", plan, rendered, access))).outcomes;
   } finally {
     await access.close();
   }

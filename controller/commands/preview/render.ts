@@ -14,12 +14,12 @@ export async function render({ flags }: Given): Promise<number> {
   const from = textOf(flags.from);
   const observed = await session.observe();
   const snapshot = from === undefined ? observed : applyManifests(observed, readManifests(from)).snapshot;
-  const desired = renderCluster(snapshot, session.options);
-  const refused = refusalsOf(desired);
+  const rendered = renderCluster(snapshot, session.options);
+  const refused = refusalsOf(rendered);
   const spec = {
     cluster: session.config.clusterName,
-    units: Object.fromEntries(wantedSpecs(desired)),
-    nodes: desired.nodes,
+    units: Object.fromEntries(wantedSpecs(rendered)),
+    nodes: rendered.nodes,
     refused,
   };
   process.stdout.write(flags.json ? jsonText(spec) : printable(stringify(spec)));

@@ -27,13 +27,13 @@ export async function writeStack(
   directory: string,
 ): Promise<Readonly<Record<string, string>>> {
   await using session = await open(config);
-  const { desired, plan } = planOf(await session.observe(), session);
-  const units = wantedSpecs(desired);
+  const { rendered, plan } = planOf(await session.observe(), session);
+  const units = wantedSpecs(rendered);
   const removals = plan.flatMap((step) => (step.kind === "remove" ? [step.unit] : []));
   const concerned = new Set<UnitId>([...units.keys(), ...removals]);
-  const present = Object.fromEntries([...concerned].map((unit) => [unit, desired.present[unit]]));
+  const existing = Object.fromEntries([...concerned].map((unit) => [unit, rendered.existing[unit]]));
   const home = { ...findEngine(process.env), directory, isScratch: false, stack: config.clusterName };
-  const backend = await writeBackend(home, { units: [...units.values()], removals, present, nodes: desired.nodes });
+  const backend = await writeBackend(home, { units: [...units.values()], removals, existing, nodes: rendered.nodes });
   return {
     ...backend,
     // The language host starts the `node` that it finds first, and that has to be one that runs our sources.

@@ -9,7 +9,7 @@ import type { ChangedField } from "../preview/forecast-text.ts";
 export interface Undo {
   /** `default/web`. */
   readonly service: string;
-  /** When the wish that comes back was carried out, as an ISO time, and in which run. */
+  /** When the intent that comes back was carried out, as an ISO time, and in which run. */
   readonly at: string;
   readonly run: string;
   /** Annotations, and the ports. */
@@ -20,11 +20,11 @@ export interface Undo {
   readonly patch: object;
 }
 
-type Change = AuditEntry & { readonly kind: "change"; readonly wish: RecordedWish };
+type Change = AuditEntry & { readonly kind: "change"; readonly intent: RecordedWish };
 
 /**
- * The newest wish in the record that was carried out and is not the present one. So whatever was asked for since is undone
- * with it, whether it worked or not, and a second undo undoes the first. Nothing when the record knows no such wish.
+ * The newest intent in the record that was carried out and is not the present one. So whatever was asked for since is undone
+ * with it, whether it worked or not, and a second undo undoes the first. Nothing when the record knows no such intent.
  */
 export function planUndo(service: V1Service, entries: readonly AuditEntry[]): Undo | undefined {
   const unit = loadBalancerUnit(serviceRef(service));
@@ -33,17 +33,17 @@ export function planUndo(service: V1Service, entries: readonly AuditEntry[]): Un
     entries.flatMap((entry) => (entry.kind === "outcome" && entry.status === "applied" ? [attemptKey(entry)] : [])),
   );
   const isEarlier = (entry: AuditEntry): entry is Change =>
-    entry.kind === "change" && entry.unit === unit && entry.wish !== undefined && applied.has(attemptKey(entry));
-  const earlier = entries.filter(isEarlier).findLast(({ wish }) => restored(now, wish).length > 0);
+    entry.kind === "change" && entry.unit === unit && entry.intent !== undefined && applied.has(attemptKey(entry));
+  const earlier = entries.filter(isEarlier).findLast(({ intent }) => restored(now, intent).length > 0);
   if (!earlier) return undefined;
-  const fields = restored(now, earlier.wish);
+  const fields = restored(now, earlier.intent);
   return {
     service: serviceName(service),
     at: earlier.at,
     run: earlier.run,
     fields,
     notes: fields.flatMap(({ field }) => LASTING[field] ?? []),
-    patch: patchTo(earlier.wish, service, fields),
+    patch: patchTo(earlier.intent, service, fields),
   };
 }
 
@@ -76,7 +76,7 @@ function portsText({ ports }: RecordedWish): string {
   return ports.map(port).join(", ");
 }
 
-function patchTo(wish: RecordedWish, { metadata }: V1Service, fields: readonly ChangedField[]): object {
+function patchTo(intent: RecordedWish, { metadata }: V1Service, fields: readonly ChangedField[]): object {
   const annotations = fields.filter(({ field }) => field !== PORTS).map(({ field, to }) => [field, to ?? null]);
   return {
     metadata: {
@@ -84,6 +84,6 @@ function patchTo(wish: RecordedWish, { metadata }: V1Service, fields: readonly C
       resourceVersion: metadata?.resourceVersion,
       ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }),
     },
-    ...(annotations.length < fields.length && { spec: { ports: wish.ports } }),
+    ...(annotations.length < fields.length && { spec: { ports: intent.ports } }),
   };
 }

@@ -33,7 +33,8 @@ export async function undo({ flags, operands: [operand = ""] }: Given): Promise<
 
 /** What would be, or was, undone: for people. */
 export function undoText(service: string, planned: Undo | undefined, isDone: boolean): string {
-  if (!planned) return `Service ${service}: nothing to undo, the record has no other wish of it that was carried out\n`;
+  if (!planned)
+    return `Service ${service}: nothing to undo, the record has no other intent of it that was carried out\n`;
   const { at, run, fields, notes } = planned;
   const lines = [
     `Service ${service}: ${isDone ? "asks again" : "would ask again"} for what was carried out at ${at} (run ${run})`,

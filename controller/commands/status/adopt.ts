@@ -15,7 +15,7 @@ export async function adopt({ flags }: Given): Promise<number> {
   await using session = await open(commandConfig(flags, process.env));
   const planned = planOf(await session.observe(), session);
   const forecast = await forecastPlan(planned, session, []);
-  const services = adoptionsOf(planned.desired, forecast);
+  const services = adoptionsOf(planned.rendered, forecast);
   const shown = forPeople({ services, forecast });
   const paint = paintFor(process.stdout, process.env);
   process.stdout.write(

@@ -1,7 +1,7 @@
 /** Which balancer each Service would have after a takeover, and what that would change. Pure. */
 import type { LoadBalancerState } from "../../../stacks/units/spec.ts";
-import type { Desired } from "../../render/cluster.ts";
-import type { ServiceWish } from "../../render/intents.ts";
+import type { Rendered } from "../../render/cluster.ts";
+import type { ServiceIntent } from "../../render/intents.ts";
 import { serviceName } from "../../render/service/ownership/ours.ts";
 import type { Forecast } from "../preview/forecast.ts";
 
@@ -24,25 +24,25 @@ interface Adoption {
   readonly mistakes: readonly string[];
 }
 
-export function adoptionsOf({ services, present }: Desired, { units }: Forecast): readonly Adoption[] {
+export function adoptionsOf({ services, existing }: Rendered, { units }: Forecast): readonly Adoption[] {
   const changes = new Map(units.map(({ unit, parts }) => [unit, parts.length]));
-  return services.map((wish) => {
-    const state = present[wish.unit];
+  return services.map((intent) => {
+    const state = existing[intent.unit];
     const balancer = state?.kind === "load-balancer" ? state : undefined;
     return {
-      service: serviceName(wish.service),
-      finds: findsOf(wish, balancer !== undefined),
+      service: serviceName(intent.service),
+      finds: findsOf(intent, balancer !== undefined),
       ...(balancer && { balancer: { id: balancer.id, name: balancer.name, addresses: addressesOf(balancer) } }),
-      changes: changes.get(wish.unit) ?? 0,
-      mistakes: wish.kind === "release" ? [] : wish.mistakes,
+      changes: changes.get(intent.unit) ?? 0,
+      mistakes: intent.kind === "retire" ? [] : intent.mistakes,
     };
   });
 }
 
-function findsOf(wish: ServiceWish, exists: boolean): Adoption["finds"] {
-  if (wish.kind === "release") return "leaving";
-  if (wish.kind === "refused") return "refused";
-  if (wish.adopts !== undefined) return "adoptable";
+function findsOf(intent: ServiceIntent, exists: boolean): Adoption["finds"] {
+  if (intent.kind === "retire") return "leaving";
+  if (intent.kind === "refused") return "refused";
+  if (intent.adopts !== undefined) return "adoptable";
   return exists ? "own" : "none";
 }
 

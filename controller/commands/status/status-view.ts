@@ -5,8 +5,8 @@ import type { Plan } from "../../guard/plan.ts";
 import type { LoadBalancer } from "../../hcloud/api.ts";
 import type { LeaseObject } from "../../kube/lease.ts";
 import type { ControllerStatus } from "../../record/status-board.ts";
-import type { Desired, Snapshot } from "../../render/cluster.ts";
-import type { ServiceWish } from "../../render/intents.ts";
+import type { Rendered, Snapshot } from "../../render/cluster.ts";
+import type { ServiceIntent } from "../../render/intents.ts";
 import { isReady } from "../../render/node/lifecycle.ts";
 import { findServer } from "../../render/node/metadata.ts";
 import { parseProviderId } from "../../render/node/provider-id.ts";
@@ -50,7 +50,7 @@ export interface ClusterStatus {
 export interface StatusInput {
   readonly cluster: string;
   readonly snapshot: Snapshot;
-  readonly desired: Desired;
+  readonly rendered: Rendered;
   readonly plan: Plan;
   readonly heldBack?: string;
   readonly lease?: LeaseObject;
@@ -60,20 +60,20 @@ export interface StatusInput {
 }
 
 export function renderStatus(input: StatusInput): ClusterStatus {
-  const { cluster, snapshot, desired, plan, heldBack, lease, pending, controller, budget } = input;
+  const { cluster, snapshot, rendered, plan, heldBack, lease, pending, controller, budget } = input;
   const holder = lease?.spec?.holderIdentity;
-  const routes = desired.routes && {
-    wanted: desired.routes.wanted.length,
+  const routes = rendered.routes && {
+    wanted: rendered.routes.wanted.length,
     toChange: plan.filter(({ unit }) => unit.startsWith("route/")).length,
   };
   return {
     cluster,
     ...(holder && { leader: { holder, renewed: lease?.spec?.renewTime ?? "" } }),
     nodes: snapshot.nodes.map((node) => nodeStatus(node, snapshot)),
-    balancers: desired.services.map((wish) => balancerStatus(wish, snapshot, input)),
+    balancers: rendered.services.map((intent) => balancerStatus(intent, snapshot, input)),
     ...(routes && { routes }),
     changes: plan.length,
-    refused: refusalsOf(desired),
+    refused: refusalsOf(rendered),
     ...(heldBack !== undefined && { heldBack }),
     ...(pending && { pending }),
     ...(controller?.lastRun && { lastRun: controller.lastRun }),
@@ -96,21 +96,21 @@ function nodeStatus(node: V1Node, { cloud }: Snapshot): NodeStatus {
   };
 }
 
-function balancerStatus(wish: ServiceWish, { cloud }: Snapshot, { desired, plan }: StatusInput): BalancerStatus {
-  const state = desired.present[wish.unit];
+function balancerStatus(intent: ServiceIntent, { cloud }: Snapshot, { rendered, plan }: StatusInput): BalancerStatus {
+  const state = rendered.existing[intent.unit];
   const balancer = state?.kind === "load-balancer" ? cloud.loadBalancers.find(({ id }) => id === state.id) : undefined;
   return {
-    service: serviceName(wish.service),
-    state: stateOf(wish, plan, balancer !== undefined),
+    service: serviceName(intent.service),
+    state: stateOf(intent, plan, balancer !== undefined),
     ...(balancer && { id: balancer.id, type: balancer.load_balancer_type.name }),
     addresses: balancer ? addressesOf(balancer) : [],
     targets: healthOf(balancer),
   };
 }
 
-function stateOf({ kind, unit }: ServiceWish, plan: Plan, exists: boolean): BalancerStatus["state"] {
+function stateOf({ kind, unit }: ServiceIntent, plan: Plan, exists: boolean): BalancerStatus["state"] {
   if (kind === "refused") return "refused";
-  if (kind === "release") return "to be deleted";
+  if (kind === "retire") return "to be deleted";
   if (!plan.some((step) => step.unit === unit)) return "ready";
   return exists ? "to be changed" : "to be made";
 }

@@ -17,7 +17,7 @@ function contentOf({ type, certificate, domain_names, labels }: Certificate): Ce
   return { type: "uploaded", pem, fingerprint: fingerprintOf(pem) };
 }
 
-/** The same names in any order and case are the same wish. */
+/** The same names in any order and case are the same intent. */
 export function managedContent(domains: readonly string[], isStaging: boolean): CertificateContent {
   return { type: "managed", domains: [...new Set(domains.map((name) => name.toLowerCase()))].sort(), isStaging };
 }

@@ -44,7 +44,7 @@ export function leftCertificates(service: ServiceRef, lists: CertificateLists): 
   return gather(service, lists, isLeft).filter(({ isSpent }) => !isSpent);
 }
 
-/** What a certificate becomes that outlives the wish for it: the same, without owner. */
+/** What a certificate becomes that outlives the intent for it: the same, without owner. */
 export function leaveCertificate({ kind, service, name, labels, content }: CertificateState): CertificateSpec {
   const { [SERVICE_UID_LABEL]: _, ...others } = labels;
   return { kind, service, name, labels: { ...others, [RELEASED_MARK]: service.uid }, content };

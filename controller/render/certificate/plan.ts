@@ -14,10 +14,10 @@ export interface CertificateSurroundings extends CertificateLists {
   /** TLS Secrets of the Service's namespace, by name; absent when they are not ours to read. */
   readonly secrets?: ReadonlyMap<string, V1Secret>;
   /** The balancer that exists for the Service, if one does. */
-  readonly present?: LoadBalancerState;
+  readonly existing?: LoadBalancerState;
 }
 
-/** What one port asks for. Options that cannot be read are unknown wishes. */
+/** What one port asks for. Options that cannot be read are unknown intents. */
 export interface PortWish {
   readonly options: ServiceOptions;
   readonly isBroken: boolean;
@@ -46,7 +46,7 @@ export interface CertificatePlan {
 
 /**
  * A certificate that is not there or not issued keeps its listener waiting and nothing else: one that exists goes on with
- * what it presents. When the wish changes, the new certificate is made beside the old, the listener changes over once it
+ * what it presents. When the intent changes, the new certificate is made beside the old, the listener changes over once it
  * is issued, and then the old one goes: each step follows from the lists, and nothing is remembered in between.
  */
 export function planCertificates(
@@ -83,7 +83,7 @@ export function planCertificates(
 }
 
 /** The certificates of a Service that wants none any more. */
-export function planRelease(service: ServiceRef, lists: CertificateLists): Pick<CertificatePlan, "owned" | "stale"> {
+export function planRetirement(service: ServiceRef, lists: CertificateLists): Pick<CertificatePlan, "owned" | "stale"> {
   const owned = ownedCertificates(service, lists);
   return { owned, stale: staleUnits(owned, []) };
 }
@@ -99,7 +99,7 @@ function staleUnits(owned: readonly OwnedCertificate[], wanted: readonly WantedC
   return owned.filter(({ unit, isUsed }) => !units.has(unit) && !isUsed).map(({ unit }) => unit);
 }
 
-/** What can be used of the wish; while something is missing, also what the port presents today. */
+/** What can be used of the intent; while something is missing, also what the port presents today. */
 function idsOf(port: number, resolutions: readonly Resolution[], around: CertificateSurroundings): readonly number[] {
   const ids = resolutions.flatMap((one) => ("id" in one ? [one.id] : []));
   const kept = ids.length < resolutions.length ? presented(port, around) : [];
@@ -107,8 +107,8 @@ function idsOf(port: number, resolutions: readonly Resolution[], around: Certifi
 }
 
 /** What a port presents today. One that was never issued is not worth keeping: no client gets past it. */
-function presented(port: number, { present, certificates }: CertificateSurroundings): readonly number[] {
-  const listener = present?.listeners.find(({ listenPort }) => listenPort === port);
+function presented(port: number, { existing, certificates }: CertificateSurroundings): readonly number[] {
+  const listener = existing?.listeners.find(({ listenPort }) => listenPort === port);
   const isIssued = (certificate: Certificate) => issuanceOf(certificate).kind === "issued";
   const issued = new Set(certificates.filter(isIssued).map(({ id }) => id));
   return (listener?.http?.certificateIds ?? []).filter((id) => issued.has(id));

@@ -54,11 +54,11 @@ export function serverFacts({ server_type, location, labels }: Server, { zoneLab
 
 /** What has to change so that the node's labels say what its machine is. */
 export function planLabels(node: V1Node, machine: MachineFacts, { labelPrefixes = [] }: LabelOptions): LabelChanges {
-  const present = node.metadata?.labels ?? {};
-  const topology = { ...topologyLabels(machine), [PROVIDED_BY]: present[PROVIDED_BY] ?? machine.providedBy };
+  const existing = node.metadata?.labels ?? {};
+  const topology = { ...topologyLabels(machine), [PROVIDED_BY]: existing[PROVIDED_BY] ?? machine.providedBy };
   const copied = planCopies(node, machine, labelPrefixes);
   return {
-    ...named("labels", changed(present, { ...copied.labels, ...topology })),
+    ...named("labels", changed(existing, { ...copied.labels, ...topology })),
     ...named("annotations", changed(node.metadata?.annotations ?? {}, copied.annotations)),
   };
 }
@@ -84,13 +84,13 @@ function topologyLabels({ instanceType, region, zone }: MachineFacts): Readonly<
  * | no | yes | yes | removed |
  */
 function planCopies(node: V1Node, { labels }: MachineFacts, prefixes: readonly string[]) {
-  const present = node.metadata?.labels ?? {};
+  const existing = node.metadata?.labels ?? {};
   const before = new Set((node.metadata?.annotations?.[COPIED_LABELS] ?? "").split(",").filter((key) => key !== ""));
   const wanted = Object.entries(labels).filter(
     ([key]) =>
       !isReserved(key) &&
       prefixes.some((prefix) => key.startsWith(prefix)) &&
-      (before.has(key) || present[key] === undefined),
+      (before.has(key) || existing[key] === undefined),
   );
   const gone = [...before].filter((key) => !wanted.some(([name]) => name === key)).map((key) => [key, null]);
   const keys = wanted.map(([key]) => key).toSorted();
@@ -106,8 +106,8 @@ function isReserved(key: string): boolean {
   return /(^|\.)(kubernetes|k8s)\.io$/.test(namespace);
 }
 
-function changed(present: Readonly<Record<string, string>>, wanted: KeyChanges): KeyChanges {
-  return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => (present[key] ?? null) !== value));
+function changed(existing: Readonly<Record<string, string>>, wanted: KeyChanges): KeyChanges {
+  return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => (existing[key] ?? null) !== value));
 }
 
 function named<K extends string>(key: K, changes: KeyChanges): { readonly [P in K]?: KeyChanges } {

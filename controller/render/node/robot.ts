@@ -90,8 +90,8 @@ function forwardInternal(node: V1Node, known: readonly V1NodeAddress[], options:
   const addresses: V1NodeAddress[] = [];
   const problems: string[] = [];
   const external = known.map(({ address }) => address);
-  const present = options.forwardInternalIps === false ? [] : (node.status?.addresses ?? []);
-  for (const { type, address } of present) {
+  const existing = options.forwardInternalIps === false ? [] : (node.status?.addresses ?? []);
+  for (const { type, address } of existing) {
     if (type !== "InternalIP" || !ipaddr.isValid(address)) continue;
     const isOtherFamily =
       options.addressFamily !== "dualstack" && ipaddr.parse(address).kind() !== options.addressFamily;

@@ -8,7 +8,7 @@ import type { ServiceSettings, Settings } from "./options/settings.ts";
 /** What listeners are rendered with besides their settings. */
 export interface ListenerSurroundings {
   /** The listeners that exist. */
-  readonly present?: readonly ListenerSpec[];
+  readonly existing?: readonly ListenerSpec[];
   /** Certificates of https ports, by port. */
   readonly certificates?: ReadonlyMap<number, readonly number[]>;
 }
@@ -21,7 +21,7 @@ export interface ListenerSurroundings {
 export function renderListeners(
   service: V1Service,
   settings: ServiceSettings,
-  { present = [], certificates = new Map() }: ListenerSurroundings = {},
+  { existing = [], certificates = new Map() }: ListenerSurroundings = {},
 ): readonly ListenerSpec[] {
   return tcpPorts(service)
     .flatMap((port) => {
@@ -29,7 +29,7 @@ export function renderListeners(
       const certificateIds = certificates.get(port.port) ?? [];
       const isWaiting = own.options.protocol === "https" && certificateIds.length === 0;
       if (!isBroken(own) && !isWaiting) return [renderListener(service, port, { ...own.options, certificateIds })];
-      const kept = present.find(({ listenPort }) => listenPort === port.port);
+      const kept = existing.find(({ listenPort }) => listenPort === port.port);
       if (!kept || (!isBroken(own) && kept.protocol === "https")) return [];
       return [followNodePort(kept, port.nodePort)];
     })

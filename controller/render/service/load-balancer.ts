@@ -54,9 +54,9 @@ export function renderLoadBalancer(service: V1Service, context: BalancerContext)
   const settings = checkSettings(service, parsed, context);
   const { mistakes } = settings;
   const notes = [...settings.notes, ...adviseOn(service, settings)];
-  const { present } = context;
-  const place = placeOf(settings.options, present);
-  if (!place || (mistakes.length > 0 && !present)) return { ok: false, mistakes, notes };
+  const { existing } = context;
+  const place = placeOf(settings.options, existing);
+  if (!place || (mistakes.length > 0 && !existing)) return { ok: false, mistakes, notes };
 
   const fields = fieldsOf(settings, serviceRef(service).uid, context);
   const { targets, leftOut, beyondLimit } = targetsOf(settings, fields.type, context);
@@ -70,11 +70,11 @@ export function renderLoadBalancer(service: V1Service, context: BalancerContext)
     ...(network && { network }),
     listeners: renderListeners(service, settings, {
       certificates: certificates.ids,
-      ...(present && { present: present.listeners }),
+      ...(existing && { existing: existing.listeners }),
     }),
     targets,
   };
-  const spec = present ? nextStage(wanted, present, roomOf(wanted.type, present.type, context)) : wanted;
+  const spec = existing ? nextStage(wanted, existing, roomOf(wanted.type, existing.type, context)) : wanted;
   const said = [
     ...notes,
     ...adviseOnBalancer(settings, wanted, context),
@@ -86,9 +86,9 @@ export function renderLoadBalancer(service: V1Service, context: BalancerContext)
 }
 
 function certificatesOf(service: V1Service, { ports }: ServiceSettings, context: BalancerContext): CertificatePlan {
-  const { certificates, present } = context;
-  const wishes = [...ports].map(([port, own]) => [port, { options: own.options, isBroken: isBroken(own) }] as const);
-  return planCertificates(serviceRef(service), new Map(wishes), { ...certificates, ...(present && { present }) });
+  const { certificates, existing } = context;
+  const intents = [...ports].map(([port, own]) => [port, { options: own.options, isBroken: isBroken(own) }] as const);
+  return planCertificates(serviceRef(service), new Map(intents), { ...certificates, ...(existing && { existing }) });
 }
 
 function certificateNotes({ problems }: CertificatePlan): readonly Note[] {
@@ -103,9 +103,9 @@ export function defaultName(uid: string): string {
 /** An existing balancer stays where it is; a new one needs to be told where to go. */
 function placeOf(
   options: ServiceOptions,
-  present: LoadBalancerState | undefined,
+  existing: LoadBalancerState | undefined,
 ): LoadBalancerSpec["place"] | undefined {
-  if (present) return { location: present.location };
+  if (existing) return { location: existing.location };
   if (options.location) return { location: options.location };
   return options.networkZone ? { networkZone: options.networkZone } : undefined;
 }
@@ -114,33 +114,33 @@ function placeOf(
 function fieldsOf(
   settings: Settings,
   uid: string,
-  { present, foreign }: BalancerContext,
+  { existing, foreign }: BalancerContext,
 ): Pick<LoadBalancerSpec, "name" | "type" | "algorithm" | "labels" | "deleteProtection" | "rdns"> {
   const { options, broken } = settings;
   const algorithm = options.algorithm ?? "round_robin";
-  const rdns = renderRdns(settings, present);
+  const rdns = renderRdns(settings, existing);
   const type = broken.has("type") ? undefined : options.type;
   return {
-    name: options.name || (present?.name ?? defaultName(uid)),
-    type: type || (present?.type ?? DEFAULT_TYPE),
-    algorithm: broken.has("algorithm") ? (present?.algorithm ?? algorithm) : algorithm,
-    labels: renderLabels(settings, { uid, rdns, ...(present && { present }), ...(foreign && { foreign }) }),
-    deleteProtection: protectionOf(settings, present),
+    name: options.name || (existing?.name ?? defaultName(uid)),
+    type: type || (existing?.type ?? DEFAULT_TYPE),
+    algorithm: broken.has("algorithm") ? (existing?.algorithm ?? algorithm) : algorithm,
+    labels: renderLabels(settings, { uid, rdns, ...(existing && { existing }), ...(foreign && { foreign }) }),
+    deleteProtection: protectionOf(settings, existing),
     ...(Object.keys(rdns).length > 0 && { rdns }),
   };
 }
 
 /** A protection that was set for the Service goes with the annotation; one that somebody else set stays (S21). */
-function protectionOf({ options, broken }: Settings, present: LoadBalancerState | undefined): boolean {
-  const has = present?.deleteProtection ?? false;
+function protectionOf({ options, broken }: Settings, existing: LoadBalancerState | undefined): boolean {
+  const has = existing?.deleteProtection ?? false;
   if (broken.has("deleteProtection")) return has;
-  return options.deleteProtection ?? (has && !Object.hasOwn(present?.labels ?? {}, PROTECTED_MARK));
+  return options.deleteProtection ?? (has && !Object.hasOwn(existing?.labels ?? {}, PROTECTED_MARK));
 }
 
 /** An address or a subnet with a mistake is not asked for, so that the attachment stays as it is. */
 function attachmentOf(
   { options, broken }: Settings,
-  { networkId, present }: BalancerContext,
+  { networkId, existing }: BalancerContext,
 ): NetworkAttachment | undefined {
   if (networkId === undefined) return undefined;
   const isPublic = !(options.disablePublicNetwork ?? false);
@@ -148,7 +148,7 @@ function attachmentOf(
   const isFine = !broken.has("privateIpv4") && !broken.has("privateSubnet");
   return {
     networkId,
-    publicInterface: broken.has("disablePublicNetwork") ? (present?.publicInterface ?? isPublic) : isPublic,
+    publicInterface: broken.has("disablePublicNetwork") ? (existing?.publicInterface ?? isPublic) : isPublic,
     ...(isFine && subnet !== undefined && { subnet }),
     ...(isFine && ip !== undefined && { ip }),
   };
@@ -156,9 +156,9 @@ function attachmentOf(
 
 /** With a selector that cannot be read, targets may leave with their nodes, but none may join. */
 function targetsOf({ options, broken }: Settings, type: string, context: BalancerContext): Targets {
-  const { networkId, present, robots = false } = context;
+  const { networkId, existing, robots = false } = context;
   const { limits, foreignTargets } = roomOf(type, type, context);
-  const isPrivate = present?.targets.find((target) => target.kind === "server")?.usePrivateIp ?? false;
+  const isPrivate = existing?.targets.find((target) => target.kind === "server")?.usePrivateIp ?? false;
   const rendered = renderTargets(context.nodes, context.servers, {
     selector: parseLabelSelector(options.nodeSelector ?? "") ?? (() => true),
     usePrivateIp: broken.has("usePrivateIp") ? isPrivate : (options.usePrivateIp ?? false),
@@ -168,7 +168,7 @@ function targetsOf({ options, broken }: Settings, type: string, context: Balance
   });
   if (!broken.has("nodeSelector")) return rendered;
   const isPresent = (target: Targets["targets"][number]) =>
-    present?.targets.some((other) => isSameTarget(target, other)) ?? false;
+    existing?.targets.some((other) => isSameTarget(target, other)) ?? false;
   return { ...rendered, targets: rendered.targets.filter(isPresent) };
 }
 

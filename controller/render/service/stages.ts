@@ -17,24 +17,24 @@ export interface Room {
 }
 
 /** The next step on the way from what is there to what is wanted; what is wanted, when that takes one step. */
-export function nextStage(spec: LoadBalancerSpec, present: LoadBalancerState, room: Room): LoadBalancerSpec {
-  const type = fits(present, room) ? spec.type : present.type;
+export function nextStage(spec: LoadBalancerSpec, existing: LoadBalancerState, room: Room): LoadBalancerSpec {
+  const type = fits(existing, room) ? spec.type : existing.type;
   const limits = type === spec.type ? room.limits : room.presentLimits;
   const listeners = (limits?.listeners ?? Number.POSITIVE_INFINITY) - room.foreignListeners;
   const targets = (limits?.targets ?? Number.POSITIVE_INFINITY) - room.foreignTargets;
   const network = spec.network && {
     ...spec.network,
-    publicInterface: spec.network.publicInterface || (present.publicInterface && !present.targets.every(isPrivate)),
+    publicInterface: spec.network.publicInterface || (existing.publicInterface && !existing.targets.every(isPrivate)),
   };
   return {
     ...spec,
     type,
     ...(network && { network }),
     listeners: keepApart(
-      withinRoom(spec.listeners, present.listeners, listeners, ({ listenPort }) => String(listenPort)),
-      present.listeners,
+      withinRoom(spec.listeners, existing.listeners, listeners, ({ listenPort }) => String(listenPort)),
+      existing.listeners,
     ),
-    targets: withinRoom(spec.targets, present.targets, targets, targetPart),
+    targets: withinRoom(spec.targets, existing.targets, targets, targetPart),
   };
 }
 
@@ -49,19 +49,19 @@ function fits({ listeners, targets }: LoadBalancerState, { limits, foreignListen
 /** What is there stays as wanted; new ones come as far as there is room before the old ones have left. */
 function withinRoom<T>(
   wanted: readonly T[],
-  present: readonly T[],
+  existing: readonly T[],
   room: number,
   keyOf: (one: T) => string,
 ): readonly T[] {
-  const there = new Set(present.map(keyOf));
+  const there = new Set(existing.map(keyOf));
   let free = room - there.size;
   return wanted.filter((one) => there.has(keyOf(one)) || free-- > 0);
 }
 
 /** A redirect occupies port 80: it comes when the listener there has left, and the other way round. */
-function keepApart(wanted: readonly ListenerSpec[], present: readonly ListenerSpec[]): readonly ListenerSpec[] {
-  const hasPlain = present.some(({ listenPort }) => listenPort === 80);
-  const hasRedirect = present.some(({ http }) => http?.redirectHttp);
+function keepApart(wanted: readonly ListenerSpec[], existing: readonly ListenerSpec[]): readonly ListenerSpec[] {
+  const hasPlain = existing.some(({ listenPort }) => listenPort === 80);
+  const hasRedirect = existing.some(({ http }) => http?.redirectHttp);
   return wanted
     .filter(({ listenPort }) => listenPort !== 80 || hasPlain || !hasRedirect)
     .map((listener) =>

@@ -16,9 +16,9 @@ export function adviseOn(service: V1Service, settings: ServiceSettings): readonl
 export function adviseOnBalancer(
   settings: Settings,
   spec: LoadBalancerSpec,
-  { present, catalogue }: { readonly present?: LoadBalancerState; readonly catalogue?: Catalogue },
+  { existing, catalogue }: { readonly existing?: LoadBalancerState; readonly catalogue?: Catalogue },
 ): readonly Note[] {
-  return [...typeNotes(spec, catalogue), ...(present ? placeNotes(settings, present) : [])];
+  return [...typeNotes(spec, catalogue), ...(existing ? placeNotes(settings, existing) : [])];
 }
 
 function protocolNotes(service: V1Service): readonly Note[] {
@@ -62,13 +62,13 @@ function typeNotes({ type }: LoadBalancerSpec, catalogue: Catalogue | undefined)
 }
 
 /** Said when an annotation asks for it: a variable that changes speaks of new balancers. */
-function placeNotes({ options, sources }: Settings, present: LoadBalancerState): readonly Note[] {
+function placeNotes({ options, sources }: Settings, existing: LoadBalancerState): readonly Note[] {
   const { location, networkZone } = options;
   const isAsked = (source: string | undefined) => source?.startsWith("annotation") ?? false;
   const isElsewhere = location
-    ? isAsked(sources.location) && location !== present.location
-    : networkZone && isAsked(sources.networkZone) && networkZone !== present.networkZone;
+    ? isAsked(sources.location) && location !== existing.location
+    : networkZone && isAsked(sources.networkZone) && networkZone !== existing.networkZone;
   if (!isElsewhere) return [];
-  const message = `the balancer stays in ${present.location}: it cannot be moved to ${location || networkZone} without a new address; make a new Service for that`;
+  const message = `the balancer stays in ${existing.location}: it cannot be moved to ${location || networkZone} without a new address; make a new Service for that`;
   return [{ reason: "LoadBalancerNotMoved", message }];
 }

@@ -16,7 +16,7 @@ export function catalogueProblems(service: V1Service, settings: Settings, around
   const type = typeProblems(settings, catalogue);
   return [
     ...type,
-    ...(around.present ? [] : locationProblems(settings, catalogue)),
+    ...(around.existing ? [] : locationProblems(settings, catalogue)),
     ...listenerProblems(service, type.length > 0 ? undefined : settings.options.type, around),
   ];
 }
@@ -61,14 +61,14 @@ function unknown({ source, value, kind, known, option }: Unknown): Problem {
 function listenerProblems(
   service: V1Service,
   wantedType: string | undefined,
-  { catalogue, present, foreign }: Surroundings,
+  { catalogue, existing, foreign }: Surroundings,
 ): readonly Problem[] {
-  const type = wantedType || (present?.type ?? DEFAULT_TYPE);
+  const type = wantedType || (existing?.type ?? DEFAULT_TYPE);
   const limits = limitsOf(catalogue?.types ?? [], type);
   const ports = tcpPorts(service).map(({ port }) => port);
   const places = (limits?.listeners ?? ports.length) - countForeign(foreign).listeners;
   if (ports.length <= places) return [];
-  const has = (port: number) => present?.listeners.some(({ listenPort }) => listenPort === port) ?? false;
+  const has = (port: number) => existing?.listeners.some(({ listenPort }) => listenPort === port) ?? false;
   const inOrder = ports.toSorted((a, b) => Number(has(b)) - Number(has(a)) || a - b);
   const message = `${ports.length} ports need a listener each, but type ${type} has room for ${Math.max(places, 0)}: choose a larger type`;
   return inOrder.slice(Math.max(places, 0)).map((port) => ({ message, port, options: ["protocol"] }));

@@ -22,7 +22,7 @@ export interface Surroundings {
   /** What the provider offers, where it is known. */
   readonly catalogue?: Catalogue;
   /** The balancer that exists for the Service, if one does, without its foreign parts. */
-  readonly present?: LoadBalancerState;
+  readonly existing?: LoadBalancerState;
   readonly foreign?: ForeignParts;
   /** What the certificates of the Service are planned with. */
   readonly certificates: Omit<CertificateSurroundings, "present">;
@@ -63,10 +63,10 @@ function withBroken({ options, sources, broken }: Settings, problems: readonly P
 }
 
 /** An existing balancer stays where it is, and the one it is; a new one needs to be told where to go. */
-function placeProblems({ options, sources, broken }: Settings, { present }: Surroundings): readonly Problem[] {
-  if (present) {
-    if (options.id === undefined || options.id === present.id) return [];
-    const message = `${sources.id}: this Service already has balancer ${present.id}; to change to ${options.id}, make a new Service`;
+function placeProblems({ options, sources, broken }: Settings, { existing }: Surroundings): readonly Problem[] {
+  if (existing) {
+    if (options.id === undefined || options.id === existing.id) return [];
+    const message = `${sources.id}: this Service already has balancer ${existing.id}; to change to ${options.id}, make a new Service`;
     return [{ message, options: ["id"] }];
   }
   if (options.location || options.networkZone || broken.has("location") || broken.has("networkZone")) return [];

@@ -1,4 +1,4 @@
-/** Whether a Service's wishes fit the cluster's network. Attaching anew costs traffic: it is never tried in vain. */
+/** Whether a Service's intents fit the cluster's network. Attaching anew costs traffic: it is never tried in vain. */
 import ipaddr from "ipaddr.js";
 import { isInRange } from "../../../formats/ranges.ts";
 import type { Network } from "../../../hcloud/api.ts";
@@ -41,9 +41,9 @@ function subnetProblems({ options, sources }: Settings, network: Network | undef
 }
 
 function addressProblems({ options, sources }: Settings, around: Surroundings): readonly Problem[] {
-  const { network, present, takenIps } = around;
+  const { network, existing, takenIps } = around;
   const { privateIpv4: ip, privateSubnet } = options;
-  if (ip === undefined || !network || present?.network?.ip === ip) return [];
+  if (ip === undefined || !network || existing?.network?.ip === ip) return [];
   const refuse = (why: string): readonly Problem[] => [
     { message: `${sources.privateIpv4}: ${ip} ${why}`, options: ["privateIpv4"] },
   ];

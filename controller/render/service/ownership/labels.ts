@@ -18,13 +18,13 @@ type Labels = Readonly<Record<string, string>>;
 
 interface Labelled {
   readonly uid: string;
-  readonly present?: LoadBalancerState;
+  readonly existing?: LoadBalancerState;
   readonly foreign?: ForeignParts;
   readonly rdns?: ReverseDns;
 }
 
-export function renderLabels(settings: Settings, { uid, present, foreign, rdns = {} }: Labelled): Labels {
-  const before = present?.labels ?? {};
+export function renderLabels(settings: Settings, { uid, existing, foreign, rdns = {} }: Labelled): Labels {
+  const before = existing?.labels ?? {};
   return {
     ...othersLabels(before, SERVICE_UID_LABEL),
     ...serviceLabels(settings, before),
@@ -41,21 +41,21 @@ const RDNS_OPTIONS = { ipv4: "ipv4Rdns", ipv6: "ipv6Rdns" } as const;
  * Names that the public addresses should have. One that was set for the Service, and is not wanted any more, is taken back
  * for as long as it is there; one that somebody else set is left alone.
  */
-export function renderRdns(settings: Settings, present: LoadBalancerState | undefined): ReverseDns {
-  const [ipv4, ipv6] = [nameFor("ipv4", settings, present), nameFor("ipv6", settings, present)];
+export function renderRdns(settings: Settings, existing: LoadBalancerState | undefined): ReverseDns {
+  const [ipv4, ipv6] = [nameFor("ipv4", settings, existing), nameFor("ipv6", settings, existing)];
   return { ...(ipv4 !== undefined && { ipv4 }), ...(ipv6 !== undefined && { ipv6 }) };
 }
 
 function nameFor(
   version: IpVersion,
   { options, broken }: Settings,
-  present: LoadBalancerState | undefined,
+  existing: LoadBalancerState | undefined,
 ): string | null | undefined {
   const option = RDNS_OPTIONS[version];
-  if (broken.has(option) || (present && present[version] === undefined)) return undefined;
+  if (broken.has(option) || (existing && existing[version] === undefined)) return undefined;
   if (options[option]) return options[option];
-  const has = present?.rdns?.[version];
-  return has !== undefined && present?.labels[rdnsMark(version)] === nameValue(has) ? null : undefined;
+  const has = existing?.rdns?.[version];
+  return has !== undefined && existing?.labels[rdnsMark(version)] === nameValue(has) ? null : undefined;
 }
 
 /** A mark stays until its name is taken back, and for as long as nobody can say whether it should be. */

@@ -28,16 +28,16 @@ export const servedClasses: Parser<ServedClasses> = (text) => {
 };
 
 /**
- * | Service | wish |
+ * | Service | intent |
  * | --- | --- |
  * | of another class | `none`, its finalizer is not ours either |
- * | being deleted, or no longer of type LoadBalancer, with our finalizer | `release` |
+ * | being deleted, or no longer of type LoadBalancer, with our finalizer | `retire` |
  * | type LoadBalancer | `balance` |
  * | anything else | `none` |
  */
-export type Wish = "balance" | "release" | "none";
+export type Intent = "balance" | "retire" | "none";
 
-export function wishOf(service: V1Service, served: ServedClasses = CLASSLESS): Wish {
+export function intentOf(service: V1Service, served: ServedClasses = CLASSLESS): Intent {
   const { spec, metadata } = service;
   const { loadBalancerClass, type } = spec ?? {};
   if (loadBalancerClass !== undefined && loadBalancerClass !== served.name) return "none";
@@ -45,7 +45,7 @@ export function wishOf(service: V1Service, served: ServedClasses = CLASSLESS): W
   if (loadBalancerClass === undefined && type === "LoadBalancer" && !served.classless) return "none";
   const isWanted = type === "LoadBalancer" && metadata?.deletionTimestamp === undefined;
   if (isWanted) return "balance";
-  return metadata?.finalizers?.includes(FINALIZER) ? "release" : "none";
+  return metadata?.finalizers?.includes(FINALIZER) ? "retire" : "none";
 }
 
 /** `default/web`. */

@@ -10,7 +10,7 @@ import { serviceRef } from "./ours.ts";
 export interface Keeping {
   readonly spec: LoadBalancerSpec;
   /** As far as the spec speaks of it. */
-  readonly present: LoadBalancerState;
+  readonly existing: LoadBalancerState;
   readonly reason: string;
 }
 
@@ -21,7 +21,7 @@ export interface Keeping {
  * | `on-delete: keep`, or something there that cannot be read | stays as it is, without owner |
  * | any other | is deleted: nothing is returned |
  */
-export function keepAtRelease(service: V1Service, balancer: LoadBalancerState): Keeping | undefined {
+export function keepOnRetire(service: V1Service, balancer: LoadBalancerState): Keeping | undefined {
   const text = service.metadata?.annotations?.[PREFIX + OPTIONS.onDelete.annotation];
   const parsed = text === undefined ? undefined : OPTIONS.onDelete.parse(text);
   const isShared = Object.keys(balancer.labels).some((key) => key.startsWith(foreignMark("")));
@@ -46,7 +46,7 @@ function keeping(service: V1Service, balancer: LoadBalancerState, reason: string
   const fields = { name, type, algorithm, deleteProtection, labels, place: { location } };
   return {
     spec: { kind: "load-balancer", service: ref, ...fields, listeners: [], targets: [] },
-    present: balancer,
+    existing: balancer,
     reason,
   };
 }

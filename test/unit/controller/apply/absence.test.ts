@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { Absence } from "../../../../controller/apply/absence.ts";
 import { CloudError } from "../../../../controller/diagnostics/errors.ts";
 import { type PlannedUnit, removal } from "../../../../controller/guard/plan.ts";
-import type { Desired } from "../../../../controller/render/cluster.ts";
+import type { Rendered } from "../../../../controller/render/cluster.ts";
 import type { UnitOutcome } from "../../../../stacks/engine/run.ts";
 import { loadBalancerUnit, SERVICE_UID_LABEL, unitOf } from "../../../../stacks/units/names.ts";
 import type { UnitId } from "../../../../stacks/units/spec.ts";
@@ -23,9 +23,9 @@ const deleted = (part: string): UnitOutcome => ({
 });
 
 /** One Service that goes, with or without a balancer in the list. */
-const going = (isListed: boolean): Desired => ({
-  services: [{ kind: "release", service: aService(), unit: UNIT, certificates: NO_CERTIFICATES }],
-  present: isListed ? { [UNIT]: aBalancerState() } : {},
+const going = (isListed: boolean): Rendered => ({
+  services: [{ kind: "retire", service: aService(), unit: UNIT, certificates: NO_CERTIFICATES }],
+  existing: isListed ? { [UNIT]: aBalancerState() } : {},
   nodes: {},
 });
 
@@ -35,7 +35,7 @@ let there: Readonly<Record<string, Readonly<Record<string, string>> | Error>>;
 let reads: string[];
 let absence: Absence;
 const waits = async (isListed = false) => (await absence.unproven(going(isListed))).map(({ waitMs }) => waitMs);
-const left = async (desired = going(false)) => (await absence.unproven(desired)).flatMap((doubt) => doubt.left);
+const left = async (rendered = going(false)) => (await absence.unproven(rendered)).flatMap((doubt) => doubt.left);
 
 const OWNED = { [SERVICE_UID_LABEL]: UID };
 
@@ -143,7 +143,7 @@ describe("a balancer that is not listed", () => {
     absence.observe(going(true));
     absence.learn(REMOVE, deleted("balancer"));
     const staying = { ...going(true), services: [{ kind: "refused", service: aService(), unit: UNIT, mistakes: [] }] };
-    absence.observe(staying as Desired);
+    absence.observe(staying as Rendered);
     absence.observe(going(false));
     there = { "load_balancer 42": OWNED };
     expect(await waits()).toEqual([30_000]);
@@ -186,15 +186,15 @@ describe("a balancer that is not listed", () => {
 
   it("is forgotten with its Service", async () => {
     absence.observe(going(true));
-    absence.observe({ services: [], present: {}, nodes: {} });
+    absence.observe({ services: [], existing: {}, nodes: {} });
     expect(await waits()).toEqual([30_000]);
   });
 
   it("is nobody's concern while the Service stays", async () => {
     const service = aService();
-    const staying: Desired = {
+    const staying: Rendered = {
       services: [{ kind: "refused", service, unit: UNIT, mistakes: [] }],
-      present: {},
+      existing: {},
       nodes: {},
     };
     absence.observe(staying);
@@ -205,9 +205,9 @@ describe("a balancer that is not listed", () => {
 describe("a certificate that is not listed", () => {
   const state = aCertificateState();
   const unit = unitOf(state);
-  const withCertificate = (as: UnitId = unit): Desired => ({
+  const withCertificate = (as: UnitId = unit): Rendered => ({
     ...going(true),
-    present: { [UNIT]: aBalancerState(), [as]: state },
+    existing: { [UNIT]: aBalancerState(), [as]: state },
   });
 
   it("holds the Service like a balancer while a read of it alone finds it", async () => {

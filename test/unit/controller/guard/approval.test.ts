@@ -9,7 +9,7 @@ import {
 } from "../../../../controller/guard/approval.ts";
 import { ApprovalGate } from "../../../../controller/guard/approval-gate.ts";
 import type { Plan, PlannedUnit } from "../../../../controller/guard/plan.ts";
-import type { Desired } from "../../../../controller/render/cluster.ts";
+import type { Rendered } from "../../../../controller/render/cluster.ts";
 import { loadBalancerUnit } from "../../../../stacks/units/names.ts";
 import { aBalancerSpec, aRoute, aService, UID } from "../../../support/builders.ts";
 import { NO_CERTIFICATES } from "../../../support/certificates.ts";
@@ -132,9 +132,9 @@ function aGate(mode: ApprovalMode = "manual") {
     },
     log,
   });
-  const services = [{ service: aService(), unit: UNIT, kind: "release" as const, certificates: NO_CERTIFICATES }];
-  const desired: Desired = { services, present: {}, nodes: {} };
-  const pass = (plan: Plan) => gate.pass(plan, desired, ({ unit }) => unit);
+  const services = [{ service: aService(), unit: UNIT, kind: "retire" as const, certificates: NO_CERTIFICATES }];
+  const rendered: Rendered = { services, existing: {}, nodes: {} };
+  const pass = (plan: Plan) => gate.pass(plan, rendered, ({ unit }) => unit);
   const approve = () => {
     const id = parseStored(map.data).plan?.id ?? "";
     map.data = { ...map.data, approval: JSON.stringify({ plan: id, by: "ann", at: "" }) };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { planRun } from "../../../../controller/guard/plan.ts";
-import type { Desired } from "../../../../controller/render/cluster.ts";
-import type { ServiceWish } from "../../../../controller/render/intents.ts";
+import type { Rendered } from "../../../../controller/render/cluster.ts";
+import type { ServiceIntent } from "../../../../controller/render/intents.ts";
 import { routeUnit, unitOf } from "../../../../stacks/units/names.ts";
 import type { LoadBalancerSpec } from "../../../../stacks/units/spec.ts";
 import { aBalancerSpec, aBalancerState, aRoute, aService, someSettings } from "../../../support/builders.ts";
@@ -12,7 +12,7 @@ const UNIT = unitOf(SPEC);
 const ROUTE = aRoute("10.120.0.0/24", "10.0.0.1");
 const ROUTE_UNIT = routeUnit(ROUTE);
 
-const balance = (spec: LoadBalancerSpec): ServiceWish => ({
+const balance = (spec: LoadBalancerSpec): ServiceIntent => ({
   kind: "balance",
   service: aService(),
   unit: unitOf(spec),
@@ -23,9 +23,9 @@ const balance = (spec: LoadBalancerSpec): ServiceWish => ({
   leftOut: [],
   certificates: NO_CERTIFICATES,
 });
-const release: ServiceWish = { kind: "release", service: aService(), unit: UNIT, certificates: NO_CERTIFICATES };
-const refused: ServiceWish = { kind: "refused", service: aService(), unit: UNIT, mistakes: ["x"] };
-const plan = (desired: Partial<Desired>) => planRun({ services: [], present: {}, nodes: {}, ...desired });
+const release: ServiceIntent = { kind: "retire", service: aService(), unit: UNIT, certificates: NO_CERTIFICATES };
+const refused: ServiceIntent = { kind: "refused", service: aService(), unit: UNIT, mistakes: ["x"] };
+const plan = (rendered: Partial<Rendered>) => planRun({ services: [], existing: {}, nodes: {}, ...rendered });
 
 describe("planRun", () => {
   it("unlike HCCM V2, framework S12, S23: is empty for a cluster at rest", () => {
@@ -33,7 +33,7 @@ describe("planRun", () => {
       plan({
         services: [balance(SPEC)],
         routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [], misplaced: [] },
-        present: { [UNIT]: aBalancerState(), [ROUTE_UNIT]: ROUTE },
+        existing: { [UNIT]: aBalancerState(), [ROUTE_UNIT]: ROUTE },
       }),
     ).toEqual([]);
   });
@@ -45,7 +45,7 @@ describe("planRun", () => {
   });
 
   it("makes what differs, and says in what", () => {
-    const planned = plan({ services: [balance(SPEC)], present: { [UNIT]: aBalancerState({ type: "lb31" }) } });
+    const planned = plan({ services: [balance(SPEC)], existing: { [UNIT]: aBalancerState({ type: "lb31" }) } });
     expect(planned).toEqual([
       { kind: "make", unit: UNIT, spec: SPEC, differences: [{ field: "type", want: "lb11", have: "lb31" }] },
     ]);
@@ -53,10 +53,10 @@ describe("planRun", () => {
 
   it("changes a balancer that stays behind, until it has no owner", () => {
     const keeps = { spec: aBalancerSpec({ labels: { "lotse/released": "x" } }), reason: "" };
-    const wish: ServiceWish = { ...release, keeps };
-    const present = { [UNIT]: aBalancerState({ deleteProtection: false }) };
-    expect(plan({ services: [wish], present })).toMatchObject([{ kind: "make", unit: UNIT, spec: keeps.spec }]);
-    expect(plan({ services: [wish] })).toEqual([]);
+    const intent: ServiceIntent = { ...release, keeps };
+    const existing = { [UNIT]: aBalancerState({ deleteProtection: false }) };
+    expect(plan({ services: [intent], existing })).toMatchObject([{ kind: "make", unit: UNIT, spec: keeps.spec }]);
+    expect(plan({ services: [intent] })).toEqual([]);
   });
 
   it("framework R09, R11: makes missing routes and removes stale ones, which nobody asked for", () => {
@@ -71,9 +71,9 @@ describe("planRun", () => {
   });
 
   it("unlike HCCM R5: changes a route with another gateway as one unit", () => {
-    const present = { [ROUTE_UNIT]: aRoute("10.120.0.0/24", "10.0.0.99") };
+    const existing = { [ROUTE_UNIT]: aRoute("10.120.0.0/24", "10.0.0.99") };
     expect(
-      plan({ routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [], misplaced: [] }, present }),
+      plan({ routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [], misplaced: [] }, existing }),
     ).toEqual([
       {
         kind: "make",
@@ -85,18 +85,18 @@ describe("planRun", () => {
   });
 
   it("removes the balancer of a Service that asks for it", () => {
-    expect(plan({ services: [release], present: { [UNIT]: aBalancerState() } })).toMatchObject([
+    expect(plan({ services: [release], existing: { [UNIT]: aBalancerState() } })).toMatchObject([
       { kind: "remove", unit: UNIT, asked: true },
     ]);
   });
 
   it("HCCM S21: removes nothing that is not there, and nothing under delete protection", () => {
     expect(plan({ services: [release] })).toEqual([]);
-    const present = { [UNIT]: aBalancerState({ deleteProtection: true }) };
-    expect(plan({ services: [release], present })).toEqual([]);
+    const existing = { [UNIT]: aBalancerState({ deleteProtection: true }) };
+    expect(plan({ services: [release], existing })).toEqual([]);
   });
 
   it("leaves the balancer of a refused Service alone", () => {
-    expect(plan({ services: [refused], present: { [UNIT]: aBalancerState() } })).toEqual([]);
+    expect(plan({ services: [refused], existing: { [UNIT]: aBalancerState() } })).toEqual([]);
   });
 });

@@ -39,10 +39,10 @@ function reasons(service = aService(), occasion?: string): Readonly<Record<strin
     nodes,
     cloud: { servers, loadBalancers: [BALANCER], certificates: [], network },
   };
-  const desired = renderCluster(snapshot, OPTIONS);
-  const context = { desired, nodes, servers, defaults: OPTIONS.defaults, ...(occasion && { occasion }) };
+  const rendered = renderCluster(snapshot, OPTIONS);
+  const context = { rendered, nodes, servers, defaults: OPTIONS.defaults, ...(occasion && { occasion }) };
   return Object.fromEntries(
-    planRun(desired).flatMap((step) =>
+    planRun(rendered).flatMap((step) =>
       step.differences.map((difference) => [
         `${objectOf(step, context)}: ${difference.field}`,
         reasonFor(step, difference, context),
@@ -87,11 +87,11 @@ describe("the reason for a change", () => {
       cloud: { servers: [], loadBalancers: [balancer], certificates: [] },
     };
     const { networkId: _, ...options } = OPTIONS;
-    const desired = renderCluster(snapshot, options);
-    const [step] = planRun(desired);
+    const rendered = renderCluster(snapshot, options);
+    const [step] = planRun(rendered);
     const difference = step?.differences.find(({ field }) => field === "algorithm");
     if (!step || !difference) throw new Error("the algorithm does not differ");
-    expect(reasonFor(step, difference, { desired, nodes: [], servers: [], defaults: {} })).toBe(
+    expect(reasonFor(step, difference, { rendered, nodes: [], servers: [], defaults: {} })).toBe(
       `${prefix}/algorithm-type is not set`,
     );
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { LoadBalancer } from "../../../../controller/hcloud/api.ts";
-import { balancerState } from "../../../../controller/hcloud/balancer.ts";
 import { createWhole, isRefused, remainder } from "../../../../controller/hcloud/creation.ts";
+import { balancerState } from "../../../../controller/render/service/load-balancer-state.ts";
 import { differences } from "../../../../stacks/units/difference.ts";
 import type { ListenerSpec, LoadBalancerSpec, TargetSpec } from "../../../../stacks/units/spec.ts";
 import { aBalancer, aBalancerSpec, aListener } from "../../../support/builders.ts";

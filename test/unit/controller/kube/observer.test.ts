@@ -44,7 +44,7 @@ async function anObserver(staleMs?: number) {
   return { observer, changes, watches, back, giveServices: async () => reply(await held.promise, list("service")) };
 }
 
-it("tells of no change before both lists are in: absence would look like a wish to delete", async () => {
+it("tells of no change before both lists are in: absence would look like an intent to delete", async () => {
   const { observer: seen, changes, giveServices } = await anObserver();
   const started = seen.start();
   await giveServices();

@@ -44,7 +44,7 @@ const warning = (message: string, object = SERVICE): Write => ({
 
 describe("writes to a Service", () => {
   it("framework S50, S51: go to its status, by strategic merge, for this uid only", async () => {
-    await publisher.publish([{ kind: "claim", service: SERVICE }]);
+    await publisher.publish([{ kind: "add-finalizer", service: SERVICE }]);
     expect(requests()).toEqual([`PATCH ${STATUS}`]);
     expect(api.received[0]?.headers["content-type"]).toBe("application/strategic-merge-patch+json");
     expect(bodies()).toEqual([{ metadata: { finalizers: [FINALIZER], uid: UID } }]);
@@ -58,7 +58,7 @@ describe("writes to a Service", () => {
   });
 
   it("framework S04, S47: clear the status before the finalizer goes, with which the object may vanish", async () => {
-    await publisher.publish([{ kind: "release", service: SERVICE }]);
+    await publisher.publish([{ kind: "remove-finalizer", service: SERVICE }]);
     expect(bodies()).toEqual([
       { metadata: { uid: UID }, status: { loadBalancer: { ingress: null } } },
       { metadata: { uid: UID, "$deleteFromPrimitiveList/finalizers": [FINALIZER] } },
@@ -66,13 +66,13 @@ describe("writes to a Service", () => {
   });
 
   it("leave a status alone that is empty", async () => {
-    await publisher.publish([{ kind: "release", service: aService() }]);
+    await publisher.publish([{ kind: "remove-finalizer", service: aService() }]);
     expect(api.received).toHaveLength(1);
   });
 
   it.each([404, 409])("framework S27: are content with %d: there is nothing left to write to", async (status) => {
     answer = (_, response) => reply(response, {}, status);
-    await publisher.publish([{ kind: "release", service: aService() }]);
+    await publisher.publish([{ kind: "remove-finalizer", service: aService() }]);
     expect(lines).not.toContainEqual(expect.objectContaining({ msg: "write failed" }));
   });
 });
@@ -82,15 +82,17 @@ describe("failures", () => {
     answer = ({ path }, response) => reply(response, {}, path.includes("/web/") ? 500 : 200);
     const other = aService({ name: "other", uid: "2" });
     await publisher.publish([
-      { kind: "claim", service: SERVICE },
+      { kind: "add-finalizer", service: SERVICE },
       { kind: "ingress", service: SERVICE, ingress: [] },
-      { kind: "claim", service: other },
+      { kind: "add-finalizer", service: other },
     ]);
     expect(requests().toSorted()).toEqual([
       "PATCH /api/v1/namespaces/default/services/other/status",
       `PATCH ${STATUS}`,
     ]);
-    expect(lines).toContainEqual(expect.objectContaining({ level: "warn", write: "claim", object: "default/web" }));
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: "warn", write: "add-finalizer", object: "default/web" }),
+    );
   });
 });
 
@@ -204,7 +206,7 @@ describe("Events", () => {
 
   it("that cannot be written keep nothing else from happening", async () => {
     answer = ({ path }, response) => reply(response, {}, path.endsWith("/events") ? 500 : 200);
-    await publisher.publish([warning("a"), { kind: "claim", service: SERVICE }]);
+    await publisher.publish([warning("a"), { kind: "add-finalizer", service: SERVICE }]);
     expect(requests()).toEqual(["POST /api/v1/namespaces/default/events", `PATCH ${STATUS}`]);
   });
 });

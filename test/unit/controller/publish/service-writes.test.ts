@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { routeWrites } from "../../../../controller/publish/route-writes.ts";
 import { serviceWritesAfter, serviceWritesBefore } from "../../../../controller/publish/service-writes.ts";
 import type { Write } from "../../../../controller/publish/writes.ts";
-import type { Desired } from "../../../../controller/render/cluster.ts";
-import type { ServiceWish } from "../../../../controller/render/intents.ts";
+import type { Rendered } from "../../../../controller/render/cluster.ts";
+import type { ServiceIntent } from "../../../../controller/render/intents.ts";
 import { FINALIZER } from "../../../../controller/render/service/ownership/ours.ts";
 import type { UnitOutcome } from "../../../../stacks/engine/run.ts";
 import { routeUnit, unitOf } from "../../../../stacks/units/names.ts";
@@ -31,17 +31,17 @@ const NOTHING_TO_SAY = {
   certificates: NO_CERTIFICATES,
 };
 
-function balance(service = aService(), more: Partial<Extract<ServiceWish, { kind: "balance" }>> = {}): ServiceWish {
+function balance(service = aService(), more: Partial<Extract<ServiceIntent, { kind: "balance" }>> = {}): ServiceIntent {
   return { kind: "balance", service, unit: UNIT, spec: SPEC, ...NOTHING_TO_SAY, ...more };
 }
-const release: ServiceWish = {
-  kind: "release",
+const release: ServiceIntent = {
+  kind: "retire",
   service: aService({ isDeleted: true }),
   unit: UNIT,
   certificates: NO_CERTIFICATES,
 };
-const refused: ServiceWish = { kind: "refused", service: aService(), unit: UNIT, mistakes: ["this", "and that"] };
-const desired = (more: Partial<Desired>): Desired => ({ services: [], present: {}, nodes: {}, ...more });
+const refused: ServiceIntent = { kind: "refused", service: aService(), unit: UNIT, mistakes: ["this", "and that"] };
+const rendered = (more: Partial<Rendered>): Rendered => ({ services: [], existing: {}, nodes: {}, ...more });
 
 /** What a list of writes says, in few words. */
 const words = (writes: readonly Write[]) =>
@@ -52,39 +52,41 @@ const messages = (writes: readonly Write[]) =>
 describe("writes before a run", () => {
   it("framework S06, S46: claims a Service before the cloud is touched, once", () => {
     const claimed = aService({ finalizers: ["other", FINALIZER] });
-    expect(words(serviceWritesBefore(desired({ services: [balance(), balance(claimed)] }), [], []))).toEqual(["claim"]);
+    expect(words(serviceWritesBefore(rendered({ services: [balance(), balance(claimed)] }), [], []))).toEqual([
+      "add-finalizer",
+    ]);
   });
 
   it("does not claim what is refused, and says everything that is wrong in one Event", () => {
-    const writes = serviceWritesBefore(desired({ services: [refused] }), [], []);
+    const writes = serviceWritesBefore(rendered({ services: [refused] }), [], []);
     expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed"]);
     expect(messages(writes)).toEqual(["Error syncing load balancer: this; and that"]);
   });
 
   it("tells a refused Service of what it may have misspelt too", () => {
     const notes = [{ reason: "UnknownAnnotation", message: "did you mean location?" }] as const;
-    const writes = serviceWritesBefore(desired({ services: [{ ...refused, notes }] }), [], []);
+    const writes = serviceWritesBefore(rendered({ services: [{ ...refused, notes }] }), [], []);
     expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed", "Warning UnknownAnnotation"]);
   });
 
   it("tells of mistakes, and serves the rest", () => {
     const writes = serviceWritesBefore(
-      desired({ services: [balance(aService(), { mistakes: ["this", "and that"] })] }),
+      rendered({ services: [balance(aService(), { mistakes: ["this", "and that"] })] }),
       [],
       [],
     );
-    expect(words(writes)).toEqual(["claim", "Warning SyncLoadBalancerFailed"]);
+    expect(words(writes)).toEqual(["add-finalizer", "Warning SyncLoadBalancerFailed"]);
     expect(messages(writes)).toEqual(["Error syncing load balancer: this; and that"]);
   });
 
   it("does not claim what is released", () => {
-    expect(serviceWritesBefore(desired({ services: [release] }), [], [])).toEqual([]);
+    expect(serviceWritesBefore(rendered({ services: [release] }), [], [])).toEqual([]);
   });
 });
 
 describe("writes after a run, when a balancer is wanted", () => {
-  const published = (wish: ServiceWish, present: Desired["present"], outcome?: UnitOutcome) =>
-    serviceWritesAfter(desired({ services: [wish], present }), outcome ? { [UNIT]: outcome } : {});
+  const published = (intent: ServiceIntent, existing: Rendered["existing"], outcome?: UnitOutcome) =>
+    serviceWritesAfter(rendered({ services: [intent], existing }), outcome ? { [UNIT]: outcome } : {});
 
   it("framework S48: publishes its addresses once it is as wanted", () => {
     const writes = published(balance(), { [UNIT]: aBalancerState(HOSTS) }, { status: "applied", changes: [] });
@@ -116,21 +118,21 @@ describe("writes after a run, when a balancer is wanted", () => {
   });
 
   it("says once what cannot be served, for all ports and nodes together", () => {
-    const wish = balance(aService({ ingress: INGRESS }), {
+    const intent = balance(aService({ ingress: INGRESS }), {
       notes: [{ reason: "UnsupportedProtocolConfigured", message: "port 53/UDP is left out" }],
       leftOut: [
         { node: "a", reason: "x" },
         { node: "b", reason: "y" },
       ],
     });
-    const writes = published(wish, { [UNIT]: aBalancerState(HOSTS) });
+    const writes = published(intent, { [UNIT]: aBalancerState(HOSTS) });
     expect(words(writes)).toEqual(["Warning UnsupportedProtocolConfigured", "Warning TargetLeftOut"]);
     expect(messages(writes)).toEqual(["port 53/UDP is left out", "node a is no target: x; node b is no target: y"]);
   });
 
   it("leaves the status alone while a mistake keeps it unknown", () => {
-    const wish = balance(aService(), { settings: someSettings({}, ["hostname"]) });
-    expect(published(wish, { [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
+    const intent = balance(aService(), { settings: someSettings({}, ["hostname"]) });
+    expect(published(intent, { [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
   });
 
   it("has nothing to add for a refused Service", () => {
@@ -146,9 +148,9 @@ describe("what is said about hosts", () => {
   const told = (outcome: UnitOutcome, spec = SPEC) =>
     words(
       serviceWritesAfter(
-        desired({
+        rendered({
           services: [balance(aService({ ingress: INGRESS }), { spec })],
-          present: { [UNIT]: aBalancerState({ targets: spec.targets }) },
+          existing: { [UNIT]: aBalancerState({ targets: spec.targets }) },
         }),
         { [UNIT]: outcome },
       ),
@@ -156,10 +158,10 @@ describe("what is said about hosts", () => {
   const due = (...fields: string[]) => [
     { kind: "make", unit: UNIT, spec: SPEC, differences: fields.map((field) => ({ field })) } as const,
   ];
-  const announced = (present: Desired["present"], ...fields: string[]) =>
+  const announced = (existing: Rendered["existing"], ...fields: string[]) =>
     words(
       serviceWritesBefore(
-        desired({ services: [balance(aService({ finalizers: [FINALIZER] }))], present }),
+        rendered({ services: [balance(aService({ finalizers: [FINALIZER] }))], existing }),
         due(...fields),
         [],
       ),
@@ -168,9 +170,9 @@ describe("what is said about hosts", () => {
   it("HCCM S7, framework S09, S13, S18: new hosts alone are an update, and anything else a sync", () => {
     expect(told(changed("server-1", "ip-1.2.3.4"))).toEqual(["Normal UpdatedLoadBalancer"]);
     expect(told(changed("server-1", "listener-80"))).toEqual(["Normal EnsuredLoadBalancer"]);
-    const present = { [UNIT]: aBalancerState() };
-    expect(announced(present, "target server-1")).toEqual([]);
-    expect(announced(present, "target server-1", "type")).toEqual(["Normal EnsuringLoadBalancer"]);
+    const existing = { [UNIT]: aBalancerState() };
+    expect(announced(existing, "target server-1")).toEqual([]);
+    expect(announced(existing, "target server-1", "type")).toEqual(["Normal EnsuringLoadBalancer"]);
   });
 
   it("HCCM S5, framework S62: having none is told, once it is so", () => {
@@ -183,7 +185,7 @@ describe("what is said about hosts", () => {
   it("HCCM S7: failing to change them is told as such", () => {
     const services = [balance()];
     const { changes } = changed("server-1");
-    const writes = serviceWritesAfter(desired({ services }), { [UNIT]: { ...FAILED, changes } as UnitOutcome });
+    const writes = serviceWritesAfter(rendered({ services }), { [UNIT]: { ...FAILED, changes } as UnitOutcome });
     expect(words(writes)).toEqual(["Warning UpdateLoadBalancerFailed"]);
   });
 
@@ -195,33 +197,33 @@ describe("what is said about hosts", () => {
 
 describe("a balancer that stays behind", () => {
   const keeps = { spec: aBalancerSpec(), reason: "it is shared" };
-  const wish: ServiceWish = { ...release, keeps };
+  const intent: ServiceIntent = { ...release, keeps };
   const update = { unit: UNIT, part: "balancer", operation: "update", fields: ["labels"] } as const;
 
   it("is announced with the reason", () => {
     const step = { kind: "make", unit: UNIT, spec: keeps.spec, differences: [] } as const;
-    expect(messages(serviceWritesBefore(desired({ services: [wish] }), [step], []))).toEqual([
+    expect(messages(serviceWritesBefore(rendered({ services: [intent] }), [step], []))).toEqual([
       "Leaving load balancer balancer without owner: it is shared",
     ]);
   });
 
   it("holds its Service until it has no owner, protected or not", () => {
-    const present = { [UNIT]: aBalancerState({ deleteProtection: true }) };
-    expect(serviceWritesAfter(desired({ services: [wish], present }), {})).toEqual([]);
+    const existing = { [UNIT]: aBalancerState({ deleteProtection: true }) };
+    expect(serviceWritesAfter(rendered({ services: [intent], existing }), {})).toEqual([]);
     const outcomes = { [UNIT]: { status: "applied", changes: [update] } } as const;
-    expect(words(serviceWritesAfter(desired({ services: [release] }), outcomes))).toEqual([
-      "release",
+    expect(words(serviceWritesAfter(rendered({ services: [release] }), outcomes))).toEqual([
+      "remove-finalizer",
       "Normal LoadBalancerKept",
     ]);
   });
 });
 
 describe("writes after a run, when a balancer is released", () => {
-  const published = (present: Desired["present"], outcome?: UnitOutcome) =>
-    serviceWritesAfter(desired({ services: [release], present }), outcome ? { [UNIT]: outcome } : {});
+  const published = (existing: Rendered["existing"], outcome?: UnitOutcome) =>
+    serviceWritesAfter(rendered({ services: [release], existing }), outcome ? { [UNIT]: outcome } : {});
 
   it("framework S64: lets the Service go when the cloud no longer lists it", () => {
-    expect(words(published({}))).toEqual(["release", "Normal DeletedLoadBalancer"]);
+    expect(words(published({}))).toEqual(["remove-finalizer", "Normal DeletedLoadBalancer"]);
   });
 
   it("framework S66, S74: holds the Service while the balancer is there, whatever the run says", () => {
@@ -236,7 +238,7 @@ describe("writes after a run, when a balancer is released", () => {
 
   it("HCCM S21: lets the Service go without a protected balancer, and says that it stays", () => {
     const writes = published({ [UNIT]: aBalancerState({ name: "edge", deleteProtection: true }) });
-    expect(words(writes)).toEqual(["release", "Warning LoadBalancerKept"]);
+    expect(words(writes)).toEqual(["remove-finalizer", "Warning LoadBalancerKept"]);
     expect(messages(writes)[0]).toContain("edge");
   });
 });
@@ -245,11 +247,11 @@ describe("writes after a run about routes", () => {
   const ROUTE = aRoute("10.120.0.0/24", "10.0.0.1");
   const RUNIT = routeUnit(ROUTE);
   const condition = (status: string, reason: string) => [{ type: "NetworkUnavailable", status, reason }];
-  const published = (node: Parameters<typeof aNode>[0], present: Desired["present"], outcome?: UnitOutcome) =>
+  const published = (node: Parameters<typeof aNode>[0], existing: Rendered["existing"], outcome?: UnitOutcome) =>
     routeWrites(
-      desired({
+      rendered({
         routes: { wanted: [{ node: "node-1", spec: ROUTE }], refused: [], stale: [], misplaced: [] },
-        present,
+        existing,
       }),
       outcome ? { [RUNIT]: outcome } : {},
       [aNode({ id: 1, ...node })],
@@ -291,7 +293,7 @@ describe("writes after a run about routes", () => {
       stale: [],
       misplaced: [],
     };
-    const writes = routeWrites(desired({ routes }), {}, [aNode({ id: 1 })]);
+    const writes = routeWrites(rendered({ routes }), {}, [aNode({ id: 1 })]);
     expect(words(writes)).toEqual(["network-condition", "Warning FailedToCreateRoute"]);
     expect(messages(writes)[0]).toContain("it has no server");
   });
@@ -299,14 +301,14 @@ describe("writes after a run about routes", () => {
   it("HCCM R9: tells of a misplaced range beside making its route", () => {
     const wanted = [{ node: "node-1", spec: ROUTE }];
     const routes = { wanted, refused: [], stale: [], misplaced: wanted };
-    const writes = routeWrites(desired({ routes, present: { [RUNIT]: ROUTE } }), {}, [aNode({ id: 1 })]);
+    const writes = routeWrites(rendered({ routes, existing: { [RUNIT]: ROUTE } }), {}, [aNode({ id: 1 })]);
     expect(words(writes)).toEqual(["Warning ClusterCIDRMisconfigured", "network-condition"]);
     expect(messages(writes)[0]).toContain("10.120.0.0/24");
   });
 
   it("framework R12: leaves a node without pod ranges alone", () => {
     expect(
-      routeWrites(desired({ routes: { wanted: [], refused: [], stale: [], misplaced: [] } }), {}, [aNode({ id: 1 })]),
+      routeWrites(rendered({ routes: { wanted: [], refused: [], stale: [], misplaced: [] } }), {}, [aNode({ id: 1 })]),
     ).toEqual([]);
   });
 
@@ -314,7 +316,7 @@ describe("writes after a run about routes", () => {
     const second = aRoute("10.120.1.0/24", "10.0.0.1");
     const wanted = [ROUTE, second].map((spec) => ({ node: "node-1", spec }));
     const writes = routeWrites(
-      desired({ routes: { wanted, refused: [], stale: [], misplaced: [] }, present: { [RUNIT]: ROUTE } }),
+      rendered({ routes: { wanted, refused: [], stale: [], misplaced: [] }, existing: { [RUNIT]: ROUTE } }),
       {},
       [aNode({ id: 1 })],
     );
@@ -322,6 +324,6 @@ describe("writes after a run about routes", () => {
   });
 
   it("touches no condition when routes are not ours to make", () => {
-    expect(routeWrites(desired({}), {}, [aNode({ id: 1 })])).toEqual([]);
+    expect(routeWrites(rendered({}), {}, [aNode({ id: 1 })])).toEqual([]);
   });
 });

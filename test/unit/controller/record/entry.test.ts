@@ -33,8 +33,8 @@ function changes(service = aService({ annotations: { "algorithm-type": "least_co
     clusterCidrs: [],
     defaults: {},
   } as const;
-  const desired = renderCluster({ now: 0, services: [service], nodes: [], cloud }, options);
-  return changeEntries("r1", planRun(desired), { desired, nodes: [], servers: [], defaults: {} }, AT);
+  const rendered = renderCluster({ now: 0, services: [service], nodes: [], cloud }, options);
+  return changeEntries("r1", planRun(rendered), { rendered, nodes: [], servers: [], defaults: {} }, AT);
 }
 
 describe("what is written down of a change", () => {
@@ -59,7 +59,7 @@ describe("what is written down of a change", () => {
     const service = aService({ annotations: { type: "lb21" } });
     const annotations = { ...service.metadata?.annotations, "example.com/password": "hunter2" };
     const [entry] = changes({ ...service, metadata: { ...service.metadata, annotations } });
-    expect(entry?.kind === "change" && entry.wish).toEqual({
+    expect(entry?.kind === "change" && entry.intent).toEqual({
       annotations: { "load-balancer.hetzner.cloud/type": "lb21" },
       ports: [{ port: 80, nodePort: 30_080, protocol: "TCP" }],
     });

@@ -28,7 +28,7 @@ const unit = (content: CertificateContent) =>
 const UNIT = unit(managed("example.com"));
 
 /** Everything wanted by one Service, with these certificates in the cloud. */
-function desired(
+function rendered(
   service: V1Service,
   certificates: readonly Certificate[] = [],
   loadBalancers: readonly LoadBalancer[] = [],
@@ -90,7 +90,7 @@ describe("certificates of all Services", () => {
     ],
     ["the Service is refused", named({ ...MANAGED, id: "9" }), [], { units: [], uncertain: false, again: [] }],
   ])("%s", (_, service, certificates, expected) => {
-    const wanted = desired(service, certificates);
+    const wanted = rendered(service, certificates);
     expect({
       units: wanted.services.flatMap(certificateUnits),
       uncertain: isUncertain(wanted),
@@ -99,19 +99,19 @@ describe("certificates of all Services", () => {
   });
 
   it("stay while a balancer presents them, also when the Service goes", () => {
-    const [wish] = desired(going, [issued], [presenting()]).services;
-    expect(wish && certificateUnits(wish)).toEqual([]);
+    const [intent] = rendered(going, [issued], [presenting()]).services;
+    expect(intent && certificateUnits(intent)).toEqual([]);
   });
 
   it("are uploaded with the keys of their Secrets, known by the names they will have", () => {
-    const wanted = desired(named({ ...HTTPS, "tls-secret": "tls" }));
+    const wanted = rendered(named({ ...HTTPS, "tls-secret": "tls" }));
     const { fingerprint256 } = new X509Certificate(PAIR.certificate);
     const [only] = wanted.services.flatMap(certificateUnits);
     expect(only).toBe(unit(uploaded(fingerprint256)));
     const name = `ccm-uploaded-certificate-${UID}-${only?.split("/").at(-1)}`;
     expect([...privateKeys(wanted)]).toEqual([[name, PAIR.privateKey.trim()]]);
-    expect(privateKeys(desired(named(MANAGED))).size).toBe(0);
-    expect(privateKeys(desired(going, [issued])).size).toBe(0);
+    expect(privateKeys(rendered(named(MANAGED))).size).toBe(0);
+    expect(privateKeys(rendered(going, [issued])).size).toBe(0);
   });
 });
 

@@ -28,7 +28,7 @@ function render(
 
 describe("Services", () => {
   it("wants nothing of an empty cluster", () => {
-    expect(render({})).toEqual({ services: [], present: {}, nodes: {} });
+    expect(render({})).toEqual({ services: [], existing: {}, nodes: {} });
   });
 
   it("framework S01, S03, S07, S08, S10: passes over Services that are not ours", () => {
@@ -37,28 +37,28 @@ describe("Services", () => {
   });
 
   it("renders a balancer that is not there yet", () => {
-    const { services, present } = render({ services: [aService()] });
+    const { services, existing } = render({ services: [aService()] });
     expect(services).toMatchObject([{ kind: "balance", unit: UNIT, spec: { service: { uid: UID } } }]);
-    expect(present).toEqual({});
+    expect(existing).toEqual({});
   });
 
   it("knows its balancer by the label, and compares with it", () => {
-    const { services, present } = render({
+    const { services, existing } = render({
       services: [aService()],
       cloud: { loadBalancers: [aBalancer({ id: 7, name: "renamed by hand", labels: OWN })] },
     });
-    expect(present[UNIT]).toMatchObject({ id: 7, name: "renamed by hand" });
+    expect(existing[UNIT]).toMatchObject({ id: 7, name: "renamed by hand" });
     expect(services[0]).not.toHaveProperty("adopts");
   });
 
   it("HCCM S11: adopts one of the wanted name without an owner", () => {
     const service = aService({ annotations: { name: "edge" } });
-    const { services, present } = render({
+    const { services, existing } = render({
       services: [service],
       cloud: { loadBalancers: [aBalancer({ id: 7, name: "edge" })] },
     });
     expect(services).toMatchObject([{ kind: "balance", adopts: 7 }]);
-    expect(present[UNIT]).toMatchObject({ id: 7 });
+    expect(existing[UNIT]).toMatchObject({ id: 7 });
   });
 
   it("adopts by the default name too, as after a migration", () => {
@@ -71,12 +71,12 @@ describe("Services", () => {
 
   it("unlike HCCM S18: refuses a name that another Service's balancer has", () => {
     const balancer = aBalancer({ name: "edge", labels: { "hcloud-ccm/service-uid": "another" } });
-    const { services, present } = render({
+    const { services, existing } = render({
       services: [aService({ annotations: { name: "edge" } })],
       cloud: { loadBalancers: [balancer] },
     });
     expect(services).toMatchObject([{ kind: "refused", mistakes: [expect.stringContaining('"edge"')] }]);
-    expect(present).toEqual({});
+    expect(existing).toEqual({});
   });
 
   it.each([
@@ -85,12 +85,12 @@ describe("Services", () => {
   ])("unlike HCCM S18: gives a name that %s to the first of two Services that ask for it", (_, loadBalancers) => {
     const first = aService({ name: "first", uid: "1", annotations: { name: "edge" } });
     const second = aService({ name: "second", uid: "2", annotations: { name: "edge" } });
-    const { services, present } = render({ services: [first, second], cloud: { loadBalancers } });
+    const { services, existing } = render({ services: [first, second], cloud: { loadBalancers } });
     expect(services).toMatchObject([
       { kind: "balance", service: first },
       { kind: "refused", service: second, mistakes: [expect.stringContaining("default/first")] },
     ]);
-    expect(Object.keys(present)).toHaveLength(loadBalancers.length);
+    expect(Object.keys(existing)).toHaveLength(loadBalancers.length);
   });
 
   it("does not let a new Service's name get in the way of the one that has the balancer", () => {
@@ -111,7 +111,7 @@ describe("Services", () => {
 
   it("makes nothing for an invalid Service, lets one that has a balancer follow in the rest, and renders the others", () => {
     const annotations = { protocol: "x", "algorithm-type": "least_connections" };
-    const { services, present } = render({
+    const { services, existing } = render({
       services: [
         aService({ annotations }),
         aService({ name: "new", uid: "2", annotations }),
@@ -124,24 +124,24 @@ describe("Services", () => {
       { kind: "refused", mistakes: [expect.stringContaining("protocol")] },
       { kind: "balance", mistakes: [] },
     ]);
-    expect(present[UNIT]).toBeDefined();
+    expect(existing[UNIT]).toBeDefined();
   });
 
   describe("that go", () => {
     const leaving = aService({ isDeleted: true, finalizers: [FINALIZER] });
 
     it("framework S05: are released with the balancer that carries their label", () => {
-      const { services, present } = render({
+      const { services, existing } = render({
         services: [leaving],
         cloud: { loadBalancers: [aBalancer({ labels: OWN })] },
       });
-      expect(services).toMatchObject([{ service: leaving, unit: UNIT, kind: "release" }]);
-      expect(present[UNIT]).toMatchObject({ id: 42 });
+      expect(services).toMatchObject([{ service: leaving, unit: UNIT, kind: "retire" }]);
+      expect(existing[UNIT]).toMatchObject({ id: 42 });
     });
 
     it("HCCM S21: never take a balancer along that only has the name", () => {
       const loadBalancers = [aBalancer({ name: "a0c7e1a529d3b4f608a715b2e6f4d9c1" })];
-      expect(render({ services: [leaving], cloud: { loadBalancers } }).present).toEqual({});
+      expect(render({ services: [leaving], cloud: { loadBalancers } }).existing).toEqual({});
     });
 
     it("unlike HCCM S22: are released whatever their annotations say", () => {
@@ -150,7 +150,7 @@ describe("Services", () => {
         finalizers: [FINALIZER],
         annotations: { "ipv6-disabled": "x", bad: "y" },
       });
-      expect(render({ services: [service] }).services).toMatchObject([{ kind: "release" }]);
+      expect(render({ services: [service] }).services).toMatchObject([{ kind: "retire" }]);
     });
   });
 });
@@ -171,14 +171,14 @@ describe("routes", () => {
       { destination: "10.120.5.0/24", gateway: "10.0.0.5" },
       { destination: "192.168.0.0/24", gateway: "10.0.0.6" },
     ];
-    const desired = render({ nodes: [node], cloud: { servers, network: aNetwork({ routes }) } });
-    expect(desired.routes).toEqual({
+    const rendered = render({ nodes: [node], cloud: { servers, network: aNetwork({ routes }) } });
+    expect(rendered.routes).toEqual({
       wanted: [{ node: "node-1", spec: aRoute("10.120.0.0/24", "10.0.0.1") }],
       refused: [],
       misplaced: [],
       stale: [aRoute("10.120.5.0/24", "10.0.0.5")],
     });
-    expect(desired.present).toEqual({
+    expect(rendered.existing).toEqual({
       [routeUnit({ destination: "10.120.0.0/24" })]: aRoute("10.120.0.0/24", "10.0.0.99"),
       [routeUnit({ destination: "10.120.5.0/24" })]: aRoute("10.120.5.0/24", "10.0.0.5"),
     });

@@ -5,7 +5,7 @@ import { CloudError } from "../../../../controller/diagnostics/errors.ts";
 import { GUARD_LIMITS } from "../../../../controller/guard/guard.ts";
 import { Lookout, type LookoutParts } from "../../../../controller/observe/lookout.ts";
 import type { Write } from "../../../../controller/publish/writes.ts";
-import type { Desired } from "../../../../controller/render/cluster.ts";
+import type { Rendered } from "../../../../controller/render/cluster.ts";
 import { FINALIZER } from "../../../../controller/render/service/ownership/ours.ts";
 import { ClusterTurn, type TurnFacts, type TurnParts } from "../../../../controller/turns/cluster.ts";
 import type { RunRequest, Step, UnitOutcome } from "../../../../stacks/engine/run.ts";
@@ -53,8 +53,8 @@ type Given = Omit<LookoutParts, "view" | "absence" | "resyncMs"> &
 function turnOf({ reader, view }: FakeCloud, given: Given): ClusterTurn {
   const { observed, options } = given;
   const absence = new Absence(reader);
-  const context = async (desired: Desired) => {
-    return { desired, nodes: observed().nodes, servers: await view.servers(90_000), defaults: options.defaults };
+  const context = async (rendered: Rendered) => {
+    return { rendered, nodes: observed().nodes, servers: await view.servers(90_000), defaults: options.defaults };
   };
   const lookout = new Lookout({ ...given, view, absence, resyncMs: 60_000 });
   return new ClusterTurn({
@@ -137,7 +137,7 @@ describe("a turn", () => {
       nodes: { "node-1": { providerId: "hcloud://1" } },
       access: { endpoint: "http://gateway", token: "credential" },
     });
-    expect(kinds()).toEqual(["claim", ...ENSURING, "ingress", "EnsuredLoadBalancer"]);
+    expect(kinds()).toEqual(["add-finalizer", ...ENSURING, "ingress", "EnsuredLoadBalancer"]);
     expect(sessions.map((text) => text.split(" ")[0])).toEqual(["open", "close"]);
   });
 
@@ -183,7 +183,7 @@ describe("a turn", () => {
     ];
     await turn.run();
     expect(requests.map(({ units }) => units.map(unitOf))).toEqual([[UNIT]]);
-    expect(requests[0]?.present[UNIT]).toMatchObject({ id: 42, algorithm: "least_connections" });
+    expect(requests[0]?.existing[UNIT]).toMatchObject({ id: 42, algorithm: "least_connections" });
   });
 
   it("removes the balancer of a Service that goes, and lets it go on proof only", async () => {
@@ -199,7 +199,7 @@ describe("a turn", () => {
     writes.length = 0;
     cloud.balancers = [];
     await turn.run();
-    expect(kinds()).toEqual(["release", "DeletedLoadBalancer"]);
+    expect(kinds()).toEqual(["remove-finalizer", "DeletedLoadBalancer"]);
   });
 
   it("does not let a Service go on the first list after a start: a creation may still be on its way", async () => {
@@ -216,7 +216,7 @@ describe("a turn", () => {
     expect(requests.flatMap(({ removals }) => removals)).toEqual([UNIT]);
     cloud.balancers = [];
     await turn.run();
-    expect(kinds().slice(-2)).toEqual(["release", "DeletedLoadBalancer"]);
+    expect(kinds().slice(-2)).toEqual(["remove-finalizer", "DeletedLoadBalancer"]);
   });
 
   it("does not let a Service go when its balancer vanishes from the list: a list may lack what is there", async () => {
@@ -226,7 +226,7 @@ describe("a turn", () => {
     objects.services = [aService({ isDeleted: true, finalizers: [FINALIZER] })];
     [cloud.balancers, cloud.unlisted] = [[], [AS_WANTED]];
     const againMs = await turn.run();
-    expect(kinds()).not.toContain("release");
+    expect(kinds()).not.toContain("remove-finalizer");
     expect(lines).toContainEqual(expect.objectContaining({ level: "warn", service: "default/web" }));
     expect(againMs).toBeGreaterThan(25_000);
     expect(againMs).toBeLessThanOrEqual(30_000);
@@ -242,7 +242,7 @@ describe("a turn", () => {
     objects.services = [aService({ isDeleted: true, finalizers: [FINALIZER] })];
     cloud.balancers = [];
     await turn.run();
-    expect(kinds().slice(-2)).toEqual(["release", "DeletedLoadBalancer"]);
+    expect(kinds().slice(-2)).toEqual(["remove-finalizer", "DeletedLoadBalancer"]);
     expect(cloud.reads.filter((path) => path === "/load_balancers/42")).toHaveLength(1);
   });
 
@@ -268,7 +268,7 @@ describe("a turn", () => {
         return REMOVED;
       };
       await turn.run();
-      expect(kinds().slice(-2)).toEqual(["release", "DeletedLoadBalancer"]);
+      expect(kinds().slice(-2)).toEqual(["remove-finalizer", "DeletedLoadBalancer"]);
     },
   );
 
@@ -281,7 +281,7 @@ describe("a turn", () => {
     );
   });
 
-  it("says what was changed outside when a unit drifts, and nothing of drift when the wish changed", async () => {
+  it("says what was changed outside when a unit drifts, and nothing of drift when the intent changed", async () => {
     const { turn, world, cloud, objects, writes } = aTurn();
     const repair = (balancer: typeof AS_WANTED) => {
       world.act = () => {
@@ -309,7 +309,7 @@ describe("a turn", () => {
 
   it("HCCM S8: makes no balancer for a Service that it could not claim, and tries again soon", async () => {
     const { turn, world, requests } = aTurn();
-    world.refuse = (writes) => writes.filter(({ kind }) => kind === "claim");
+    world.refuse = (writes) => writes.filter(({ kind }) => kind === "add-finalizer");
     await expect(turn.run()).resolves.toBe(1_000);
     expect(requests.flatMap(({ units }) => units)).toEqual([]);
     world.refuse = () => [];
@@ -321,7 +321,7 @@ describe("a turn", () => {
     const { turn, world, requests, kinds } = aTurn();
     world.act = () => FAILED;
     const againMs = await turn.run();
-    expect(kinds()).toEqual(["claim", ...ENSURING, "SyncLoadBalancerFailed"]);
+    expect(kinds()).toEqual(["add-finalizer", ...ENSURING, "SyncLoadBalancerFailed"]);
     expect(againMs).toBeGreaterThan(0);
     expect(againMs).toBeLessThanOrEqual(1_000);
     await turn.run();
@@ -355,7 +355,7 @@ describe("a turn", () => {
     };
     await turn.run();
     expect(requests.map(({ units }) => units.map(unitOf))).toEqual([[UNIT]]);
-    expect(kinds()).toEqual(["SyncLoadBalancerFailed", "claim", ...ENSURING, "ingress", "EnsuredLoadBalancer"]);
+    expect(kinds()).toEqual(["SyncLoadBalancerFailed", "add-finalizer", ...ENSURING, "ingress", "EnsuredLoadBalancer"]);
   });
 
   it("does nothing at all when the cloud cannot be read (framework R34)", async () => {

@@ -16,7 +16,7 @@ const REQUEST: RunRequest = {
   mode: "apply",
   units: [],
   removals: [],
-  present: {},
+  existing: {},
   nodes: {},
   access: { endpoint: "", token: "" },
 };
@@ -44,7 +44,7 @@ describe("parseCheckpoint", () => {
   });
 
   it("reads what it writes", () => {
-    const state = reconcile([], { ...REQUEST, units: [SPEC], present: { [UNIT]: aBalancerState() } }, CONTEXT);
+    const state = reconcile([], { ...REQUEST, units: [SPEC], existing: { [UNIT]: aBalancerState() } }, CONTEXT);
     expect(parseCheckpoint(renderCheckpoint(state, "prod"))).toEqual(state);
   });
 
@@ -107,13 +107,13 @@ describe("reconcile", () => {
   });
 
   it("unlike HCCM S13f: leaves out a network that the spec does not speak of, so that it is not detached", () => {
-    const present = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.0.5" } });
-    const state = reconcile([], { ...REQUEST, units: [SPEC], present: { [UNIT]: present } }, CONTEXT);
+    const existing = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.0.5" } });
+    const state = reconcile([], { ...REQUEST, units: [SPEC], existing: { [UNIT]: existing } }, CONTEXT);
     expect(state.filter(({ type }) => type.includes("Network"))).toEqual([]);
   });
 
   it("writes a balancer as the provider would have", () => {
-    const present = aBalancerState({
+    const existing = aBalancerState({
       publicInterface: false,
       network: { networkId: NETWORK_ID, ip: "10.0.0.5" },
       listeners: [aListener(80)],
@@ -123,7 +123,7 @@ describe("reconcile", () => {
       ],
     });
     const spec = { ...SPEC, network: { networkId: NETWORK_ID, publicInterface: false } };
-    const state = reconcile([], { ...REQUEST, units: [spec], present: { [UNIT]: present } }, CONTEXT);
+    const state = reconcile([], { ...REQUEST, units: [spec], existing: { [UNIT]: existing } }, CONTEXT);
     const [component, ...parts] = state.slice(2);
     expect(component).toEqual({
       urn: componentUrn("prod", UNIT),
@@ -166,12 +166,12 @@ describe("reconcile", () => {
 
   describe("what the spec leaves open", () => {
     const written = (spec: Partial<typeof SPEC>) => {
-      const present = aBalancerState({
+      const existing = aBalancerState({
         network: { networkId: NETWORK_ID, ip: "10.0.1.5", subnet: "10.0.1.0/24" },
         rdns: { ipv4: "a.example.com", ipv6: "b.example.com" },
       });
       const units = [{ ...SPEC, ...spec }];
-      return reconcile([], { ...REQUEST, units, present: { [UNIT]: present } }, CONTEXT);
+      return reconcile([], { ...REQUEST, units, existing: { [UNIT]: existing } }, CONTEXT);
     };
     const network = { networkId: NETWORK_ID, publicInterface: true };
 
@@ -194,7 +194,7 @@ describe("reconcile", () => {
   });
 
   it("writes a route as the provider would have", () => {
-    const state = reconcile([], { ...REQUEST, units: [ROUTE], present: { [ROUTE_UNIT]: ROUTE } }, CONTEXT);
+    const state = reconcile([], { ...REQUEST, units: [ROUTE], existing: { [ROUTE_UNIT]: ROUTE } }, CONTEXT);
     expect(state.slice(2)).toMatchObject([
       { urn: componentUrn("prod", ROUTE_UNIT), type: "lotse:index:Route" },
       {
@@ -215,8 +215,8 @@ describe("reconcile", () => {
     ],
   ] as const)("writes a certificate as the provider would have: %s", (_, content, type, inputs) => {
     const spec = aCertificateSpec(content && { content });
-    const present = { [unitOf(spec)]: aCertificateState(content && { content }) };
-    const [component, certificate, ...more] = reconcile([], { ...REQUEST, units: [spec], present }, CONTEXT).slice(2);
+    const existing = { [unitOf(spec)]: aCertificateState(content && { content }) };
+    const [component, certificate, ...more] = reconcile([], { ...REQUEST, units: [spec], existing }, CONTEXT).slice(2);
     expect(component).toMatchObject({ urn: componentUrn("prod", unitOf(spec)), type: "lotse:index:Certificate" });
     expect(certificate).toMatchObject({
       urn: `urn:pulumi:prod::lotse::lotse:index:Certificate$hcloud:index/${type}::${unitOf(spec)}#certificate`,
@@ -231,13 +231,13 @@ describe("reconcile", () => {
     const both: RunRequest = {
       ...REQUEST,
       units: [SPEC, ROUTE],
-      present: { [UNIT]: aBalancerState({ listeners: [aListener(80)] }), [ROUTE_UNIT]: ROUTE },
+      existing: { [UNIT]: aBalancerState({ listeners: [aListener(80)] }), [ROUTE_UNIT]: ROUTE },
     };
     const older = reconcile([], both, CONTEXT);
     const ofRoute = urns(older).filter((urn) => urn.includes("route/"));
 
     it("keeps units that are not asked for, to the letter", () => {
-      const state = reconcile(older, { ...REQUEST, units: [SPEC], present: {} }, CONTEXT);
+      const state = reconcile(older, { ...REQUEST, units: [SPEC], existing: {} }, CONTEXT);
       expect(urns(state)).toEqual([STACK, PROVIDER, ...ofRoute]);
       expect(state.filter(({ urn }) => urn.includes("route/"))).toEqual(
         older.filter(({ urn }) => urn.includes("route/")),
@@ -246,12 +246,12 @@ describe("reconcile", () => {
 
     it("forgets what is gone from the cloud, and parts that were taken off by hand", () => {
       expect(urns(reconcile(older, { ...REQUEST, removals: [UNIT, ROUTE_UNIT] }, CONTEXT))).toEqual([STACK, PROVIDER]);
-      const state = reconcile(older, { ...REQUEST, units: [SPEC], present: { [UNIT]: aBalancerState() } }, CONTEXT);
+      const state = reconcile(older, { ...REQUEST, units: [SPEC], existing: { [UNIT]: aBalancerState() } }, CONTEXT);
       expect(urns(state).filter((urn) => urn.includes("listener"))).toEqual([]);
     });
 
     it("knows what is to be removed as the cloud has it", () => {
-      const request = { ...REQUEST, removals: [UNIT], present: { [UNIT]: aBalancerState({ id: 99 }) } };
+      const request = { ...REQUEST, removals: [UNIT], existing: { [UNIT]: aBalancerState({ id: 99 }) } };
       expect(reconcile(older, request, CONTEXT)).toContainEqual(expect.objectContaining({ urn: BALANCER, id: "99" }));
     });
 

@@ -28,19 +28,19 @@ const CONTEXT = { stack: "prod", provider: { version: "1.0.0", config: {} } };
 
 function requestOf(spec: UnitSpec, state?: UnitState): RunRequest {
   const access = { endpoint: "", token: "" };
-  return { mode: "apply", units: [spec], removals: [], nodes: {}, present: { [unitOf(spec)]: state }, access };
+  return { mode: "apply", units: [spec], removals: [], nodes: {}, existing: { [unitOf(spec)]: state }, access };
 }
 
 /** What is left of a balancer on both sides. */
 function left(spec: Partial<LoadBalancerSpec>, state: Partial<LoadBalancerState> = {}) {
-  const { units, present } = narrow(requestOf({ ...SPEC, ...spec }, { ...STATE, ...state }));
+  const { units, existing } = narrow(requestOf({ ...SPEC, ...spec }, { ...STATE, ...state }));
   const parts = (of: UnitSpec | UnitState | undefined) =>
     of?.kind === "load-balancer" && [
       ...(of.network ? ["network"] : []),
       ...of.listeners.map(({ listenPort }) => listenPort),
       ...of.targets.map((target) => (target.kind === "server" ? `server-${target.serverId}` : target.ip)),
     ];
-  return [parts(units[0]), parts(present[unitOf(SPEC)])];
+  return [parts(units[0]), parts(existing[unitOf(SPEC)])];
 }
 
 describe("of a balancer that exists, a run sees", () => {
@@ -107,13 +107,16 @@ it("a run sees all of a balancer to be removed", () => {
 
 it("a run sees nothing of units that it is not about", () => {
   const request = requestOf(aRoute("10.244.1.0/24", "10.0.0.1"));
-  const { present } = narrow({ ...request, present: { ...request.present, [unitOf(SPEC)]: STATE } });
-  expect(Object.keys(present)).toEqual(["route/10.244.1.0/24"]);
+  const { existing } = narrow({ ...request, existing: { ...request.existing, [unitOf(SPEC)]: STATE } });
+  expect(Object.keys(existing)).toEqual(["route/10.244.1.0/24"]);
 });
 
 describe("the state after a run", () => {
   const other = aBalancerSpec({ service: { namespace: "default", name: "other", uid: "2" } });
-  const both = { ...requestOf(SPEC, STATE), present: { [unitOf(SPEC)]: STATE, [unitOf(other)]: { ...STATE, id: 43 } } };
+  const both = {
+    ...requestOf(SPEC, STATE),
+    existing: { [unitOf(SPEC)]: STATE, [unitOf(other)]: { ...STATE, id: 43 } },
+  };
   const state = reconcile([], { ...both, units: [SPEC, other] }, CONTEXT);
   const [root, provider] = state;
   const request = requestOf({ ...SPEC, targets: [server(1), server(3)] }, STATE);

@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { Absence } from "../../../../../controller/apply/absence.ts";
 import {
   type Departure,
-  fatesOf,
+  type DepartureMode,
+  dispositionsOf,
   planDeparture,
   unproven,
-  type Way,
 } from "../../../../../controller/commands/departure/departure.ts";
 import { type DepartureReport, departureText } from "../../../../../controller/commands/departure/departure-text.ts";
 import { holderOf } from "../../../../../controller/commands/departure/sole-writer.ts";
@@ -36,7 +36,7 @@ const own = (given: Partial<LoadBalancer> = {}) =>
   aBalancer({ labels: { [OWNER]: UID }, services: [aBalancerService(80)], targets: [aServerTarget(1)], ...given });
 
 function leave(
-  way: Way,
+  mode: DepartureMode,
   services: readonly V1Service[],
   loadBalancers: readonly LoadBalancer[],
   { routes = [], certificates = [] }: { routes?: Network["routes"]; certificates?: readonly Certificate[] } = {},
@@ -52,12 +52,12 @@ function leave(
     },
     now: 0,
   };
-  return planDeparture(way, snapshot, OPTIONS);
+  return planDeparture(mode, snapshot, OPTIONS);
 }
 
 /** What becomes of each, and how many Services are let go right now. */
 const summary = (departure: Departure) => [
-  fatesOf(departure).map(({ fate }) => fate),
+  dispositionsOf(departure).map(({ disposition }) => disposition),
   departure.plan.map(({ kind }) => kind),
   departure.services.length,
 ];
@@ -65,7 +65,7 @@ const summary = (departure: Departure) => [
 describe("leaving", () => {
   const shared = own({ labels: { [OWNER]: UID, "lotse/foreign-listener-443": "true" } });
   const guarded = own({ protection: { delete: true } });
-  it.each<[string, Way, readonly V1Service[], readonly LoadBalancer[], readonly unknown[]]>([
+  it.each<[string, DepartureMode, readonly V1Service[], readonly LoadBalancer[], readonly unknown[]]>([
     ["destroy deletes a Service's balancer", "destroy", [ours()], [own()], [["deleted"], ["remove"], 0]],
     ["destroy lets a Service go when its balancer is gone", "destroy", [ours()], [], [[], [], 1]],
     ["destroy keeps what is protected", "destroy", [ours()], [guarded], [["stays"], [], 1]],
@@ -102,8 +102,8 @@ describe("leaving", () => {
     ["release leaves a balancer behind", "release", [ours()], [own()], [["left behind"], ["make"], 0]],
     ["release leaves a protected one behind", "release", [ours()], [guarded], [["left behind"], ["make"], 0]],
     ["release lets a Service go that has none", "release", [ours()], [], [[], [], 1]],
-  ])("%s", (_, way, services, balancers, expected) => {
-    expect(summary(leave(way, services, balancers))).toEqual(expected);
+  ])("%s", (_, mode, services, balancers, expected) => {
+    expect(summary(leave(mode, services, balancers))).toEqual(expected);
   });
 
   it("release changes nothing but labels, also of a balancer with foreign parts", () => {
@@ -121,7 +121,8 @@ describe("leaving", () => {
       { destination: "10.244.9.0/24", gateway: "10.0.0.9" },
       { destination: "192.168.0.0/16", gateway: "10.0.0.1" },
     ];
-    const units = (way: Way) => leave(way, [], [], { routes }).plan.map(({ kind, unit }) => `${kind} ${unit}`);
+    const units = (mode: DepartureMode) =>
+      leave(mode, [], [], { routes }).plan.map(({ kind, unit }) => `${kind} ${unit}`);
     expect(units("destroy")).toEqual(["remove route/10.244.1.0/24", "remove route/10.244.9.0/24"]);
     expect(units("release")).toEqual([]);
   });
@@ -141,7 +142,7 @@ describe("leaving with certificates", () => {
     return [...steps.map((step) => (step.kind === "make" ? step.spec.kind : step.kind)), services.length];
   };
 
-  it.each<[string, Way, V1Service, readonly LoadBalancer[], readonly Certificate[], readonly unknown[]]>([
+  it.each<[string, DepartureMode, V1Service, readonly LoadBalancer[], readonly Certificate[], readonly unknown[]]>([
     ["destroy waits for the balancer that presents it", "destroy", ours(), [presenting()], [issued], [0]],
     ["destroy removes it behind the balancer", "destroy", ours(), [], [issued], ["remove", 0]],
     ["destroy lets the Service go behind it", "destroy", ours(), [], [], [1]],
@@ -151,8 +152,8 @@ describe("leaving with certificates", () => {
     ["release leaves it when the balancer is gone", "release", ours(), [], [issued], ["certificate", 0]],
     ["release leaves one of two alike at a time", "release", ours(), [], [issued, copy], ["certificate", 0]],
     ["others' stay", "destroy", ours(), [], [aListedCertificate()], [1]],
-  ])("%s", (_, way, service, balancers, certificates, expected) => {
-    expect(certificatesIn(leave(way, [service], balancers, { certificates }))).toEqual(expected);
+  ])("%s", (_, mode, service, balancers, certificates, expected) => {
+    expect(certificatesIn(leave(mode, [service], balancers, { certificates }))).toEqual(expected);
   });
 
   it("a certificate that is left behind keeps everything but its owner", () => {
@@ -169,12 +170,15 @@ describe("leaving with certificates", () => {
   });
 
   it("tells what becomes of certificates before their balancer is gone", () => {
-    const fates = (way: Way) =>
-      fatesOf(leave(way, [ours()], [presenting()], { certificates: [issued] }))
+    const dispositions = (mode: DepartureMode) =>
+      dispositionsOf(leave(mode, [ours()], [presenting()], { certificates: [issued] }))
         .filter(({ object }) => object === `certificate ${issued.name}`)
-        .map(({ fate, what }) => `${fate}: ${what}`);
+        .map(({ disposition, what }) => `${disposition}: ${what}`);
     const what = "id 77, for example.com, of Service default/web";
-    expect([fates("destroy"), fates("release")]).toEqual([[`deleted: ${what}`], [`left behind: ${what}`]]);
+    expect([dispositions("destroy"), dispositions("release")]).toEqual([
+      [`deleted: ${what}`],
+      [`left behind: ${what}`],
+    ]);
   });
 });
 
@@ -197,16 +201,16 @@ describe("the proof that a Service may go", () => {
     ],
   ])("what was listed and is not any more: %s", async (_, existing, left) => {
     const proof = proofIn(existing, () => 0);
-    proof.observe(leave("destroy", [ours()], [own()], { certificates: [issued] }).desired);
+    proof.observe(leave("destroy", [ours()], [own()], { certificates: [issued] }).rendered);
     const after = leave("destroy", [ours()], []);
-    proof.observe(after.desired);
+    proof.observe(after.rendered);
     expect((await unproven(after, proof)).flatMap((doubt) => doubt.left)).toEqual(left);
   });
 
   it("what is listed needs no second look: it stays because it is protected", async () => {
     const proof = proofIn({ "load_balancer 42": { [OWNER]: UID } }, () => 0);
     const listed = leave("destroy", [ours()], [own({ protection: { delete: true } })]);
-    proof.observe(listed.desired);
+    proof.observe(listed.rendered);
     expect(await unproven(listed, proof)).toEqual([]);
   });
 
@@ -215,10 +219,10 @@ describe("the proof that a Service may go", () => {
     const proof = proofIn({}, () => now);
     const claimed = leave("release", [ours()], []);
     const waits = async (departure: Departure) => (await unproven(departure, proof)).map(({ waitMs }) => waitMs);
-    proof.observe(claimed.desired);
+    proof.observe(claimed.rendered);
     expect([await waits(claimed), await waits(leave("release", [aService()], []))]).toEqual([[30_000], []]);
     now = 30_000;
-    proof.observe(claimed.desired);
+    proof.observe(claimed.rendered);
     expect(await waits(claimed)).toEqual([]);
   });
 });
@@ -226,9 +230,9 @@ describe("the proof that a Service may go", () => {
 describe("a departure for people", () => {
   const report = (given: Partial<DepartureReport>): DepartureReport => ({
     cluster: "test",
-    way: "destroy",
+    mode: "destroy",
     isDone: false,
-    fates: fatesOf(leave("destroy", [ours()], [own()])),
+    dispositions: dispositionsOf(leave("destroy", [ours()], [own()])),
     services: ["default/web"],
     refused: [],
     failures: [],
@@ -251,7 +255,7 @@ to do it: lotse destroy --yes
     expect(departureText(report({ failures: ["x: busy"] }))).toMatch(
       /! failed: x: busy\nto go on: lotse destroy --yes/,
     );
-    expect(departureText(report({ fates: [], services: [] }))).toBe("Cluster test: nothing to destroy\n");
+    expect(departureText(report({ dispositions: [], services: [] }))).toBe("Cluster test: nothing to destroy\n");
   });
 });
 

@@ -50,7 +50,7 @@ function forecast(
     nodes: [aNode({ id: 1 })],
     cloud: { servers: [aServer({ id: 1 })], loadBalancers, certificates: [] },
   };
-  const desired = renderCluster(snapshot, OPTIONS);
+  const rendered = renderCluster(snapshot, OPTIONS);
   const full = changes.map((change) => ({ ...change, unit: UNIT, fields: [] }));
   const failure = { code: "x", message: given.failure ?? "", retry: "soon" as const };
   const outcomes: RunReport["outcomes"] = {
@@ -58,8 +58,8 @@ function forecast(
   };
   return renderForecast({
     cluster: "test",
-    context: { desired, nodes: snapshot.nodes, servers: snapshot.cloud.servers, defaults: OPTIONS.defaults },
-    plan: planRun(desired),
+    context: { rendered, nodes: snapshot.nodes, servers: snapshot.cloud.servers, defaults: OPTIONS.defaults },
+    plan: planRun(rendered),
     outcomes,
     notes: given.notes ?? [],
     prices: PRICES,

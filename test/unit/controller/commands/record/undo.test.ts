@@ -13,8 +13,8 @@ function ran(run: string, service: V1Service, status: "applied" | "failed" | "cu
   const uid = service.metadata?.uid ?? "";
   const unit = loadBalancerUnit({ namespace: "default", name: "web", uid });
   const common = { at: `2026-11-16T12:00:0${run}.000Z`, run, unit };
-  const wish = recordWish(service);
-  const change: AuditEntry = { kind: "change", ...common, object: "Service default/web", differences: [], wish };
+  const intent = recordWish(service);
+  const change: AuditEntry = { kind: "change", ...common, object: "Service default/web", differences: [], intent };
   return status === "cut off" ? [change] : [change, { kind: "outcome", ...common, status, operations: [] }];
 }
 
@@ -27,11 +27,11 @@ const C = web({ type: "lb31" });
 describe("the undo of a Service's last change", () => {
   it.each<[string, V1Service, readonly AuditEntry[], string | undefined]>([
     ["of a Service that the record does not know: nothing", B, [], undefined],
-    ["of the only wish there was: nothing", A, ran("1", A), undefined],
-    ["brings back the wish before", B, [...ran("1", A), ...ran("2", B)], "1"],
+    ["of the only intent there was: nothing", A, ran("1", A), undefined],
+    ["brings back the intent before", B, [...ran("1", A), ...ran("2", B)], "1"],
     ["passes over repairs, which have the same wish", B, [...ran("1", A), ...ran("2", B), ...ran("3", B)], "1"],
     ["undone again, brings back what it undid", A, [...ran("1", A), ...ran("2", B), ...ran("3", A)], "2"],
-    ["takes back a wish that was not carried out yet", C, [...ran("1", A), ...ran("2", B)], "2"],
+    ["takes back an intent that was not carried out yet", C, [...ran("1", A), ...ran("2", B)], "2"],
     ["never brings back what failed", C, [...ran("1", A), ...ran("2", B, "failed"), ...ran("3", C)], "1"],
     ["nor what nobody knows the end of", C, [...ran("1", A), ...ran("2", B, "cut off"), ...ran("3", C)], "1"],
     [

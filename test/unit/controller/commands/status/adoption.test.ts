@@ -27,12 +27,12 @@ it("tells for each Service which balancer it finds, and how much would change", 
     aBalancer({ id: 16, name: "c", labels: labels("6") }),
   ];
   const cloud = { servers: [], loadBalancers, certificates: [] };
-  const desired = renderCluster({ services, nodes: [], cloud, now: 0 }, OPTIONS);
+  const rendered = renderCluster({ services, nodes: [], cloud, now: 0 }, OPTIONS);
   const unit = loadBalancerUnit({ namespace: "default", name: "by-name", uid: "2" });
   const part = { part: "balancer", operation: "update", reason: "", fields: [] } as const;
   const changed = { unit, object: "", action: "adopt", parts: [part] } as const;
   const forecast: Forecast = { cluster: "test", units: [changed], refused: [], notes: [] };
-  const adoptions = adoptionsOf(desired, forecast);
+  const adoptions = adoptionsOf(rendered, forecast);
   expect(adoptions.map(({ service, finds, balancer, changes }) => [service, finds, balancer?.id, changes])).toEqual([
     ["default/own", "own", 11, 0],
     ["default/by-name", "adoptable", 12, 1],

@@ -49,7 +49,7 @@ function aStatus(): ClusterStatus {
     services,
     cloud: { servers: [aServer({ id: 1 }), aServer({ id: 2 })], loadBalancers: [balancer], certificates: [] },
   };
-  const desired = renderCluster(snapshot, OPTIONS);
+  const rendered = renderCluster(snapshot, OPTIONS);
   const lease = {
     metadata: { name: "cloud-controller-manager", namespace: "kube-system" },
     spec: { holderIdentity: "pod-1", renewTime: "now" },
@@ -58,8 +58,8 @@ function aStatus(): ClusterStatus {
   return renderStatus({
     cluster: "test",
     snapshot,
-    desired,
-    plan: planRun(desired),
+    rendered,
+    plan: planRun(rendered),
     lease,
     pending: { id: "abc", at: "", steps: [] },
     controller: { refused: [], lastRun },

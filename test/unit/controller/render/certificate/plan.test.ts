@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   type CertificateSurroundings,
   planCertificates,
-  planRelease,
+  planRetirement,
 } from "../../../../../controller/render/certificate/plan.ts";
 import type { ServiceOptions } from "../../../../../controller/render/service/options/annotations.ts";
 import { certificateUnit } from "../../../../../stacks/units/names.ts";
@@ -48,7 +48,7 @@ function presenting(...certificates: readonly number[]) {
   const listeners = [aListener(443, { protocol: "https", http: { ...HTTP, certificateIds: certificates } })];
   return {
     loadBalancers: [aBalancer({ services: [aBalancerService(443, { protocol: "https", http })] })],
-    present: aBalancerState({ listeners }),
+    existing: aBalancerState({ listeners }),
   };
 }
 
@@ -260,7 +260,7 @@ describe("unlike HCCM C3: when its domains change", () => {
     expect(found.owned).toMatchObject([{ unit: unitFor("new.example"), state: { name: `${NAME}-x` } }]);
   });
 
-  it("and a wish that was never fulfilled goes at once", () => {
+  it("and an intent that was never fulfilled goes at once", () => {
     const certificates = [anIssuedCertificate("pending")];
     expect(plan(NEW, { certificates }).stale).toEqual([UNIT]);
   });
@@ -284,8 +284,8 @@ describe("certificates nobody needs", () => {
   it("unlike HCCM C3: go with the Service, as soon as its balancer is gone", () => {
     const lists = { certificates: [anIssuedCertificate()], now: CREATED };
     const { loadBalancers } = presenting(77);
-    expect(planRelease(SERVICE, { ...lists, loadBalancers }).stale).toEqual([]);
-    expect(planRelease(SERVICE, { ...lists, loadBalancers: [] }).stale).toEqual([UNIT]);
+    expect(planRetirement(SERVICE, { ...lists, loadBalancers }).stale).toEqual([]);
+    expect(planRetirement(SERVICE, { ...lists, loadBalancers: [] }).stale).toEqual([UNIT]);
   });
 });
 
@@ -352,12 +352,12 @@ describe("a TLS Secret", () => {
   });
 });
 
-describe("ports with wishes of their own", () => {
+describe("ports with intents of their own", () => {
   const around = { certificates: [], loadBalancers: [], secrets: new Map(), now: CREATED };
-  const names = (...wishes: readonly ServiceOptions[]) =>
+  const names = (...intents: readonly ServiceOptions[]) =>
     planCertificates(
       SERVICE,
-      new Map(wishes.map((options, port) => [port, { options, isBroken: false }])),
+      new Map(intents.map((options, port) => [port, { options, isBroken: false }])),
       around,
     ).wanted.map(({ spec }) => spec.name);
 

@@ -62,7 +62,7 @@ describe("labels of servers", () => {
     expect(copies({ pool: "blue" }, node)).toEqual({ labels: {}, note: undefined });
   });
 
-  it("go with the server's label, or with the wish to copy it", () => {
+  it("go with the server's label, or with the intent to copy it", () => {
     const node = { labels: { pool: "blue", mine: "x" }, copied: "pool" };
     expect(copies({}, node)).toEqual({ labels: { pool: null }, note: null });
     expect(copies({ pool: "blue" }, node, { zoneLabel: false, labelPrefixes: [] })).toEqual({

@@ -51,7 +51,7 @@ const service = fc.record({
   annotations: fc.dictionary(annotation, fc.oneof(plausible, plausible, hostileText), { maxKeys: 8 }),
   ports: fc.uniqueArray(port, { maxLength: 7, selector: ({ port: number, protocol }) => `${number}${protocol}` }),
 });
-const present = aBalancerState({
+const existing = aBalancerState({
   network: { networkId: NETWORK_ID, ip: "10.0.1.7", subnet: "10.0.1.0/24" },
   rdns: { ipv4: "old.example.com" },
   listeners: [aListener(80), aListener(8443, { proxyProtocol: true })],
@@ -60,7 +60,7 @@ const present = aBalancerState({
 
 it.each([
   ["new", undefined],
-  ["existing", present],
+  ["existing", existing],
 ])(
   "5,000 Services with anything in their annotations, %s: no throw, nothing that the API refuses, and mistakes that can be read",
   (_, state) => {
@@ -69,7 +69,7 @@ it.each([
         const given = ports.map(({ nodePort, ...rest }) => ({ ...rest, ...(nodePort !== undefined && { nodePort }) }));
         const rendered = renderLoadBalancer(aService({ annotations, ports: given }), {
           ...CONTEXT,
-          ...(state && { present: state }),
+          ...(state && { existing: state }),
         });
         expect(rendered.ok).toBe(state !== undefined || rendered.mistakes.length === 0);
         if (rendered.ok) expectAcceptable(rendered.spec, state);

@@ -85,38 +85,38 @@ describe("renderListeners", () => {
 
 describe("a port with a mistake", () => {
   const kept = aListener(80, { protocol: "http", proxyProtocol: true });
-  const present = [kept, aListener(443)];
+  const existing = [kept, aListener(443)];
 
   it("keeps the listener it has, and the other ports follow", () => {
     const settings = {
       ...someSettings({ proxyProtocol: true }),
       ports: new Map([[80, someSettings({}, ["healthCheckPort"])]]),
     };
-    expect(renderListeners(aService({ ports: [80, 443] }), settings, { present })).toEqual([
+    expect(renderListeners(aService({ ports: [80, 443] }), settings, { existing })).toEqual([
       kept,
       aListener(443, { proxyProtocol: true }),
     ]);
   });
 
   it("has no listener yet if it is new", () => {
-    expect(renderListeners(aService({ ports: [81] }), someSettings({}, ["protocol"]), { present })).toEqual([]);
+    expect(renderListeners(aService({ ports: [81] }), someSettings({}, ["protocol"]), { existing })).toEqual([]);
   });
 
   it("still sends to its node port, where its health checks follow if they were there", () => {
     const moved = aService({ ports: [{ port: 80, nodePort: 31_000 }] });
     const settings = someSettings({}, ["protocol"]);
     const { healthCheck } = kept;
-    expect(renderListeners(moved, settings, { present })).toEqual([
+    expect(renderListeners(moved, settings, { existing })).toEqual([
       { ...kept, destinationPort: 31_000, healthCheck: { ...healthCheck, port: 31_000 } },
     ]);
     const elsewhere = { ...kept, healthCheck: { ...healthCheck, port: 8080 } };
-    expect(renderListeners(moved, settings, { present: [elsewhere] })).toEqual([
+    expect(renderListeners(moved, settings, { existing: [elsewhere] })).toEqual([
       { ...elsewhere, destinationPort: 31_000 },
     ]);
   });
 
   it("is not touched by a mistake that is not about listeners", () => {
-    expect(renderListeners(aService(), someSettings({}, ["algorithm", "hostname"]), { present: [kept] })).toEqual([
+    expect(renderListeners(aService(), someSettings({}, ["algorithm", "hostname"]), { existing: [kept] })).toEqual([
       aListener(80),
     ]);
   });
@@ -124,7 +124,7 @@ describe("a port with a mistake", () => {
 
 describe("an https port that waits for a certificate", () => {
   const https = someSettings({ protocol: "https" });
-  const render = (listener: ListenerSpec) => renderListeners(aService(), https, { present: [listener] });
+  const render = (listener: ListenerSpec) => renderListeners(aService(), https, { existing: [listener] });
 
   it("has no listener yet if it is new, and the other ports have theirs", () => {
     const settings = { ...someSettings(), ports: new Map([[443, https]]) };

@@ -110,13 +110,13 @@ describe("renderLoadBalancer", () => {
   });
 
   describe("over an existing balancer", () => {
-    const present = aBalancerState({
+    const existing = aBalancerState({
       location: "nbg1",
       type: "lb21",
       deleteProtection: true,
       labels: { team: "a", "hcloud-ccm/service-uid": "stale" },
     });
-    const context = { ...CONTEXT, present };
+    const context = { ...CONTEXT, existing };
 
     it("HCCM A2: stays where it is, and needs no place", () => {
       expect(specOf({ location: "hel1" }, context).place).toEqual({ location: "nbg1" });
@@ -143,7 +143,7 @@ describe("renderLoadBalancer", () => {
   });
 
   describe("over an existing balancer, with mistakes", () => {
-    const present = aBalancerState({
+    const existing = aBalancerState({
       type: "lb21",
       algorithm: "least_connections",
       publicInterface: false,
@@ -153,7 +153,7 @@ describe("renderLoadBalancer", () => {
     });
     const nodes = [1, 2].map((id) => aNode({ id }));
     const servers = [1, 2].map((id) => aServer({ id, privateIp: `10.0.0.${id}` }));
-    const context = { ...IN_NETWORK, present, nodes, servers };
+    const context = { ...IN_NETWORK, existing, nodes, servers };
     const keptSpec = (annotations: Record<string, string>) => {
       const rendered = renderLoadBalancer(aService({ annotations }), context);
       expect(rendered.mistakes).toHaveLength(1);
@@ -252,16 +252,16 @@ describe("renderLoadBalancer", () => {
     });
 
     it("keeps the attachment of one whose address or subnet is wrong", () => {
-      const present = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.1.9", subnet: "10.0.1.0/24" } });
+      const existing = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.1.9", subnet: "10.0.1.0/24" } });
       for (const annotations of [{ "private-ipv4": "10.9.0.1" }, { "private-subnet-ip-range": "10.0.3.0/24" }]) {
-        const rendered = renderLoadBalancer(aService({ annotations }), { ...around, present });
+        const rendered = renderLoadBalancer(aService({ annotations }), { ...around, existing });
         expect(rendered.ok && rendered.spec.network).toEqual({ networkId: NETWORK_ID, publicInterface: true });
       }
     });
 
     it("does not take an address away from the balancer that has it", () => {
-      const present = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.1.7" } });
-      expect(specOf({ "private-ipv4": "10.0.1.7" }, { ...around, present }).network?.ip).toBe("10.0.1.7");
+      const existing = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.1.7" } });
+      expect(specOf({ "private-ipv4": "10.0.1.7" }, { ...around, existing }).network?.ip).toBe("10.0.1.7");
     });
 
     it("passes over a subnet for all Services without a network", () => {
@@ -270,8 +270,8 @@ describe("renderLoadBalancer", () => {
     });
 
     it("unlike HCCM A4: does not hold an existing balancer up for its type", () => {
-      const present = aBalancerState({ type: "lb-gone" });
-      expect(specOf({}, { ...around, present }).type).toBe("lb-gone");
+      const existing = aBalancerState({ type: "lb-gone" });
+      expect(specOf({}, { ...around, existing }).type).toBe("lb-gone");
     });
 
     it("refuses more ports than the type has room for, and says how many it has", () => {
@@ -281,8 +281,8 @@ describe("renderLoadBalancer", () => {
         ok: false,
         mistakes: [expect.stringMatching(/6 ports .* lb11 has room for 5/)],
       });
-      const present = aBalancerState({ listeners: [aListener(6)] });
-      const kept = renderLoadBalancer(service, { ...around, present });
+      const existing = aBalancerState({ listeners: [aListener(6)] });
+      const kept = renderLoadBalancer(service, { ...around, existing });
       expect(kept.ok && kept.spec.listeners.map(({ listenPort }) => listenPort)).toEqual([1, 2, 3, 4, 6]);
       const larger = renderLoadBalancer(aService({ ports: [1, 2, 3, 4, 5, 6], annotations: { type: "lb21" } }), around);
       expect(larger.ok).toBe(true);
@@ -291,18 +291,18 @@ describe("renderLoadBalancer", () => {
     it("says when it has another balancer than the id asks for, and keeps it", () => {
       const rendered = renderLoadBalancer(aService({ annotations: { id: "7" } }), {
         ...around,
-        present: aBalancerState(),
+        existing: aBalancerState(),
       });
       expect(rendered).toMatchObject({ ok: true, mistakes: [expect.stringContaining("already has balancer 42")] });
     });
 
     it("protects what it is told to, and lifts only what it set", () => {
-      const present = aBalancerState({ deleteProtection: true });
-      const ours = { ...present, labels: { ...present.labels, "lotse/protected": "true" } };
+      const existing = aBalancerState({ deleteProtection: true });
+      const ours = { ...existing, labels: { ...existing.labels, "lotse/protected": "true" } };
       expect(specOf({ "delete-protection": "true" }).deleteProtection).toBe(true);
-      expect(specOf({ "delete-protection": "false" }, { ...CONTEXT, present }).deleteProtection).toBe(false);
-      expect(specOf({}, { ...CONTEXT, present }).deleteProtection).toBe(true);
-      expect(specOf({}, { ...CONTEXT, present: ours }).deleteProtection).toBe(false);
+      expect(specOf({ "delete-protection": "false" }, { ...CONTEXT, existing }).deleteProtection).toBe(false);
+      expect(specOf({}, { ...CONTEXT, existing }).deleteProtection).toBe(true);
+      expect(specOf({}, { ...CONTEXT, existing: ours }).deleteProtection).toBe(false);
     });
   });
 

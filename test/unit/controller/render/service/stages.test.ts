@@ -22,9 +22,9 @@ describe("nextStage", () => {
   });
 
   it("unlike HCCM V3: makes room on a full balancer before it adds", () => {
-    const present = aBalancerState({ listeners: listeners(1, 2, 3, 4, 5) });
+    const existing = aBalancerState({ listeners: listeners(1, 2, 3, 4, 5) });
     const spec = aBalancerSpec({ listeners: listeners(1, 2, 3, 6, 7) });
-    expect(ports(nextStage(spec, present, ROOM))).toEqual([1, 2, 3]);
+    expect(ports(nextStage(spec, existing, ROOM))).toEqual([1, 2, 3]);
     const roomy = aBalancerState({ listeners: listeners(1, 2, 3) });
     expect(ports(nextStage(spec, roomy, ROOM))).toEqual([1, 2, 3, 6, 7]);
     const foreign = { ...ROOM, foreignListeners: 1 };
@@ -32,9 +32,9 @@ describe("nextStage", () => {
   });
 
   it("makes room for targets before it adds", () => {
-    const present = aBalancerState({ targets: targets(1, 2, 3) });
+    const existing = aBalancerState({ targets: targets(1, 2, 3) });
     const spec = aBalancerSpec({ targets: targets(1, 2, 4) });
-    expect(ids(nextStage(spec, present, ROOM))).toEqual([1, 2]);
+    expect(ids(nextStage(spec, existing, ROOM))).toEqual([1, 2]);
     expect(ids(nextStage(spec, aBalancerState({ targets: targets(1, 2) }), ROOM))).toEqual([1, 2, 4]);
   });
 
@@ -49,8 +49,8 @@ describe("nextStage", () => {
   it("switches the public interface off when no target needs it any more", () => {
     const network = { networkId: NETWORK_ID, publicInterface: false };
     const spec = aBalancerSpec({ network, targets: [{ kind: "server", serverId: 1, usePrivateIp: true }] });
-    const isPublic = (present: Parameters<typeof aBalancerState>[0]) =>
-      nextStage(spec, aBalancerState(present), ROOM).network?.publicInterface;
+    const isPublic = (existing: Parameters<typeof aBalancerState>[0]) =>
+      nextStage(spec, aBalancerState(existing), ROOM).network?.publicInterface;
     expect(isPublic({ targets: targets(1) })).toBe(true);
     expect(isPublic({ targets: spec.targets })).toBe(false);
     expect(isPublic({ targets: [] })).toBe(false);

@@ -71,13 +71,13 @@ describe("what is worth knowing", () => {
   });
 
   it("unlike HCCM A2: an existing balancer that should be elsewhere, and stays", () => {
-    const present = aBalancerState({ location: "nbg1" });
-    expect(notes({}, { location: "hel1" }, { present })).toEqual([
+    const existing = aBalancerState({ location: "nbg1" });
+    expect(notes({}, { location: "hel1" }, { existing })).toEqual([
       expect.stringMatching(/^LoadBalancerNotMoved: the balancer stays in nbg1.*hel1/),
     ]);
-    expect(notes({}, { location: "nbg1" }, { present })).toEqual([]);
-    expect(notes({}, {}, { present })).toEqual([]);
-    expect(notes({}, { location: "", "network-zone": "us-east" }, { present })).toHaveLength(1);
+    expect(notes({}, { location: "nbg1" }, { existing })).toEqual([]);
+    expect(notes({}, {}, { existing })).toEqual([]);
+    expect(notes({}, { location: "", "network-zone": "us-east" }, { existing })).toHaveLength(1);
   });
 
   it("HCCM T4: nodes that the type has no room for, and the others are served", () => {
@@ -93,7 +93,7 @@ describe("what is worth knowing", () => {
     const ids = Array.from({ length: 25 }, (_, index) => index + 1);
     const many = { nodes: ids.map((id) => aNode({ id })), servers: ids.map((id) => aServer({ id })) };
     const foreign = new Set(["server-99"]);
-    const found = notes({}, { type: "lb11" }, { ...many, present: aBalancerState(), foreign, otherTargets: 1 });
+    const found = notes({}, { type: "lb11" }, { ...many, existing: aBalancerState(), foreign, otherTargets: 1 });
     expect(found).toEqual([
       expect.stringMatching(/^MaxTargetsReached: .* 2 of the nodes: node-24, node-25/),
       expect.stringMatching(/^ForeignPartsKept: server-99/),

@@ -7,7 +7,7 @@ const labelsOf = (
   settings: ReturnType<typeof someSettings>,
   before: Record<string, string> = {},
   more: Partial<Parameters<typeof renderLabels>[1]> = {},
-) => renderLabels(settings, { uid: UID, present: aBalancerState({ labels: before }), ...more });
+) => renderLabels(settings, { uid: UID, existing: aBalancerState({ labels: before }), ...more });
 
 describe("labels of a balancer", () => {
   it("are the owner's on a new one", () => {
@@ -102,7 +102,7 @@ describe("reverse DNS", () => {
   });
 
   it("is not asked for where there is no address", () => {
-    const { ipv6: _, ...present } = aBalancerState();
-    expect(renderRdns(someSettings({ ipv6Rdns: "a.example.com" }), present)).toEqual({});
+    const { ipv6: _, ...existing } = aBalancerState();
+    expect(renderRdns(someSettings({ ipv6Rdns: "a.example.com" }), existing)).toEqual({});
   });
 });

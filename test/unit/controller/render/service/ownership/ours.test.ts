@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import {
   FINALIZER,
+  intentOf,
   servedClasses,
   serviceRef,
-  wishOf,
 } from "../../../../../../controller/render/service/ownership/ours.ts";
 import { aService, UID } from "../../../../../support/builders.ts";
 
 const OURS = [FINALIZER];
 
-describe("wishOf", () => {
+describe("intentOf", () => {
   it.each([
     ["framework S01: a ClusterIP Service", { type: "ClusterIP" }, "none"],
     ["framework S02: a LoadBalancer Service", {}, "balance"],
@@ -18,23 +18,23 @@ describe("wishOf", () => {
     [
       "framework S04, S33, S67: no LoadBalancer any more, with the finalizer",
       { type: "ClusterIP", finalizers: OURS },
-      "release",
+      "retire",
     ],
-    ["framework S05, S35, S68: being deleted, with the finalizer", { isDeleted: true, finalizers: OURS }, "release"],
+    ["framework S05, S35, S68: being deleted, with the finalizer", { isDeleted: true, finalizers: OURS }, "retire"],
     ["framework S32: being deleted, without the finalizer", { isDeleted: true }, "none"],
     ["framework S61: being deleted, with another finalizer", { isDeleted: true, finalizers: ["foo"] }, "none"],
     [
       "framework S61: being deleted, with both finalizers",
       { isDeleted: true, finalizers: ["foo", FINALIZER] },
-      "release",
+      "retire",
     ],
     [
       "unlike framework S69: of a class, being deleted, with the finalizer",
       { loadBalancerClass: "x", isDeleted: true, finalizers: OURS },
       "none",
     ],
-  ])("%s: %s", (_, service, wish) => {
-    expect(wishOf(aService(service))).toBe(wish);
+  ])("%s: %s", (_, service, intent) => {
+    expect(intentOf(aService(service))).toBe(intent);
   });
 
   it.each([
@@ -44,7 +44,7 @@ describe("wishOf", () => {
   ])("serves classes: %s (%j)", (_, text, expected) => {
     const parsed = servedClasses(text);
     const served = "value" in parsed ? parsed.value : undefined;
-    const of = (given: Parameters<typeof aService>[0]) => wishOf(aService(given), served) === "balance";
+    const of = (given: Parameters<typeof aService>[0]) => intentOf(aService(given), served) === "balance";
     expect([of({}), of({ loadBalancerClass: "example.com/ours" }), of({ loadBalancerClass: "example.com/x" })]).toEqual(
       expected,
     );
@@ -54,10 +54,10 @@ describe("wishOf", () => {
     const served = { name: "ours", classless: false };
     const leaving = (loadBalancerClass: string) =>
       aService({ loadBalancerClass, isDeleted: true, finalizers: [FINALIZER] });
-    expect(wishOf(leaving("ours"), served)).toBe("release");
-    expect(wishOf(leaving("theirs"), served)).toBe("none");
-    expect(wishOf(aService({ isDeleted: true, finalizers: OURS }), served)).toBe("none");
-    expect(wishOf(aService({ type: "ClusterIP", finalizers: OURS }), served)).toBe("release");
+    expect(intentOf(leaving("ours"), served)).toBe("retire");
+    expect(intentOf(leaving("theirs"), served)).toBe("none");
+    expect(intentOf(aService({ isDeleted: true, finalizers: OURS }), served)).toBe("none");
+    expect(intentOf(aService({ type: "ClusterIP", finalizers: OURS }), served)).toBe("retire");
   });
 
   it.each(["++x", "a b", "a/b/c", "+", "x,y"])("refuses the class %j and says what is allowed", (text) => {

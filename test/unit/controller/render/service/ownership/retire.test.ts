@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { keepAtRelease } from "../../../../../../controller/render/service/ownership/retire.ts";
+import { keepOnRetire } from "../../../../../../controller/render/service/ownership/retire.ts";
 import { aBalancerState, aListener, aService, NETWORK_ID, UID } from "../../../../../support/builders.ts";
 
 const OWN = { "hcloud-ccm/service-uid": UID };
@@ -16,12 +16,12 @@ describe("a balancer whose Service goes", () => {
   it.each([{}, { "on-delete": "delete" }, { "on-delete": "DELETE" }, { bad: "x", type: "\u0000" }])(
     "goes too: %j",
     (annotations) => {
-      expect(keepAtRelease(service(annotations), state)).toBeUndefined();
+      expect(keepOnRetire(service(annotations), state)).toBeUndefined();
     },
   );
 
   it.each(["keep", "Keep"])("stays as it is, without owner, with on-delete %s", (text) => {
-    const kept = keepAtRelease(service({ "on-delete": text }), state);
+    const kept = keepOnRetire(service({ "on-delete": text }), state);
     expect(kept?.spec.labels).toEqual({ team: "a", "lotse/released": UID });
     expect(kept?.spec).toMatchObject({
       name: "balancer",
@@ -29,20 +29,20 @@ describe("a balancer whose Service goes", () => {
       deleteProtection: true,
       place: { location: "fsn1" },
     });
-    for (const side of [kept?.spec, kept?.present]) {
+    for (const side of [kept?.spec, kept?.existing]) {
       expect(side).toMatchObject({ listeners: [], targets: [] });
       expect(side).not.toHaveProperty("network");
     }
   });
 
   it("stays when nobody can read what should become of it: an address that is gone does not come back", () => {
-    expect(keepAtRelease(service({ "on-delete": "keeep" }), state)?.reason).toContain("cannot be read");
+    expect(keepOnRetire(service({ "on-delete": "keeep" }), state)?.reason).toContain("cannot be read");
   });
 
   it("loses what is the Service's, and stays, when there is more on it", () => {
     const shared = { ...state, labels: { ...state.labels, "lotse/foreign-listener-8443": "true" } };
-    const kept = keepAtRelease(service(), shared);
+    const kept = keepOnRetire(service(), shared);
     expect(kept?.spec).toMatchObject({ labels: { team: "a", "lotse/released": UID }, listeners: [], targets: [] });
-    expect(kept?.present).toEqual(shared);
+    expect(kept?.existing).toEqual(shared);
   });
 });

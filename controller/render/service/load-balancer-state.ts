@@ -4,9 +4,9 @@ import type {
   ListenerSpec,
   LoadBalancerState,
   TargetSpec,
-} from "../../stacks/units/spec.ts";
-import { isInRange } from "../formats/ranges.ts";
-import type { LoadBalancer, LoadBalancerService, LoadBalancerTarget, Network } from "./api.ts";
+} from "../../../stacks/units/spec.ts";
+import { isInRange } from "../../formats/ranges.ts";
+import type { LoadBalancer, LoadBalancerService, LoadBalancerTarget, Network } from "../../hcloud/api.ts";
 
 /**
  * A listed balancer in the words of the spec, so that the two can be compared. The network, if it is known, tells which of

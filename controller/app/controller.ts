@@ -2,11 +2,10 @@
 
 import { Absence } from "../apply/absence.ts";
 import { Runner } from "../apply/runner.ts";
-import { type Config, loadConfig } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import { renderConfigz } from "../config/configz.ts";
-import type { FlagValues } from "../config/flags.ts";
 import { LeadershipLost } from "../diagnostics/errors.ts";
-import { createLogger, type Logger } from "../diagnostics/log.ts";
+import type { Logger } from "../diagnostics/log.ts";
 import { KubeObserver } from "../kube/observer.ts";
 import { TlsSecrets } from "../kube/tls-secrets.ts";
 import { Lookout } from "../observe/lookout.ts";
@@ -17,14 +16,14 @@ import {
   concernsSecret,
   concernsService,
 } from "../observe/relevance.ts";
-import type { Desired } from "../render/cluster.ts";
+import type { Rendered } from "../render/cluster.ts";
 import { ClusterTurn } from "../turns/cluster.ts";
 import { LifecycleTurn } from "../turns/lifecycle.ts";
 import { NodeTurn } from "../turns/nodes.ts";
 import { Loops } from "../work/loops.ts";
 import { openCluster, openEngine, openLeadership, openReports, openServing, renderOptions } from "./assemble.ts";
 import { checkAttachment, openCloud } from "./assemble-cloud.ts";
-import { Operation } from "./health-and-metrics.ts";
+import { Telemetry } from "./telemetry.ts";
 
 /** Events are gathered until this much quiet, at most for this long. */
 const GATHER = { quietMs: 100, patienceMs: 1_000 };
@@ -34,13 +33,13 @@ const REASON_AGE_MS = 90_000;
 const STOP_GRACE_MS = 15_000;
 
 /** Runs the controller until the signal fires. Whatever was started is stopped again, in the opposite order. */
-async function runController(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+export async function runController(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   await using ends = new AsyncDisposableStack();
-  const operation = new Operation(config);
-  const { metrics } = operation;
+  const telemetry = new Telemetry(config);
+  const { metrics } = telemetry;
   const mayWrite = () => leadership.isHeld;
   let reports: ReturnType<typeof openReports> | undefined;
-  const ports = operation.cloudPorts((exchange) => reports?.record.note(exchange));
+  const ports = telemetry.cloudPorts((exchange) => reports?.record.note(exchange));
   const { gateway, reader, view, networkId, robot } = await openCloud(config, log, ends, { ...ports, mayWrite });
   await checkAttachment(config, networkId, log);
   const leadership = await openLeadership(config, log, ends);
@@ -82,9 +81,9 @@ async function runController(config: Config, log: Logger, signal: AbortSignal): 
     secrets: secrets?.lists() ?? [],
   });
   const options = renderOptions(config, networkId);
-  const context = async (desired: Desired) => {
+  const context = async (rendered: Rendered) => {
     const servers = await view.servers(REASON_AGE_MS);
-    return { desired, nodes: nodes(), servers, defaults: options.defaults };
+    return { rendered, nodes: nodes(), servers, defaults: options.defaults };
   };
   const absence = new Absence(reader);
   const writing = { publish, patcher };
@@ -106,7 +105,7 @@ async function runController(config: Config, log: Logger, signal: AbortSignal): 
         context,
         log,
         ...reports,
-        onReport: (report) => operation.noteRun(report),
+        onReport: (report) => telemetry.noteRun(report),
       }),
       absence,
       observed,
@@ -126,7 +125,7 @@ async function runController(config: Config, log: Logger, signal: AbortSignal): 
   ends.defer(() => loops.stop(leadership.isHeld ? STOP_GRACE_MS : 0, () => engine.stop()));
   ends.defer(async () => void (await Promise.all([observer.stop(), secrets?.stop()])));
 
-  const checks = operation.checks({ observer, leadership, loops });
+  const checks = telemetry.checks({ observer, leadership, loops });
   await openServing(config, { registry: metrics.registry, checks, configz: renderConfigz(config), log }, ends);
   await Promise.race([Promise.all([observer.start(), secrets?.start()]), aborted(signal)]);
   if (signal.aborted || !(await leadership.acquire(signal))) return;
@@ -137,7 +136,7 @@ async function runController(config: Config, log: Logger, signal: AbortSignal): 
   log.info({ cluster: config.clusterName, nodes: known.length, services: services.length }, "controller running");
   const lost = await Promise.race([aborted(signal), leadership.lost]);
   if (lost !== undefined) throw new LeadershipLost(`leadership lost: ${lost}`);
-  operation.stopping();
+  telemetry.stopping();
   log.info("stopping");
 }
 
@@ -146,15 +145,4 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
-}
-
-/** Reads the configuration and runs until a signal. */
-export async function run(flags: FlagValues): Promise<void> {
-  const config = loadConfig(flags, process.env);
-  const log = await createLogger({ format: config.logFormat, level: config.verbosity >= 2 ? "debug" : "info" });
-  for (const warning of config.warnings) log.warn(warning);
-  const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-  if (config.isDryRun) await (await import("../commands/preview/dry-run.ts")).rehearseForever(config, log, stop.signal);
-  else await runController(config, log, stop.signal);
 }

@@ -1,14 +1,14 @@
-/** Finds out as soon as somebody answers again. */
+/** Notices within half a second that a server answers again. */
 import { setTimeout } from "node:timers/promises";
 
-/** So often somebody who is away is asked again. */
+/** Interval between two probes. */
 const EVERY_MS = 500;
 
 /**
- * Asks again and again, without waiting for earlier questions: one that got lost is answered late or never, and a server that
- * is slow answers the first one. Resolves with the first answer; when the signal fires, rejects with the last failure.
+ * Sends a probe every half second without waiting for the ones before it: a lost probe is answered late or never, while a
+ * slow server still answers the first. Resolves with the first answer; rejects with the last failure once `until` fires.
  */
-export async function knock(ask: (signal: AbortSignal) => Promise<void>, until: AbortSignal): Promise<void> {
+export async function hedgedProbe(ask: (signal: AbortSignal) => Promise<void>, until: AbortSignal): Promise<void> {
   const done = new AbortController();
   const signal = AbortSignal.any([until, done.signal]);
   const answered = Promise.withResolvers<"answered">();

@@ -20,7 +20,7 @@ export interface Watched {
 /** A turn that takes this many times as long as a run may is stuck: only a restart helps. */
 const STUCK_RUNS = 3;
 
-export class Operation {
+export class Telemetry {
   readonly metrics = new Metrics(packageJson.version);
   readonly #config: Config;
   readonly #cloud = new CloudContact();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { balancerState } from "../../../../controller/hcloud/balancer.ts";
+import { balancerState } from "../../../../../controller/render/service/load-balancer-state.ts";
 import {
   aBalancer,
   aBalancerService,
@@ -8,7 +8,7 @@ import {
   aNetwork,
   aServerTarget,
   NETWORK_ID,
-} from "../../../support/builders.ts";
+} from "../../../../support/builders.ts";
 
 describe("balancerState", () => {
   it("says in the words of the spec what the API lists", () => {
