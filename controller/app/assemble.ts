@@ -18,6 +18,7 @@ import { loadAccess } from "../kube/kubeconfig.ts";
 import { ALONE, LeaderLease, type Leadership } from "../kube/lease.ts";
 import { SecretState } from "../kube/state-secrets.ts";
 import { Patcher } from "../kube/write.ts";
+import { eventOf } from "../publish/events.ts";
 import { Publisher, type PublishParts } from "../publish/publisher.ts";
 import { AuditRecord } from "../record/record.ts";
 import { StatusBoard } from "../record/status-board.ts";
@@ -54,12 +55,8 @@ export async function openLeadership(config: Config, log: Logger, ends: AsyncDis
   const client = new KubeClient(await loadAccess(config.kubeconfig, config.master), { timeoutMs });
   ends.defer(() => client.close());
   const recorder = new EventRecorder(client, log);
-  const about = {
-    kind: "Lease",
-    type: "Normal",
-    reason: "LeaderElection",
-    component: "cloud-controller-manager",
-  } as const;
+  const { type, component } = eventOf("LeaderElection");
+  const about = { kind: "Lease", type, reason: "LeaderElection", component } as const;
   const leadership = new LeaderLease({
     client,
     config: lease,

@@ -1,22 +1,12 @@
-/** `lotse run`: introduces the parts to each other, and runs them until it is told to stop. */
-
+/** The controller: opens its parts, connects them, and runs the loops until a signal. */
 import { Absence } from "../apply/absence.ts";
 import { Runner } from "../apply/runner.ts";
 import type { Config } from "../config/config.ts";
 import { renderConfigz } from "../config/configz.ts";
 import { LeadershipLost } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
-import { KubeObserver } from "../kube/observer.ts";
-import { TlsSecrets } from "../kube/tls-secrets.ts";
-import { Lookout } from "../observe/lookout.ts";
-import {
-  concernsCluster,
-  concernsLifecycle,
-  concernsNode,
-  concernsSecret,
-  concernsService,
-} from "../observe/relevance.ts";
-import type { Rendered } from "../render/cluster.ts";
+import type { Leadership } from "../kube/lease.ts";
+import type { AuditRecord } from "../record/record.ts";
 import { ClusterTurn } from "../turns/cluster.ts";
 import { LifecycleTurn } from "../turns/lifecycle.ts";
 import { NodeTurn } from "../turns/nodes.ts";
@@ -24,120 +14,121 @@ import { Loops } from "../work/loops.ts";
 import { openCluster, openEngine, openLeadership, openReports, openServing, renderOptions } from "./assemble.ts";
 import { checkAttachment, openCloud } from "./assemble-cloud.ts";
 import { Telemetry } from "./telemetry.ts";
+import { type LoopName, Watches } from "./watches.ts";
 
-/** Events are gathered until this much quiet, at most for this long. */
+/** Events are gathered until none has come for `quietMs`, but for `patienceMs` at most. */
 const GATHER = { quietMs: 100, patienceMs: 1_000 };
-/** Servers this old are good enough to name the node that a change is for. */
+/** Servers this old are good enough to name the Node that a change is for. */
 const REASON_AGE_MS = 90_000;
-/** How long a run may go on after we were asked to stop: less than a kubelet waits before it kills. */
+/** How long a run may continue after a signal: less than a kubelet waits before it kills. */
 const STOP_GRACE_MS = 15_000;
 
-/** Runs the controller until the signal fires. Whatever was started is stopped again, in the opposite order. */
+/** Runs until the signal fires. Everything that was opened is closed again, in reverse order. */
 export async function runController(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   await using ends = new AsyncDisposableStack();
   const telemetry = new Telemetry(config);
+  const parts = await openParts(config, log, { telemetry, ends });
+  const { engine, leadership, reports } = parts;
+  const watches = new Watches(config, parts.client, log);
+  const loops = openLoops({ ...parts, config, log, telemetry, watches });
+  ends.defer(() => loops.stop(leadership.isHeld ? STOP_GRACE_MS : 0, () => engine.stop()));
+  ends.defer(() => watches.stop());
+
+  const checks = telemetry.checks({ observer: watches.observer, leadership, loops });
+  const served = { registry: telemetry.metrics.registry, checks, configz: renderConfigz(config), log };
+  await openServing(config, served, ends);
+  await Promise.race([watches.start((...names) => loops.wake(...names)), aborted(signal)]);
+  if (signal.aborted || !(await leadership.acquire(signal))) return;
+
+  await engine.start();
+  loops.start();
+  reports.watchPlan?.(() => loops.wake("cluster"));
+  const { nodes, services } = watches.observed();
+  log.info({ cluster: config.clusterName, nodes: nodes.length, services: services.length }, "controller running");
+  const lost = await Promise.race([aborted(signal), leadership.lost]);
+  if (lost !== undefined) throw new LeadershipLost(`leadership lost: ${lost}`);
+  telemetry.stopping();
+  log.info("stopping");
+}
+
+interface Opening {
+  readonly telemetry: Telemetry;
+  readonly ends: AsyncDisposableStack;
+}
+
+/** Both APIs, proven to answer, the engine, and what is kept in the cluster. Only the leader may write through any of them. */
+async function openParts(config: Config, log: Logger, { telemetry, ends }: Opening) {
   const { metrics } = telemetry;
-  const mayWrite = () => leadership.isHeld;
-  let reports: ReturnType<typeof openReports> | undefined;
-  const ports = telemetry.cloudPorts((exchange) => reports?.record.note(exchange));
-  const { gateway, reader, view, networkId, robot } = await openCloud(config, log, ends, { ...ports, mayWrite });
-  await checkAttachment(config, networkId, log);
+  // The Hetzner side is opened first, and reads: nothing is written, and nothing to be recorded, before the rest is there.
+  const later: { leadership?: Leadership; record?: AuditRecord } = {};
+  const mayWrite = () => later.leadership?.isHeld ?? false;
+  const ports = telemetry.cloudPorts((exchange) => later.record?.note(exchange));
+  const cloud = await openCloud(config, log, ends, { ...ports, mayWrite });
+  await checkAttachment(config, cloud.networkId, log);
   const leadership = await openLeadership(config, log, ends);
-  const { client, patcher, publish } = await openCluster(config, log, ends, {
+  const cluster = await openCluster(config, log, ends, {
     mayWrite,
-    onExchange: metrics.kubeExchange.bind(metrics),
+    onExchange: (exchange) => metrics.kubeExchange(exchange),
     onEvent: (event) => metrics.event(event),
   });
-  reports = openReports(config, client, log, ends);
-  const engine = await openEngine(config, client, ends, { mayWrite, onWorker: () => metrics.workerStarted() });
+  const reports = openReports(config, cluster.client, log, ends);
+  Object.assign(later, { leadership, record: reports.record });
+  const engine = await openEngine(config, cluster.client, ends, { mayWrite, onWorker: () => metrics.workerStarted() });
+  return { leadership, ...cluster, reports, ...cloud, engine };
+}
 
-  const observer = new KubeObserver({
-    client,
-    log,
-    onNode: (change) => {
-      if (concernsNode(change)) loops.wake("nodes");
-      if (concernsLifecycle(change)) loops.wake("lifecycle");
-      if (concernsCluster(change)) loops.wake("cluster");
-    },
-    onService: (change) => {
-      if (concernsService(change)) loops.wake("cluster");
-    },
-    onBack: () => loops.wake("nodes", "lifecycle", "cluster"),
-  });
-  const secrets =
-    config.tlsSecrets &&
-    new TlsSecrets({
-      client,
-      log,
-      ...config.tlsSecrets,
-      onChange: (change) => {
-        if (concernsSecret(change)) loops.wake("cluster");
-      },
-    });
-  const nodes = () => observer.nodes();
-  const observed = () => ({
-    nodes: nodes(),
-    services: config.loadBalancers ? observer.services() : [],
-    secrets: secrets?.lists() ?? [],
-  });
-  const options = renderOptions(config, networkId);
-  const context = async (rendered: Rendered) => {
-    const servers = await view.servers(REASON_AGE_MS);
-    return { rendered, nodes: nodes(), servers, defaults: options.defaults };
-  };
-  const absence = new Absence(reader);
-  const writing = { publish, patcher };
-  const turns = {
-    nodes: new NodeTurn({ nodes, view, ...writing, options, log, ...(robot && { robots: () => robot.inventory() }) }),
-    lifecycle: new LifecycleTurn({
-      nodes,
-      view,
-      ...writing,
-      periodMs: config.nodeMonitorMs,
-      log,
-      ...(robot && { robotState: (number: number) => robot.state(number) }),
-    }),
-    cluster: new ClusterTurn({
-      lookout: new Lookout({ observed, view, publish, options, absence, resyncMs: config.resyncMs }),
-      runner: new Runner({
-        engine,
-        gateway,
-        context,
-        log,
-        ...reports,
-        onReport: (report) => telemetry.noteRun(report),
-      }),
-      absence,
-      observed,
-      publish,
-      guardLimits: config.guard,
-      ...reports,
-      report: (facts) => metrics.turn(facts),
-      log,
-    }),
-  };
+interface LoopParts extends Awaited<ReturnType<typeof openParts>> {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly telemetry: Telemetry;
+  readonly watches: Watches;
+}
+
+/** The loops of the controllers that are switched on. None runs before it is started. */
+function openLoops(parts: LoopParts): Loops<LoopName> {
+  const { config, log, telemetry } = parts;
+  const turns = buildTurns(parts);
   const works = {
     nodes: config.nodes && (() => turns.nodes.run()),
     lifecycle: config.lifecycle && (() => turns.lifecycle.run()),
     cluster: (config.loadBalancers || config.clusterCidrs.length > 0) && (() => turns.cluster.run()),
   };
-  const loops = new Loops(works, { ...GATHER, everyMs: config.resyncMs, log, observer: metrics });
-  ends.defer(() => loops.stop(leadership.isHeld ? STOP_GRACE_MS : 0, () => engine.stop()));
-  ends.defer(async () => void (await Promise.all([observer.stop(), secrets?.stop()])));
+  return new Loops(works, { ...GATHER, everyMs: config.resyncMs, log, observer: telemetry.metrics });
+}
 
-  const checks = telemetry.checks({ observer, leadership, loops });
-  await openServing(config, { registry: metrics.registry, checks, configz: renderConfigz(config), log }, ends);
-  await Promise.race([Promise.all([observer.start(), secrets?.start()]), aborted(signal)]);
-  if (signal.aborted || !(await leadership.acquire(signal))) return;
-  await engine.start();
-  loops.start();
-  reports.watchPlan?.(() => loops.wake("cluster"));
-  const { nodes: known, services } = observed();
-  log.info({ cluster: config.clusterName, nodes: known.length, services: services.length }, "controller running");
-  const lost = await Promise.race([aborted(signal), leadership.lost]);
-  if (lost !== undefined) throw new LeadershipLost(`leadership lost: ${lost}`);
-  telemetry.stopping();
-  log.info("stopping");
+function buildTurns(parts: LoopParts) {
+  const { config, log, telemetry, watches, view, gateway, engine, publish, patcher, robot, reports } = parts;
+  const options = renderOptions(config, parts.networkId);
+  const nodes = () => watches.observer.nodes();
+  const shared = { nodes, view, publish, patcher, log };
+  const runner = new Runner({
+    engine,
+    gateway,
+    log,
+    record: reports.record,
+    onReport: (report) => telemetry.noteRun(report),
+    context: async (rendered) => {
+      const servers = await view.servers(REASON_AGE_MS);
+      return { rendered, nodes: nodes(), servers, defaults: options.defaults };
+    },
+  });
+  const robotState = robot && ((number: number) => robot.state(number));
+  const { nodeMonitorMs: periodMs, guard: guardLimits, resyncMs } = config;
+  return {
+    nodes: new NodeTurn({ ...shared, options, ...(robot && { robots: () => robot.inventory() }) }),
+    lifecycle: new LifecycleTurn({ ...shared, periodMs, ...(robotState && { robotState }) }),
+    cluster: new ClusterTurn({
+      ...shared,
+      ...reports,
+      observed: watches.observed,
+      options,
+      guardLimits,
+      resyncMs,
+      runner,
+      absence: new Absence(parts.reader),
+      report: (facts) => telemetry.metrics.turn(facts),
+    }),
+  };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

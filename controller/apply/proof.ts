@@ -1,21 +1,24 @@
-/** What a run has really done. */
-
+/** What a run really did. */
 import type { RunReport, UnitOutcome } from "../../stacks/engine/run.ts";
 import { differences } from "../../stacks/units/difference.ts";
-import { type Plan, type PlannedUnit, planRun } from "../guard/plan.ts";
+import type { Plan, PlannedUnit, Situation } from "../guard/plan.ts";
 import type { Rendered } from "../render/cluster.ts";
 
 /**
- * Outcomes on the proof of a fresh look, whatever the engine says: what was asked for and still differs was not applied,
- * and what does not differ any more was, also when the run broke off behind it. What is asked for only since does not count.
+ * Outcomes as the cloud's lists confirm them, whatever the engine says. What still differs was not applied; what no longer
+ * differs was, even if the run failed later. Requests that arrived in the meantime are ignored.
  */
-export function proven(outcomes: RunReport["outcomes"], due: Plan, after: Rendered): RunReport["outcomes"] {
-  const planned = new Set(planRun(after).map(({ unit }) => unit));
+export function proven(
+  outcomes: RunReport["outcomes"],
+  due: Plan,
+  { rendered, plan }: Situation,
+): RunReport["outcomes"] {
+  const planned = new Set(plan.map(({ unit }) => unit));
   const check = (step: PlannedUnit): readonly [string, UnitOutcome][] => {
     const outcome = outcomes[step.unit];
     if (!outcome) return [];
     const { changes } = outcome;
-    const left = planned.has(step.unit) ? leftOf(step, after) : [];
+    const left = planned.has(step.unit) ? leftOf(step, rendered) : [];
     if (left.length === 0) return [[step.unit, { status: "applied", changes }]];
     if (outcome.status === "failed") return [[step.unit, outcome]];
     const message = `the change was made, but the cloud does not show it: ${left.map(({ field }) => field).join(", ")}`;

@@ -1,9 +1,7 @@
-/** Holds back what somebody has to approve first: publishes it, tells the Services, and lets it pass when it was approved. */
+/** Holds back changes that need approval: publishes them, and lets them pass once they are approved. */
 import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { OwnConfigMap } from "../kube/config-map.ts";
-import { onService, type Write } from "../publish/writes.ts";
-import type { Rendered } from "../render/cluster.ts";
 import {
   type ApprovalMode,
   type PendingPlan,
@@ -12,54 +10,53 @@ import {
   type StoredPlan,
   waitingSteps,
 } from "./approval.ts";
-import { describeChanges } from "./drift.ts";
 import type { Plan, PlannedUnit } from "./plan.ts";
 
 export interface ApprovalParts {
   readonly mode: ApprovalMode;
-  /** Where the plan is published, and approved. */
+  /** Where the plan is published and approved. */
   readonly map: Pick<OwnConfigMap, "read" | "update">;
   readonly log: Logger;
 }
 
-/** What may go now, and what to tell the objects of what may not. */
+/** What may happen now, and what waits. */
 export interface Passed {
   readonly plan: Plan;
-  readonly notices: readonly Write[];
   readonly pending?: PendingPlan;
+  /** The steps that wait, on the first turn that publishes them. */
+  readonly announced?: Plan;
 }
 
 interface Held {
   readonly plan: Plan;
   readonly waiting: Plan;
-  readonly rendered: Rendered;
   readonly objectOf: (step: PlannedUnit) => string;
 }
 
 export class ApprovalGate {
   readonly #parts: ApprovalParts;
-  /** Id of the plan that is published; undefined while that is not known. */
+  /** Id of the published plan; undefined while unknown. */
   #published: string | undefined;
-  /** The plan that was carried out last: its approval is used up, also when it could not be taken down. */
+  /** The plan applied last: its approval is used up, even if it could not be removed. */
   #done: string | undefined;
 
   constructor(parts: ApprovalParts) {
     this.#parts = parts;
   }
 
-  async pass(plan: Plan, rendered: Rendered, objectOf: (step: PlannedUnit) => string): Promise<Passed> {
+  async pass(plan: Plan, objectOf: (step: PlannedUnit) => string): Promise<Passed> {
     const { mode, log } = this.#parts;
-    if (mode === "none") return { plan, notices: [] };
+    if (mode === "none") return { plan };
     try {
       const stored = await this.#stored();
       const waiting = waitingSteps(plan, mode, stored);
-      if (waiting.length > 0) return await this.#hold(stored, { waiting, plan, rendered, objectOf });
+      if (waiting.length > 0) return await this.#hold(stored, { waiting, plan, objectOf });
       if (stored.plan) await this.#settle(plan, stored);
-      return { plan, notices: [] };
+      return { plan };
     } catch (error) {
-      log.warn({ error: messageOf(error) }, "approvals cannot be read, changes that need one wait");
+      log.warn({ error: messageOf(error) }, "approvals unreadable, changes that need one wait");
       const waiting = new Set(waitingSteps(plan, mode, {}));
-      return { plan: plan.filter((step) => !waiting.has(step)), notices: [] };
+      return { plan: plan.filter((step) => !waiting.has(step)) };
     }
   }
 
@@ -68,24 +65,23 @@ export class ApprovalGate {
     return stored.plan && stored.plan.id === this.#done ? {} : stored;
   }
 
-  async #hold(stored: StoredPlan, { waiting, plan, rendered, objectOf }: Held): Promise<Passed> {
+  async #hold(stored: StoredPlan, { waiting, plan, objectOf }: Held): Promise<Passed> {
     const { map, log } = this.#parts;
     const pending = pendingPlan(waiting, objectOf, new Date());
     const passing = plan.filter((step) => !waiting.includes(step));
     if (stored.plan?.id !== pending.id) await map.update(() => ({ plan: JSON.stringify(pending) }));
-    if (this.#published === pending.id) return { plan: passing, notices: [], pending };
+    if (this.#published === pending.id) return { plan: passing, pending };
     this.#published = pending.id;
-    if (stored.approval)
-      log.warn({ ...stored.approval }, "approved changes are refused: they are not what is to be done now");
+    if (stored.approval) log.warn({ ...stored.approval }, "approval is outdated: the changes are different now");
     log.info({ plan: pending.id, units: waiting.map(({ unit }) => unit) }, "changes wait for approval");
-    return { plan: passing, notices: noticesOf(waiting, rendered, pending.id), pending };
+    return { plan: passing, pending, announced: waiting };
   }
 
-  /** An approved plan of which nothing is left is taken down: the same differences another day need another approval. */
+  /** Removes an approved plan once nothing of it is left: the same changes another day need another approval. */
   async #settle(plan: Plan, { plan: stored, approval }: StoredPlan): Promise<void> {
     const left = plan.filter(({ unit }) => stored?.steps.some((step) => step.unit === unit));
     if (left.length > 0 && approval) {
-      if (this.#published !== undefined) this.#parts.log.info({ ...approval }, "approved changes are being made");
+      if (this.#published !== undefined) this.#parts.log.info({ ...approval }, "applying approved changes");
       this.#published = undefined;
       return;
     }
@@ -93,14 +89,4 @@ export class ApprovalGate {
     await this.#parts.map.update(() => ({}));
     this.#published = undefined;
   }
-}
-
-function noticesOf(waiting: Plan, { services }: Rendered, id: string): readonly Write[] {
-  return waiting.flatMap((step): readonly Write[] => {
-    const service = services.find(({ unit }) => unit === step.unit)?.service;
-    if (!service) return [];
-    const what = step.kind === "remove" ? "its load balancer would be deleted" : describeChanges(step.differences);
-    const message = `A change waits for approval, run "lotse approve ${id}" to make it: ${what}`;
-    return [onService(service, { type: "Normal", reason: "PlanPending", message })];
-  });
 }

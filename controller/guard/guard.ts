@@ -1,6 +1,4 @@
 /** May this change happen? Stops deletions that no object asked for when they are suspiciously many. */
-import type { V1Node, V1Service } from "@kubernetes/client-node";
-import { onNode, onService, type Write } from "../publish/writes.ts";
 import type { Plan } from "./plan.ts";
 
 export interface GuardLimits {
@@ -34,19 +32,4 @@ export function guard(plan: Plan, total: number, limits: GuardLimits = GUARD_LIM
     .map(({ unit }) => unit)
     .join(", ")} …`;
   return { plan: plan.filter((step) => !surprising.includes(step)), stopped, held: surprising.length };
-}
-
-/** What observers of the cluster are told when the guard holds something back, and on which object. */
-export function heldBack(
-  stopped: string | undefined,
-  { services, nodes }: { readonly services: readonly V1Service[]; readonly nodes: readonly V1Node[] },
-): readonly Write[] {
-  if (stopped === undefined) return [];
-  // The nodes it is about are gone. This Service is in every cluster, where `kubectl get events` shows it.
-  const service = services.find(({ metadata }) => metadata?.namespace === "default" && metadata.name === "kubernetes");
-  const [node] = nodes;
-  const message = `${stopped}; if that is right, start the controller with a larger --guard-removals`;
-  const notice = { type: "Warning", reason: "RemovalsHeldBack", message } as const;
-  if (service) return [onService(service, notice)];
-  return node ? [onNode(node, notice)] : [];
 }

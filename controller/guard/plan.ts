@@ -2,7 +2,7 @@
 import { type Difference, differences } from "../../stacks/units/difference.ts";
 import { routeUnit, unitOf } from "../../stacks/units/names.ts";
 import type { UnitId, UnitSpec } from "../../stacks/units/spec.ts";
-import type { Rendered } from "../render/cluster.ts";
+import { type Rendered, type RenderOptions, renderCluster, type Snapshot } from "../render/cluster.ts";
 import type { ServiceIntent } from "../render/intents.ts";
 
 /** One unit that is not as wanted, and in what. */
@@ -13,6 +13,18 @@ export type PlannedUnit = { readonly unit: UnitId; readonly differences: readonl
 );
 
 export type Plan = readonly PlannedUnit[];
+
+/** What is wanted, what exists, and the steps from one to the other. */
+export interface Situation {
+  readonly rendered: Rendered;
+  readonly plan: Plan;
+}
+
+/** Renders a snapshot, and plans. Pure. */
+export function assess(snapshot: Snapshot, options: RenderOptions): Situation {
+  const rendered = renderCluster(snapshot, options);
+  return { rendered, plan: planRun(rendered) };
+}
 
 /** The units that differ. Empty for a cluster at rest. */
 export function planRun(rendered: Rendered): Plan {

@@ -1,8 +1,8 @@
 /** The patcher: the few things we write to Services and Nodes, each as the smallest patch that does it. */
 import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
 import { ifFound, isConflict, isNotFound } from "../diagnostics/errors.ts";
+import { FINALIZER } from "../formats/finalizer.ts";
 import type { NodePatch } from "../render/node/patch.ts";
-import { FINALIZER } from "../render/service/ownership/ours.ts";
 import { type KubeClient, paths } from "./client.ts";
 
 export class Patcher {

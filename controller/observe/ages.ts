@@ -1,21 +1,22 @@
-/** How old a turn lets what it looks at be. */
+/** How old the lists of the cloud may be, at each step of a turn. */
 import type { V1Node } from "@kubernetes/client-node";
-import type { Plan } from "../guard/plan.ts";
+import type { Plan, Situation } from "../guard/plan.ts";
 import type { Ages } from "../hcloud/view.ts";
+import type { RenderOptions } from "../render/cluster.ts";
 
 /**
- * Balancers are always asked for: what the last write left behind must be seen. Routes are asked for whenever a turn comes
- * round by itself, which it does after half of its interval or later, so that a route changed by hand is seen as soon as
- * a balancer is. The rest changes by our doing or rarely; it is old enough for a first look, and asked for when that look
- * finds something to do about it.
+ * Load balancers are always read: what the last write left behind must be seen. Routes are read whenever a turn starts by
+ * itself, which is after half of the resync interval at the earliest, so that a route changed by hand is noticed as soon as
+ * a load balancer is. Everything else changes rarely or through Lotse: an older list will do, unless it would cause a change.
  */
-export function firstLook(resyncMs: number): Ages {
+function relaxed(resyncMs: number): Ages {
   return { servers: 45_000, loadBalancers: 0, certificates: 600_000, network: resyncMs / 2 };
 }
 
-/** The same where a node waits for its route: the network will be asked for anyway, so it is asked for along with the rest. */
-export function lookFor(nodes: readonly V1Node[], first: Ages): Ages {
-  return nodes.some(awaitsRoute) ? { ...first, network: 0 } : first;
+/** For the first pass. A Node that waits for its route needs the network in any case, so it is read along with the rest. */
+export function agesBefore(nodes: readonly V1Node[], { clusterCidrs }: RenderOptions, resyncMs: number): Ages {
+  const ages = relaxed(resyncMs);
+  return clusterCidrs.length > 0 && nodes.some(awaitsRoute) ? { ...ages, network: 0 } : ages;
 }
 
 function awaitsRoute({ spec, status }: V1Node): boolean {
@@ -25,24 +26,42 @@ function awaitsRoute({ spec, status }: V1Node): boolean {
   return !isAvailable && (spec?.podCIDRs?.length ?? 0) > 0;
 }
 
-/** For what a first look would change: as things are now, where it asks for that. */
-export function freshLook(first: Ages, asks: Readonly<Record<"servers" | "certificates" | "network", boolean>>): Ages {
+/** For a second pass, where older lists would cause a change or leave a Node out; undefined when the first pass will do. */
+export function agesToConfirm({ rendered, plan }: Situation, resyncMs: number): Ages | undefined {
+  const { services, routes } = rendered;
+  const leavesNodesOut = services.some((intent) => intent.kind === "balance" && intent.leftOut.length > 0);
+  const changesRoutes = touches(plan, "route/");
+  const readsServers = leavesNodesOut || changesRoutes || (routes?.refused.some(({ isFinal }) => !isFinal) ?? false);
+  const readsCertificates = dependsOnCertificates({ rendered, plan });
+  if (!readsServers && !readsCertificates) return undefined;
   return {
-    ...first,
+    ...relaxed(resyncMs),
     loadBalancers: 1_000,
-    ...(asks.servers && { servers: 3_000 }),
-    ...(asks.certificates && { certificates: 0 }),
-    ...(asks.network && { network: 1_000 }),
+    ...(readsServers && { servers: 3_000 }),
+    ...(readsCertificates && { certificates: 0 }),
+    ...(changesRoutes && { network: 1_000 }),
   };
 }
 
-/** After a run, what it touched is asked for again. */
-export function agesAfter(due: Plan, { servers, certificates, network }: Ages): Ages {
-  const touches = (kind: string) => due.some(({ unit }) => unit.startsWith(kind));
+/** Whether an older list of certificates could be wrong about one that is awaited, or about one that goes. */
+export function dependsOnCertificates({ rendered, plan }: Situation): boolean {
+  const awaits = rendered.services.some(
+    (intent) => intent.kind === "retire" || (intent.kind === "balance" && intent.certificates.isUncertain),
+  );
+  return awaits || touches(plan, "certificate/");
+}
+
+/** After a run: what it touched is read again. */
+export function agesAfter(due: Plan, resyncMs: number): Ages {
+  const { servers, certificates, network } = relaxed(resyncMs);
   return {
     servers,
-    loadBalancers: touches("load-balancer/") ? 0 : 10_000,
-    certificates: touches("certificate/") ? 0 : certificates,
-    network: touches("route/") ? 0 : network,
+    loadBalancers: touches(due, "load-balancer/") ? 0 : 10_000,
+    certificates: touches(due, "certificate/") ? 0 : certificates,
+    network: touches(due, "route/") ? 0 : network,
   };
+}
+
+function touches(plan: Plan, kind: string): boolean {
+  return plan.some(({ unit }) => unit.startsWith(kind));
 }

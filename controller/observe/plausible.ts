@@ -1,18 +1,17 @@
-/** Whether what the cloud lists can be true of this cluster. */
+/** Whether the cloud's lists can be true of this cluster. */
 import type { V1Node } from "@kubernetes/client-node";
 import { CcmError } from "../diagnostics/errors.ts";
 import { GUARD_LIMITS } from "../guard/guard.ts";
 import type { CloudState } from "../hcloud/view.ts";
-import { onNode, type Write } from "../publish/writes.ts";
 import { isReady } from "../render/node/lifecycle.ts";
 import { findServer } from "../render/node/metadata.ts";
 import { parseProviderId } from "../render/node/provider-id.ts";
 
-/** The cloud contradicts what the cluster shows; acting on it could take everything down. */
+/** The cloud contradicts the cluster; acting on such lists could take everything down. */
 export class ImplausibleCloud extends CcmError {
   readonly code = "implausible-cloud";
   readonly retry = "backoff";
-  /** Nodes that are Ready on servers that the cloud does not list. */
+  /** Nodes that are Ready although the cloud does not list their servers. */
   readonly nodes: readonly V1Node[];
 
   constructor(message: string, nodes: readonly V1Node[]) {
@@ -21,12 +20,12 @@ export class ImplausibleCloud extends CcmError {
   }
 }
 
-/** One server may vanish under a node that has not noticed yet; several at once, and a large part of all, are a broken list. */
+/** A single server may have vanished before its Node noticed. Several at once, and a large share of all, mean a broken list. */
 const LEAST_MISSING = 2;
 
 /**
- * A cloud without servers under a cluster with nodes is an outage or the wrong project, and one that lacks the servers of many
- * nodes that are Ready is a partial list: neither is an intent to remove targets and routes.
+ * No servers at all under a cluster with Nodes means an outage or the wrong project; a list without the servers of many
+ * Ready Nodes is incomplete. Neither is a reason to remove targets and routes.
  */
 export function requirePlausible({ servers }: Pick<CloudState, "servers">, nodes: readonly V1Node[]): void {
   const ours = nodes.filter(({ spec }) => parseProviderId(spec?.providerID).kind === "cloud");
@@ -38,13 +37,7 @@ export function requirePlausible({ servers }: Pick<CloudState, "servers">, nodes
   const missing = ready.filter((node) => !findServer(node, servers));
   if (missing.length < LEAST_MISSING || missing.length <= ready.length * GUARD_LIMITS.share) return;
   throw new ImplausibleCloud(
-    `the API does not list the servers of ${missing.length} of ${ready.length} nodes that are Ready: nothing is changed until it does, or they are not Ready any more`,
+    `the API does not list the servers of ${missing.length} of ${ready.length} Ready nodes: no changes until they are listed or no longer Ready`,
     missing,
   );
-}
-
-/** What a node hears whose server the cloud does not list although the node is Ready. */
-export function contradiction(node: V1Node): Write {
-  const message = `Node ${node.metadata?.name} is Ready, but the Hetzner API does not list its server: balancers and routes stay as they are`;
-  return onNode(node, { type: "Warning", reason: "ServerNotListed", message });
 }

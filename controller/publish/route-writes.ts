@@ -52,14 +52,10 @@ function condition(node: V1Node, isAvailable: boolean): readonly Write[] {
 }
 
 function failure(node: V1Node, cause: string): Write {
-  return warn(node, "FailedToCreateRoute", `Could not create route for node ${node.metadata?.name}: ${cause}`);
+  return onNode(node, "FailedToCreateRoute", `Could not create route for node ${node.metadata?.name}: ${cause}`);
 }
 
 function misplaced(node: V1Node, { spec }: WantedRoute): Write {
   const message = `Pod range ${spec.destination} is not inside --cluster-cidr: its route is made, but is not removed with the node; let --cluster-cidr cover all pod ranges`;
-  return warn(node, "ClusterCIDRMisconfigured", message);
-}
-
-function warn(object: V1Node, reason: string, message: string): Write {
-  return onNode(object, { type: "Warning", reason, message });
+  return onNode(node, "ClusterCIDRMisconfigured", message);
 }

@@ -3,6 +3,7 @@ import type { V1Service } from "@kubernetes/client-node";
 import type { RunReport, UnitOutcome } from "../../stacks/engine/run.ts";
 import { type Difference, differences } from "../../stacks/units/difference.ts";
 import type { LoadBalancerState } from "../../stacks/units/spec.ts";
+import { FINALIZER } from "../formats/finalizer.ts";
 import { type Drift, describeDrift } from "../guard/drift.ts";
 import type { Plan } from "../guard/plan.ts";
 import { certificateUnits } from "../render/certificates.ts";
@@ -10,7 +11,6 @@ import type { Rendered } from "../render/cluster.ts";
 import type { ServiceIntent } from "../render/intents.ts";
 import type { Note } from "../render/service/checks/notes.ts";
 import type { Settings } from "../render/service/options/settings.ts";
-import { FINALIZER } from "../render/service/ownership/ours.ts";
 import { renderIngress, sameIngress } from "../render/service/status.ts";
 import { onService, type Write } from "./writes.ts";
 
@@ -29,7 +29,7 @@ export function serviceWritesBefore(rendered: Rendered, due: Plan, drifted: read
     const { service, unit } = intent;
     const changes = planned.get(unit);
     if (intent.kind === "refused") return [...mistakeWrites(intent), ...warnings(service, intent.notes ?? [])];
-    if (intent.kind === "retire") return changes ? [goodbye(intent)] : [];
+    if (intent.kind === "retire") return changes ? [departure(intent)] : [];
     const isClaimed = service.metadata?.finalizers?.includes(FINALIZER) ?? false;
     const isNew = rendered.existing[unit] === undefined;
     return [
@@ -45,12 +45,12 @@ function mistakeWrites({ service, mistakes }: ServiceIntent & { readonly mistake
   if (mistakes.length === 0) return [];
   const message = `Error syncing load balancer: ${mistakes.join("; ")}`;
   const occasion = JSON.stringify([service.metadata?.annotations, service.spec]);
-  return [onService(service, { type: "Warning", reason: "SyncLoadBalancerFailed", message, occasion })];
+  return [onService(service, "SyncLoadBalancerFailed", message, { occasion })];
 }
 
-function goodbye({ service, keeps }: RetireIntent): Write {
-  if (!keeps) return tell(service, "DeletingLoadBalancer", "Deleting load balancer");
-  return tell(
+function departure({ service, keeps }: RetireIntent): Write {
+  if (!keeps) return onService(service, "DeletingLoadBalancer", "Deleting load balancer");
+  return onService(
     service,
     "KeepingLoadBalancer",
     `Leaving load balancer ${keeps.spec.name} without owner: ${keeps.reason}`,
@@ -66,19 +66,19 @@ function announcements(intent: BalanceIntent, isNew: boolean, { changes, drift }
   const { service, spec, settings, adopts } = intent;
   if (drift) {
     const message = `Load balancer was changed outside of the cluster and is being repaired: ${describeDrift(drift)}`;
-    return [warn(service, "LoadBalancerDrifted", message)];
+    return [onService(service, "LoadBalancerDrifted", message)];
   }
   if (adopts !== undefined) {
     const message = `Taking over load balancer ${spec.name} (id ${adopts}), which had no owner`;
-    return [tell(service, "AdoptingLoadBalancer", message)];
+    return [onService(service, "AdoptingLoadBalancer", message)];
   }
   // New hosts are told about when they are there, as upstream does.
   if (!isNew && changes.every(({ field }) => field.startsWith("target "))) return [];
   // Reported once, when the load balancer is created; HCCM repeats it in every run.
   const untyped = `no type is set, so it is ${spec.type}: set annotation load-balancer.hetzner.cloud/type, or HCLOUD_LOAD_BALANCERS_TYPE for all Services`;
   return [
-    ...(isNew && !settings.options.type ? [warn(service, "LoadBalancerTypeUnconfigured", untyped)] : []),
-    tell(service, "EnsuringLoadBalancer", "Ensuring load balancer"),
+    ...(isNew && !settings.options.type ? [onService(service, "LoadBalancerTypeUnconfigured", untyped)] : []),
+    onService(service, "EnsuringLoadBalancer", "Ensuring load balancer"),
   ];
 }
 
@@ -97,7 +97,7 @@ function certificateFailures(intent: ServiceIntent, outcomes: Outcomes): readonl
     return outcome?.status === "failed" ? [outcome.failure.message] : [];
   });
   if (failures.length === 0) return [];
-  return [warn(intent.service, "SyncCertificateFailed", `Error syncing certificates: ${failures.join("; ")}`)];
+  return [onService(intent.service, "SyncCertificateFailed", `Error syncing certificates: ${failures.join("; ")}`)];
 }
 
 function writesFor(
@@ -120,17 +120,21 @@ function writesFor(
 function failure(intent: ServiceIntent, outcome: UnitOutcome & { readonly status: "failed" }): Write {
   const { message } = outcome.failure;
   if (intent.kind === "balance" && concernsHostsOnly(outcome)) {
-    return warn(intent.service, "UpdateLoadBalancerFailed", `Error updating load balancer with new hosts: ${message}`);
+    return onService(
+      intent.service,
+      "UpdateLoadBalancerFailed",
+      `Error updating load balancer with new hosts: ${message}`,
+    );
   }
   const action = intent.kind === "retire" ? "delete" : "ensure";
   const text = `Error syncing load balancer: failed to ${action} load balancer: ${message}`;
-  return warn(intent.service, "SyncLoadBalancerFailed", text);
+  return onService(intent.service, "SyncLoadBalancerFailed", text);
 }
 
 function successOf({ service }: BalanceIntent, outcome: UnitOutcome): Write {
   return concernsHostsOnly(outcome)
-    ? tell(service, "UpdatedLoadBalancer", "Updated load balancer with new hosts")
-    : tell(service, "EnsuredLoadBalancer", "Ensured load balancer");
+    ? onService(service, "UpdatedLoadBalancer", "Updated load balancer with new hosts")
+    : onService(service, "EnsuredLoadBalancer", "Ensured load balancer");
 }
 
 function concernsHostsOnly({ changes }: UnitOutcome): boolean {
@@ -146,13 +150,13 @@ function retireWrites(
   if (!balancer) {
     const isKept = outcome?.changes.some(({ part, operation }) => part === "balancer" && operation === "update");
     const said = isKept
-      ? tell(service, "LoadBalancerKept", "Load balancer stays, without owner")
-      : tell(service, "DeletedLoadBalancer", "Deleted load balancer");
+      ? onService(service, "LoadBalancerKept", "Load balancer stays, without owner")
+      : onService(service, "DeletedLoadBalancer", "Deleted load balancer");
     return [{ kind: "remove-finalizer", service }, said];
   }
   if (keeps || !balancer.deleteProtection) return [];
   const kept = `load balancer ${balancer.name} is protected against deletion and stays`;
-  return [{ kind: "remove-finalizer", service }, warn(service, "LoadBalancerKept", kept)];
+  return [{ kind: "remove-finalizer", service }, onService(service, "LoadBalancerKept", kept, { type: "Warning" })];
 }
 
 function ingressWrites(service: V1Service, balancer: LoadBalancerState, settings: Settings): readonly Write[] {
@@ -167,19 +171,13 @@ function noteWrites({ service, spec, notes, leftOut }: BalanceIntent): readonly 
   const hasNoHosts = spec.targets.length === 0;
   return [
     ...warnings(service, notes),
-    ...(left.length > 0 ? [warn(service, "TargetLeftOut", left.join("; "))] : []),
-    ...(hasNoHosts ? [warn(service, "UnAvailableLoadBalancer", "There are no available nodes for LoadBalancer")] : []),
+    ...(left.length > 0 ? [onService(service, "TargetLeftOut", left.join("; "))] : []),
+    ...(hasNoHosts
+      ? [onService(service, "UnAvailableLoadBalancer", "There are no available nodes for LoadBalancer")]
+      : []),
   ];
 }
 
 function warnings(service: V1Service, notes: readonly Note[]): readonly Write[] {
-  return notes.map(({ reason, message }) => warn(service, reason, message));
-}
-
-function tell(service: V1Service, reason: string, message: string): Write {
-  return onService(service, { type: "Normal", reason, message });
-}
-
-function warn(service: V1Service, reason: string, message: string): Write {
-  return onService(service, { type: "Warning", reason, message });
+  return notes.map(({ reason, message }) => onService(service, reason, message));
 }

@@ -1,5 +1,6 @@
 /** What is to be written back to Kubernetes, as data. */
 import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
+import { type EventReason, eventOf } from "./events.ts";
 
 export type Write =
   | { readonly kind: "add-finalizer"; readonly service: V1Service }
@@ -8,24 +9,31 @@ export type Write =
   | { readonly kind: "network-condition"; readonly node: V1Node; readonly isAvailable: boolean }
   | { readonly kind: "event"; readonly event: Notice };
 
-/** Something a user should read on an object. */
+/** An Event on an object. */
 export interface Notice {
   readonly about:
     | { readonly kind: "Service"; readonly object: V1Service }
     | { readonly kind: "Node"; readonly object: V1Node };
   readonly type: "Normal" | "Warning";
-  readonly reason: string;
+  readonly reason: EventReason;
   readonly message: string;
-  /** What it is said about, for warnings that are worth saying again when that has changed. */
+  /** What a warning refers to: when that changes, the same message is written again. */
   readonly occasion?: string;
 }
 
-/** A notice on a Service. */
-export function onService(object: V1Service, notice: Omit<Notice, "about">): Write {
-  return { kind: "event", event: { about: { kind: "Service", object }, ...notice } };
+/** What may differ from the catalogue's entry. */
+type Details = Partial<Pick<Notice, "type" | "occasion">>;
+
+/** An Event on a Service. */
+export function onService(object: V1Service, reason: EventReason, message: string, details: Details = {}): Write {
+  return notice({ kind: "Service", object }, reason, message, details);
 }
 
-/** A notice on a Node. */
-export function onNode(object: V1Node, notice: Omit<Notice, "about">): Write {
-  return { kind: "event", event: { about: { kind: "Node", object }, ...notice } };
+/** An Event on a Node. */
+export function onNode(object: V1Node, reason: EventReason, message: string): Write {
+  return notice({ kind: "Node", object }, reason, message, {});
+}
+
+function notice(about: Notice["about"], reason: EventReason, message: string, details: Details): Write {
+  return { kind: "event", event: { about, type: eventOf(reason).type, reason, message, ...details } };
 }

@@ -2,7 +2,6 @@
 import { PRIVATE_KEY } from "../../stacks/units/inputs.ts";
 import { unitOf } from "../../stacks/units/names.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
-import { planRun } from "../guard/plan.ts";
 import type { ApiRequest } from "../hcloud/exchange.ts";
 import type { Rendered } from "./cluster.ts";
 import type { ServiceIntent } from "./intents.ts";
@@ -12,14 +11,6 @@ export function certificateUnits(intent: ServiceIntent): readonly UnitId[] {
   if (intent.kind === "refused") return [];
   const wanted = intent.kind === "balance" ? intent.certificates.wanted.map(({ spec }) => unitOf(spec)) : [];
   return [...wanted, ...intent.certificates.stale];
-}
-
-/** Whether the list of certificates, which may be old, would make a difference: to one that waits, or one that goes. */
-export function isUncertain(rendered: Rendered): boolean {
-  const awaits = rendered.services.some(
-    (intent) => intent.kind === "retire" || (intent.kind === "balance" && intent.certificates.isUncertain),
-  );
-  return awaits || planRun(rendered).some(({ unit }) => unit.startsWith("certificate/"));
 }
 
 /** Milliseconds until an issuance is worth a look, one number for each Service that waits for one. */

@@ -1,4 +1,4 @@
-/** One turn of the loop: observe → render → guard → apply → publish. */
+/** One turn of the loop for load balancers, certificates and routes: observe → render → guard → apply → publish. */
 import type { RunReport } from "../../stacks/engine/run.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
 import type { Absence, Doubt } from "../apply/absence.ts";
@@ -6,46 +6,50 @@ import { proven } from "../apply/proof.ts";
 import type { Runner } from "../apply/runner.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { ApprovalGate, Passed } from "../guard/approval-gate.ts";
-import { DriftWatch } from "../guard/drift.ts";
-import { type Guarded, type GuardLimits, guard, heldBack } from "../guard/guard.ts";
-import { type Plan, type PlannedUnit, planRun, wantedSpecs } from "../guard/plan.ts";
+import { type Drift, DriftWatch } from "../guard/drift.ts";
+import { type Guarded, type GuardLimits, guard } from "../guard/guard.ts";
+import { assess, type Plan, type PlannedUnit, type Situation, wantedSpecs } from "../guard/plan.ts";
 import { objectOf } from "../guard/reason.ts";
-import type { Lookout } from "../observe/lookout.ts";
+import type { Ages } from "../hcloud/view.ts";
+import { agesAfter, agesBefore, agesToConfirm } from "../observe/ages.ts";
+import { observe, type Sources } from "../observe/observe.ts";
+import { ImplausibleCloud } from "../observe/plausible.ts";
 import { routeWrites } from "../publish/route-writes.ts";
 import { serviceWritesAfter, serviceWritesBefore } from "../publish/service-writes.ts";
+import { awaitingApproval, heldBack, serverNotListed } from "../publish/turn-notices.ts";
 import type { Write } from "../publish/writes.ts";
 import type { StatusBoard } from "../record/status-board.ts";
 import { certificateUnits, looksAgain } from "../render/certificates.ts";
-import type { Observed, Rendered } from "../render/cluster.ts";
+import type { Rendered, RenderOptions } from "../render/cluster.ts";
 import { refusalsOf } from "../render/refusals.ts";
 import { serviceName } from "../render/service/ownership/ours.ts";
 import { Backoff } from "../work/backoff.ts";
 import { TIMINGS } from "../work/timings.ts";
 
-export interface TurnParts {
-  readonly lookout: Pick<Lookout, "before" | "after">;
-  readonly runner: Pick<Runner, "apply" | "settle" | "lastRun">;
-  /** The one that the lookout reports to. */
-  readonly absence: Absence;
-  /** Synced caches of the API server's objects. */
-  readonly observed: () => Observed;
-  /** Carries out writes and returns those that failed. */
-  readonly publish: (writes: readonly Write[]) => Promise<readonly Write[]>;
+type Outcomes = RunReport["outcomes"];
+
+export interface ClusterTurnParts extends Sources {
+  readonly options: RenderOptions;
   readonly guardLimits: GuardLimits;
-  /** Holds back what needs approval; absent means that nothing does. */
+  readonly runner: Pick<Runner, "apply" | "settle" | "lastRun">;
+  readonly absence: Absence;
+  /** Performs writes and returns those that failed. */
+  readonly publish: (writes: readonly Write[]) => Promise<readonly Write[]>;
+  /** Holds back what needs approval; absent when nothing does. */
   readonly approvals?: Pick<ApprovalGate, "pass">;
-  /** Takes in how things stand after each turn. */
+  /** Receives the status after each turn. */
   readonly board?: Pick<StatusBoard, "report">;
-  /** Told what each look at the cluster found. */
+  /** Receives what each turn found, for metrics. */
   readonly report?: (facts: TurnFacts) => void;
+  /** A turn starts by itself after half of this at the earliest. */
+  readonly resyncMs: number;
   readonly log: Logger;
 }
 
-/** What one look at the cluster found, in numbers. */
+/** What a turn found, in numbers. */
 export interface TurnFacts {
-  /** Units that are not as wanted. */
+  /** Units that differ from their specs. */
   readonly planned: number;
-  /** Units that somebody changed outside. */
   readonly drifted: readonly UnitId[];
   /** Removals held back by the guard. */
   readonly held: number;
@@ -54,95 +58,110 @@ export interface TurnFacts {
   readonly hasRoutes: boolean;
 }
 
+/** What guard and approval let pass, and why not the rest. */
+interface Verdict {
+  readonly guarded: Guarded;
+  readonly passed: Passed;
+  readonly drifted: readonly Drift[];
+}
+
 export class ClusterTurn {
-  readonly #parts: TurnParts;
+  readonly #parts: ClusterTurnParts;
   readonly #backoff = new Backoff();
   readonly #drift = new DriftWatch();
+  /** What the guard last stopped, to log it once. */
   #stopped: string | undefined;
-  #held = 0;
 
-  constructor(parts: TurnParts) {
+  constructor(parts: ClusterTurnParts) {
     this.#parts = parts;
   }
 
-  /** One turn. Returns when the next one is wanted at the latest, if some unit waits to be tried again. */
+  /** Returns the time until the next turn at the latest, in milliseconds, when something is to be retried. */
   async run(): Promise<number | undefined> {
-    const { lookout, runner, publish, observed } = this.#parts;
-    const before = await lookout.before();
-    const { plan, stopped } = this.#guard(before);
-    const drifted = this.#drift.observe(wantedSpecs(before), plan);
-    const { plan: allowed, notices, pending } = await this.#approve(plan, before);
-    this.#parts.report?.({
-      planned: plan.length,
-      drifted: drifted.map(({ unit }) => unit),
-      held: this.#held,
-      waiting: plan.length - allowed.length,
-      hasRoutes: before.routes !== undefined,
-    });
-    const ripe = allowed.filter((step) => this.#backoff.isDue(step.unit, fingerprint(step)));
-    const told = [...serviceWritesBefore(before, ripe, drifted), ...notices, ...heldBack(stopped, observed())];
-    const unclaimed = unitsOfClaims(before, await publish(told));
-    const due = ripe.filter(({ unit }) => !unclaimed.has(unit));
+    const before = await this.#observeAndPlan();
+    const verdict = await this.#decide(before);
+    this.#reportFacts(before, verdict);
+    const { due, unclaimed } = await this.#announce(before, verdict);
 
-    const reported = await runner.apply(due, before, drifted);
-    const after = due.length === 0 ? before : await lookout.after(due);
+    const reported = await this.#parts.runner.apply(due, before.rendered, verdict.drifted);
+    const after = due.length > 0 ? await this.#situation(agesAfter(due, this.#parts.resyncMs)) : before;
     const outcomes = proven(reported, due, after);
-    this.#learn(due, plan, outcomes);
-    const doubts = await this.#unproven(after);
-    const settled = without(after, doubts);
-    await publish([...serviceWritesAfter(settled, outcomes), ...routeWrites(settled, outcomes, observed().nodes)]);
-    await runner.settle();
-    this.#report(after, pending?.id);
-    // What was approved is done: the next turn takes the approval down, before the same could happen unasked.
-    const settles = due.length > 0 && this.#parts.approvals !== undefined;
-    const atOnceMs = settles || this.#hasNextStage(after, outcomes) ? 0 : undefined;
-    const claimMs = unclaimed.size > 0 ? TIMINGS.claimRetry : undefined;
-    const againMs = [...doubts.map(({ waitMs }) => waitMs), ...looksAgain(after)];
-    return soonest([atOnceMs, claimMs, this.#backoff.nextMs, ...againMs]);
+    this.#remember(due, verdict.guarded.plan, outcomes);
+
+    const doubts = await this.#publish(after.rendered, outcomes);
+    await this.#parts.runner.settle();
+    this.#reportStatus(after.rendered, verdict);
+    // An approval is used up once its changes are made: the next turn removes it, before the same could happen unasked.
+    const usesApproval = due.length > 0 && this.#parts.approvals !== undefined;
+    return soonest([
+      usesApproval || this.#hasNextStage(after, outcomes) ? 0 : undefined,
+      unclaimed.size > 0 ? TIMINGS.claimRetry : undefined,
+      this.#backoff.nextMs,
+      ...doubts.map(({ waitMs }) => waitMs),
+      ...looksAgain(after.rendered),
+    ]);
   }
 
-  /** Whether a run made another step possible, such as removing what is no longer used: it is taken at once. */
-  #hasNextStage(after: Rendered, outcomes: RunReport["outcomes"]): boolean {
-    const follows = (step: PlannedUnit) =>
-      outcomes[step.unit]?.status !== "failed" && this.#backoff.isDue(step.unit, fingerprint(step));
-    return Object.keys(outcomes).length > 0 && this.#guard(after).plan.some(follows);
+  /** A first pass with lists that may be old, and a second with fresh ones where the first would change something. */
+  async #observeAndPlan(): Promise<Situation> {
+    const { observed, options, resyncMs } = this.#parts;
+    const first = await this.#situation(agesBefore(observed().nodes, options, resyncMs));
+    const fresher = agesToConfirm(first, resyncMs);
+    return fresher ? this.#situation(fresher) : first;
   }
 
-  #guard(rendered: Rendered): Guarded {
-    const guarded = guard(planRun(rendered), Object.keys(rendered.existing).length, this.#parts.guardLimits);
-    const { stopped, held } = guarded;
-    if (stopped && stopped !== this.#stopped) this.#parts.log.error({ stopped }, "removals held back by the guard");
+  async #situation(ages: Ages): Promise<Situation> {
+    const { options, absence, publish } = this.#parts;
+    const snapshot = await observe(this.#parts, ages).catch(async (error: unknown) => {
+      if (error instanceof ImplausibleCloud) await publish(error.nodes.map(serverNotListed));
+      throw error;
+    });
+    const situation = assess(snapshot, options);
+    absence.observe(situation.rendered);
+    return situation;
+  }
+
+  async #decide({ rendered, plan }: Situation): Promise<Verdict> {
+    const { approvals, observed, log } = this.#parts;
+    const guarded = this.#guard({ rendered, plan });
+    const { stopped } = guarded;
+    if (stopped && stopped !== this.#stopped) log.error({ stopped }, "removals held back by the guard");
     this.#stopped = stopped;
-    this.#held = held;
-    return guarded;
-  }
-
-  async #approve(plan: Plan, rendered: Rendered): Promise<Passed> {
-    const { approvals, observed } = this.#parts;
+    const drifted = this.#drift.observe(wantedSpecs(rendered), guarded.plan);
     const objectOfStep = (step: PlannedUnit) => objectOf(step, { rendered, nodes: observed().nodes });
-    return (await approvals?.pass(plan, rendered, objectOfStep)) ?? { plan, notices: [] };
+    const passed = (await approvals?.pass(guarded.plan, objectOfStep)) ?? { plan: guarded.plan };
+    return { guarded, passed, drifted };
   }
 
-  async #unproven(rendered: Rendered): Promise<readonly Doubt[]> {
-    const { absence, log } = this.#parts;
+  #guard({ rendered, plan }: Situation): Guarded {
+    return guard(plan, Object.keys(rendered.existing).length, this.#parts.guardLimits);
+  }
+
+  /** Sets finalizers and writes what is about to happen. What could not be claimed must wait. */
+  async #announce({ rendered }: Situation, { guarded, passed, drifted }: Verdict) {
+    const { publish, observed } = this.#parts;
+    const ripe = passed.plan.filter((step) => this.#isDue(step));
+    const failed = await publish([
+      ...serviceWritesBefore(rendered, ripe, drifted),
+      ...awaitingApproval(passed.announced ?? [], rendered, passed.pending?.id ?? ""),
+      ...heldBack(guarded.stopped, observed()),
+    ]);
+    const unclaimed = unclaimedUnits(rendered, failed);
+    return { due: ripe.filter(({ unit }) => !unclaimed.has(unit)), unclaimed };
+  }
+
+  /** Writes statuses, finalizers and conditions. A Service whose load balancer may still exist keeps its finalizer. */
+  async #publish(rendered: Rendered, outcomes: Outcomes): Promise<readonly Doubt[]> {
+    const { absence, publish, observed, log } = this.#parts;
     const doubts = await absence.unproven(rendered);
     for (const { intent, left } of doubts)
-      if (left.length > 0) log.warn({ service: serviceName(intent.service), left }, "service not released yet");
+      if (left.length > 0) log.warn({ service: serviceName(intent.service), left }, "finalizer kept");
+    const settled = without(rendered, doubts);
+    await publish([...serviceWritesAfter(settled, outcomes), ...routeWrites(settled, outcomes, observed().nodes)]);
     return doubts;
   }
 
-  #report(rendered: Rendered, pending: string | undefined): void {
-    const { board, runner } = this.#parts;
-    const { lastRun } = runner;
-    board?.report({
-      ...(lastRun && { lastRun }),
-      refused: refusalsOf(rendered),
-      ...(this.#stopped !== undefined && { heldBack: this.#stopped }),
-      ...(pending !== undefined && { pending }),
-    });
-  }
-
-  #learn(due: Plan, plan: Plan, outcomes: RunReport["outcomes"]): void {
+  #remember(due: Plan, plan: Plan, outcomes: Outcomes): void {
     for (const step of due) {
       const outcome = outcomes[step.unit];
       if (outcome?.status === "failed") this.#backoff.failed(step.unit, fingerprint(step), outcome.failure.retry);
@@ -151,16 +170,45 @@ export class ClusterTurn {
     }
     this.#backoff.retain(new Set(plan.map(({ unit }) => unit)));
   }
+
+  /** Whether the run made another step possible, such as removing what is no longer in use: it follows at once. */
+  #hasNextStage(after: Situation, outcomes: Outcomes): boolean {
+    const follows = (step: PlannedUnit) => outcomes[step.unit]?.status !== "failed" && this.#isDue(step);
+    return Object.keys(outcomes).length > 0 && this.#guard(after).plan.some(follows);
+  }
+
+  #isDue(step: PlannedUnit): boolean {
+    return this.#backoff.isDue(step.unit, fingerprint(step));
+  }
+
+  #reportFacts({ rendered }: Situation, { guarded, passed, drifted }: Verdict): void {
+    this.#parts.report?.({
+      planned: guarded.plan.length,
+      drifted: drifted.map(({ unit }) => unit),
+      held: guarded.held,
+      waiting: guarded.plan.length - passed.plan.length,
+      hasRoutes: rendered.routes !== undefined,
+    });
+  }
+
+  #reportStatus(rendered: Rendered, { guarded, passed }: Verdict): void {
+    const { board, runner } = this.#parts;
+    board?.report({
+      ...(runner.lastRun && { lastRun: runner.lastRun }),
+      refused: refusalsOf(rendered),
+      ...(guarded.stopped !== undefined && { heldBack: guarded.stopped }),
+      ...(passed.pending && { pending: passed.pending.id }),
+    });
+  }
 }
 
-/** Units of Services whose finalizer could not be set: without it a balancer could outlive its Service unnoticed (S8). */
-function unitsOfClaims({ services }: Rendered, failed: readonly Write[]): ReadonlySet<UnitId> {
+/** Units of Services whose finalizer could not be set: without it a load balancer could outlive its Service unnoticed (S8). */
+function unclaimedUnits({ services }: Rendered, failed: readonly Write[]): ReadonlySet<UnitId> {
   const claims = new Set(failed.flatMap((write) => (write.kind === "add-finalizer" ? [write.service] : [])));
   const unclaimed = services.filter(({ service }) => claims.has(service));
   return new Set(unclaimed.flatMap((intent) => [intent.unit, ...certificateUnits(intent)]));
 }
 
-/** The same without Services of which something may still be there: they are not let go yet. */
 function without(rendered: Rendered, doubts: readonly Doubt[]): Rendered {
   const held = new Set(doubts.map(({ intent }) => intent.unit));
   return { ...rendered, services: rendered.services.filter(({ unit }) => !held.has(unit)) };
@@ -171,7 +219,7 @@ function soonest(waits: readonly (number | undefined)[]): number | undefined {
   return known.length > 0 ? Math.min(...known) : undefined;
 }
 
-/** What is tried: the same differences again are the same attempt. */
+/** Identifies an attempt: the same differences again are the same attempt. */
 function fingerprint({ kind, differences }: PlannedUnit): string {
   return JSON.stringify([kind, differences]);
 }

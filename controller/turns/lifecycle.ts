@@ -5,7 +5,8 @@ import type { Logger } from "../diagnostics/log.ts";
 import type { Server } from "../hcloud/api.ts";
 import type { CloudView } from "../hcloud/view.ts";
 import type { Patcher } from "../kube/write.ts";
-import { type Notice, onNode, type Write } from "../publish/writes.ts";
+import type { EventReason } from "../publish/events.ts";
+import { onNode, type Write } from "../publish/writes.ts";
 import {
   decideLifecycle,
   decideLifecycles,
@@ -109,7 +110,7 @@ export class LifecycleTurn {
       case "ask":
         return;
       case "hold":
-        return this.#tell(node, "Warning", "NodeDeletionHeldBack", `Node ${name} is not deleted: ${verdict.reason}`);
+        return this.#notify(node, "NodeDeletionHeldBack", `Node ${name} is not deleted: ${verdict.reason}`);
       case "taint":
         return this.#taint(node, verdict);
       case "delete":
@@ -132,16 +133,16 @@ export class LifecycleTurn {
     const { patcher, log } = this.#parts;
     const { name } = node.metadata ?? {};
     const message = `Deleting node ${name} because it does not exist in the cloud provider`;
-    await this.#tell(node, "Normal", "DeletingNode", message);
+    await this.#notify(node, "DeletingNode", message);
     try {
       if (await patcher.deleteNode(node)) log.info({ node: name, providerID: node.spec?.providerID }, "node deleted");
     } catch (error) {
-      await this.#tell(node, "Warning", "DeletingNodeFailed", `Failed deleting node ${name}: ${messageOf(error)}`);
+      await this.#notify(node, "DeletingNodeFailed", `Failed deleting node ${name}: ${messageOf(error)}`);
     }
   }
 
-  async #tell(node: V1Node, type: Notice["type"], reason: string, message: string): Promise<void> {
-    await this.#parts.publish([onNode(node, { type, reason, message })]);
+  async #notify(node: V1Node, reason: EventReason, message: string): Promise<void> {
+    await this.#parts.publish([onNode(node, reason, message)]);
   }
 }
 

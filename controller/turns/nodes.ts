@@ -4,7 +4,8 @@ import { isConflict, isNotFound } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { CloudView } from "../hcloud/view.ts";
 import type { Patcher } from "../kube/write.ts";
-import { type Notice, onNode, type Write } from "../publish/writes.ts";
+import type { EventReason } from "../publish/events.ts";
+import { onNode, type Write } from "../publish/writes.ts";
 import { decideNode, type Inventory, type NodeOptions, type NodeVerdict } from "../render/node/metadata.ts";
 import { isUninitialised } from "../render/node/patch.ts";
 import type { RobotInventory } from "../robot/api.ts";
@@ -80,13 +81,13 @@ export class NodeTurn {
     const isNew = !node.spec?.providerID || isUninitialised(node);
     const message = `Node ${node.metadata?.name} is not ${isNew ? "initialised" : "kept up to date"}: ${verdict.reason}`;
     const reason = verdict.event ?? (isNew ? "InitializationFailed" : "SyncFailed");
-    await this.#tell(node, { type: "Warning", reason, message });
+    await this.#notify(node, reason, message);
   }
 
   /** Others write nodes too: on a conflict the patch is made anew from the node as it is now. */
   async #write(seen: V1Node, decided: Ready, inventory: Inventory): Promise<void> {
     const { patcher, options } = this.#parts;
-    for (const warning of decided.warnings) await this.#tell(seen, { type: "Warning", ...warning });
+    for (const warning of decided.warnings) await this.#notify(seen, warning.reason, warning.message);
     let node: V1Node | undefined = seen;
     let verdict: NodeVerdict = decided;
     for (let attempt = 1; node && verdict.kind === "ready" && Object.keys(verdict.patch).length > 0; attempt += 1) {
@@ -106,11 +107,11 @@ export class NodeTurn {
     const fields = Object.keys(patch);
     this.#parts.log.info({ node: node.metadata?.name, fields }, isInitialisation ? "node initialised" : "node updated");
     if (!isInitialisation) return;
-    await this.#tell(node, { type: "Normal", reason: "Synced", message: "Node synced successfully" });
+    await this.#notify(node, "Synced", "Node synced successfully");
   }
 
-  async #tell(node: V1Node, notice: Omit<Notice, "about">): Promise<void> {
-    await this.#parts.publish([onNode(node, notice)]);
+  async #notify(node: V1Node, reason: EventReason, message: string): Promise<void> {
+    await this.#parts.publish([onNode(node, reason, message)]);
   }
 }
 

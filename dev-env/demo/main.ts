@@ -49,7 +49,7 @@ async function demo(): Promise<void> {
   parts.adopt(controller, (it) => it.stop());
   await kubectl(tools, local, "apply", "-f", EXAMPLE);
   say("service", "default/web applied: type LoadBalancer, ports 80 and 443");
-  const isReady = await Promise.race([controller.seen("service has its balancer"), aborted(), controller.ended]);
+  const isReady = await Promise.race([controller.seen("service has its load balancer"), aborted(), controller.ended]);
   if (isReady !== "seen") return stop.signal.aborted ? farewell() : fail(controller.logFile);
 
   await controller.quiet();

@@ -30,11 +30,11 @@ const TELLERS: Readonly<Record<string, Teller>> = {
   }),
   "node updated": ({ node, fields }) => ({ topic: "node", text: `${node} updated: ${list(fields)}` }),
   "cloud changed": ({ unit, part, operation }) => tellChange(String(unit), String(part), String(operation)),
-  "service has its balancer": ({ service, ingress }) => ({
+  "service has its load balancer": ({ service, ingress }) => ({
     topic: "service",
     text: `${service} is reachable at ${list(ingress)}`,
   }),
-  "service released": ({ service }) => ({ topic: "service", text: `${service} released, its balancer is gone` }),
+  "finalizer removed": ({ service }) => ({ topic: "service", text: `${service} released, its balancer is gone` }),
   "run finished": ({ units, durationMs }) => ({
     topic: "pulumi",
     text: `run finished: ${units} units in ${seconds(durationMs)}`,

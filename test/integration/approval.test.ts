@@ -62,7 +62,7 @@ describe("a controller whose changes need approval", () => {
       async () => {
         expect((await world.core.readNode({ name: "node-1" })).spec?.providerID).toMatch(/^hcloud:/);
         const events = await world.eventsAbout("web");
-        expect(events.join("\n")).toMatch(/PlanPending: A change waits for approval, run "lotse approve \w{10}"/);
+        expect(events.join("\n")).toMatch(/PlanPending: Waiting for approval: .* Approve with: lotse approve \w{10}/);
       },
       { timeoutMs: 90_000 },
     );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FINALIZER } from "../../controller/render/service/ownership/ours.ts";
+import { FINALIZER } from "../../controller/formats/finalizer.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
 

@@ -3,12 +3,13 @@ import type { V1Service } from "@kubernetes/client-node";
 import { certificateUnit } from "../../../stacks/units/names.ts";
 import type { LoadBalancerState, UnitId } from "../../../stacks/units/spec.ts";
 import type { Absence, Doubt } from "../../apply/absence.ts";
+import { FINALIZER } from "../../formats/finalizer.ts";
 import { type Plan, planRun, removal } from "../../guard/plan.ts";
 import { leaveCertificate, type OwnedCertificate } from "../../render/certificate/owned.ts";
 import { type Rendered, type RenderOptions, renderCluster, type Snapshot } from "../../render/cluster.ts";
 import type { ServiceIntent } from "../../render/intents.ts";
 import { type Refusal, refusalsOf } from "../../render/refusals.ts";
-import { FINALIZER, intentOf, serviceName } from "../../render/service/ownership/ours.ts";
+import { intentOf, serviceName } from "../../render/service/ownership/ours.ts";
 import { leaveBehind } from "../../render/service/ownership/retire.ts";
 
 type RetireIntent = ServiceIntent & { readonly kind: "retire" };

@@ -2,6 +2,7 @@
 import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
 import type { NodeRecord } from "../../../stacks/units/spec.ts";
 import type { Server } from "../../hcloud/api.ts";
+import type { EventReason } from "../../publish/events.ts";
 import type { RobotInventory } from "../../robot/api.ts";
 import { type AddressFamily, applyProvidedIps, serverAddresses } from "./addresses.ts";
 import { readExternalIpv6 } from "./external-ipv6.ts";
@@ -20,7 +21,7 @@ export interface NodeOptions extends LabelOptions {
 
 /** A reason and a sentence for an Event. */
 export interface NodeWarning {
-  readonly reason: string;
+  readonly reason: EventReason;
   readonly message: string;
 }
 
@@ -37,7 +38,7 @@ export type NodeVerdict =
       /** True when nothing that the cloud may list later would change it. */
       readonly isFinal: boolean;
       /** The Event's reason, where users know one from the official controller. */
-      readonly event?: string;
+      readonly event?: EventReason;
     };
 
 /** The server behind a node: by ProviderID, else by name. */

@@ -102,7 +102,8 @@ function forwardInternal(node: V1Node, known: readonly V1NodeAddress[], options:
     else addresses.push({ type, address });
   }
   // One Event for all: each would push the other out of what was last said.
-  const warnings = problems.length > 0 ? [{ reason: "MisconfiguredInternalIP", message: problems.join("; ") }] : [];
+  const warnings: readonly NodeWarning[] =
+    problems.length > 0 ? [{ reason: "MisconfiguredInternalIP", message: problems.join("; ") }] : [];
   return { addresses, warnings };
 }
 

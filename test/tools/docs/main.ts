@@ -4,6 +4,7 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createVitest } from "vitest/node";
 import { renderReference } from "../../../controller/render/service/options/reference.ts";
+import { renderEventsPage } from "./events.ts";
 import { renderMetricsPage } from "./metrics.ts";
 import { renderOptionsPage } from "./options.ts";
 import { type NamedTest, renderPage } from "./page.ts";
@@ -21,6 +22,7 @@ const pages = {
   "docs/reference/annotations.md": renderReference(),
   "docs/reference/options.md": renderOptionsPage(),
   "docs/reference/metrics.md": renderMetricsPage(),
+  "docs/reference/events.md": renderEventsPage(),
 };
 for (const [name, page] of Object.entries(pages)) {
   const file = new URL(`../../../${name}`, import.meta.url);

@@ -1,10 +1,8 @@
 /** Which Services are ours, and what they ask for. */
 import type { V1Service } from "@kubernetes/client-node";
 import type { ServiceRef } from "../../../../stacks/units/spec.ts";
+import { FINALIZER } from "../../../formats/finalizer.ts";
 import type { Parser } from "../../../formats/values.ts";
-
-/** Keeps a Service until its balancer is gone; shared with the official controller. */
-export const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
 
 /** Whose Services are served. */
 export interface ServedClasses {

@@ -9,10 +9,8 @@ import {
 } from "../../../../controller/guard/approval.ts";
 import { ApprovalGate } from "../../../../controller/guard/approval-gate.ts";
 import type { Plan, PlannedUnit } from "../../../../controller/guard/plan.ts";
-import type { Rendered } from "../../../../controller/render/cluster.ts";
 import { loadBalancerUnit } from "../../../../stacks/units/names.ts";
-import { aBalancerSpec, aRoute, aService, UID } from "../../../support/builders.ts";
-import { NO_CERTIFICATES } from "../../../support/certificates.ts";
+import { aBalancerSpec, aRoute, UID } from "../../../support/builders.ts";
 import { aLog } from "../../../support/log.ts";
 
 const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
@@ -132,9 +130,7 @@ function aGate(mode: ApprovalMode = "manual") {
     },
     log,
   });
-  const services = [{ service: aService(), unit: UNIT, kind: "retire" as const, certificates: NO_CERTIFICATES }];
-  const rendered: Rendered = { services, existing: {}, nodes: {} };
-  const pass = (plan: Plan) => gate.pass(plan, rendered, ({ unit }) => unit);
+  const pass = (plan: Plan) => gate.pass(plan, ({ unit }) => unit);
   const approve = () => {
     const id = parseStored(map.data).plan?.id ?? "";
     map.data = { ...map.data, approval: JSON.stringify({ plan: id, by: "ann", at: "" }) };
@@ -143,16 +139,15 @@ function aGate(mode: ApprovalMode = "manual") {
 }
 
 describe("a gate", () => {
-  it("publishes what waits once, tells its Services, and lets the rest pass", async () => {
+  it("publishes what waits, announces it once, and lets the rest pass", async () => {
     const { map, pass } = aGate("deletions");
     const removal: PlannedUnit = { kind: "remove", unit: UNIT, asked: true, differences: [] };
     const first = await pass([removal, ROUTE]);
     expect(first.plan).toEqual([ROUTE]);
     expect(first.pending?.steps).toMatchObject([{ unit: UNIT, kind: "remove" }]);
-    expect(first.notices).toMatchObject([{ kind: "event", event: { reason: "PlanPending" } }]);
-    expect(JSON.stringify(first.notices)).toContain(`lotse approve ${first.pending?.id}`);
+    expect(first.announced).toEqual([removal]);
     const again = await pass([removal, ROUTE]);
-    expect(again.notices).toEqual([]);
+    expect(again).toEqual({ plan: [ROUTE], pending: expect.objectContaining({ id: first.pending?.id }) });
     expect(map.updates).toBe(1);
   });
 
@@ -174,7 +169,7 @@ describe("a gate", () => {
     const { plan, pending } = await pass([ROUTE, REMOVAL]);
     expect(plan).toEqual([]);
     expect(parseStored(map.data)).toEqual({ plan: JSON.parse(JSON.stringify(pending)) });
-    expect(lines.map(({ msg }) => msg)).toContain("approved changes are refused: they are not what is to be done now");
+    expect(lines.map(({ msg }) => msg)).toContain("approval is outdated: the changes are different now");
   });
 
   it("publishes again what somebody has deleted", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { guard, heldBack } from "../../../../controller/guard/guard.ts";
+import { guard } from "../../../../controller/guard/guard.ts";
 import type { PlannedUnit } from "../../../../controller/guard/plan.ts";
 import { routeUnit } from "../../../../stacks/units/names.ts";
-import { aNode, aRoute, aService } from "../../../support/builders.ts";
+import { aRoute } from "../../../support/builders.ts";
 
 const remove = (count: number, asked: boolean): PlannedUnit[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -51,31 +51,5 @@ describe("guard", () => {
 
   it("holds to the limits it is given", () => {
     expect(guard(remove(1, false), 1, { removals: 0, share: 0 }).plan).toEqual([]);
-  });
-});
-
-describe("what is held back", () => {
-  const kubernetes = aService({ name: "kubernetes", type: "ClusterIP" });
-
-  it("is told on a Service that every cluster has, with the way out", () => {
-    const [write] = heldBack("9 of 9 units would be removed", { services: [aService(), kubernetes], nodes: [aNode()] });
-    expect(write).toEqual({
-      kind: "event",
-      event: {
-        about: { kind: "Service", object: kubernetes },
-        type: "Warning",
-        reason: "RemovalsHeldBack",
-        message: expect.stringMatching(/^9 of 9 units would be removed; .*--guard-removals$/),
-      },
-    });
-  });
-
-  it("is told on a node when Services are not ours to look at", () => {
-    const [write] = heldBack("x", { services: [], nodes: [aNode({ name: "n" })] });
-    expect(write).toMatchObject({ event: { about: { kind: "Node" } } });
-  });
-
-  it("is nothing when nothing is", () => {
-    expect(heldBack(undefined, { services: [kubernetes], nodes: [] })).toEqual([]);
   });
 });

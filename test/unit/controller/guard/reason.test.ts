@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
 import { planRun } from "../../../../controller/guard/plan.ts";
 import { objectOf, reasonFor } from "../../../../controller/guard/reason.ts";
 import { renderCluster } from "../../../../controller/render/cluster.ts";
-import { FINALIZER } from "../../../../controller/render/service/ownership/ours.ts";
 import {
   aBalancer,
   aBalancerService,

@@ -1,28 +1,53 @@
 import { describe, expect, it } from "vitest";
-import { firstLook, freshLook, lookFor } from "../../../../controller/observe/ages.ts";
-import { aNode } from "../../../support/builders.ts";
+import { assess, type Situation } from "../../../../controller/guard/plan.ts";
+import { agesAfter, agesBefore, agesToConfirm } from "../../../../controller/observe/ages.ts";
+import { aNetwork, aNode, aRenderOptions, aServer, NETWORK_ID } from "../../../support/builders.ts";
 
-const FIRST = firstLook(60_000);
+const RESYNC_MS = 60_000;
+const OPTIONS = aRenderOptions({ clusterCidrs: ["10.244.0.0/16"], networkId: NETWORK_ID });
 const podCIDRs = ["10.244.1.0/24"];
 const condition = (status: string, reason = "RouteCreated") => [{ type: "NetworkUnavailable", status, reason }];
+const RELAXED = { servers: 45_000, loadBalancers: 0, certificates: 600_000, network: 30_000 };
 
-describe("a first look", () => {
+describe("a first pass", () => {
   it.each([
     ["that has just joined", aNode({ podCIDRs }), 0],
     ["whose route could not be made", { ...aNode({ podCIDRs }), status: { conditions: condition("True") } }, 0],
-    ["that has its route", { ...aNode({ podCIDRs }), status: { conditions: condition("False") } }, FIRST.network],
-    [
-      "that another takes care of",
-      { ...aNode({ podCIDRs }), status: { conditions: condition("False", "CNI") } },
-      30_000,
-    ],
-    ["without a pod range", aNode(), FIRST.network],
-  ])("with a node %s lets the network be so old", (_, node, network) => {
-    expect(lookFor([node], FIRST)).toEqual({ ...FIRST, network });
+    ["that has its route", { ...aNode({ podCIDRs }), status: { conditions: condition("False") } }, 30_000],
+    ["that a CNI takes care of", { ...aNode({ podCIDRs }), status: { conditions: condition("False", "CNI") } }, 30_000],
+    ["without a pod range", aNode(), 30_000],
+  ])("with a node %s accepts a network of this age", (_, node, network) => {
+    expect(agesBefore([node], OPTIONS, RESYNC_MS)).toEqual({ ...RELAXED, network });
+  });
+
+  it("needs no fresh network where routes are not ours to make", () => {
+    expect(agesBefore([aNode({ podCIDRs })], aRenderOptions(), RESYNC_MS)).toEqual(RELAXED);
   });
 });
 
-it("a fresh look takes the network that a first look has just asked for", () => {
-  const { network } = freshLook(FIRST, { servers: true, certificates: false, network: true });
-  expect(network).toBe(1_000);
+describe("a second pass", () => {
+  const situation = (servers: ReturnType<typeof aServer>[]): Situation => {
+    const cloud = { servers, loadBalancers: [], certificates: [], network: aNetwork() };
+    return assess({ services: [], nodes: [aNode({ id: 1, podCIDRs })], cloud, now: 0 }, OPTIONS);
+  };
+
+  it("is not needed when the first one changes nothing", () => {
+    expect(agesToConfirm({ rendered: situation([]).rendered, plan: [] }, RESYNC_MS)?.certificates).not.toBe(0);
+    expect(agesToConfirm({ rendered: { services: [], existing: {}, nodes: {} }, plan: [] }, RESYNC_MS)).toBeUndefined();
+  });
+
+  it("takes the network that the first one has just read, and fresh servers, for a new route", () => {
+    const attached = aServer({ id: 1, privateIp: "10.0.0.2" });
+    expect(agesToConfirm(situation([attached]), RESYNC_MS)).toEqual({
+      ...RELAXED,
+      loadBalancers: 1_000,
+      servers: 3_000,
+      network: 1_000,
+    });
+  });
+});
+
+it("after a run, only what it touched is read again", () => {
+  const due = [{ kind: "remove", unit: "route/10.0.0.0/24", asked: false, differences: [] }] as const;
+  expect(agesAfter(due, RESYNC_MS)).toEqual({ ...RELAXED, loadBalancers: 10_000, network: 0 });
 });

@@ -1,12 +1,12 @@
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
+import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
 import {
   concernsCluster,
   concernsLifecycle,
   concernsNode,
   concernsService,
 } from "../../../../controller/observe/relevance.ts";
-import { FINALIZER } from "../../../../controller/render/service/ownership/ours.ts";
 import { aNode, aService } from "../../../support/builders.ts";
 
 const NODE = { id: 1, labels: { a: "b" }, podCIDRs: ["10.0.0.0/24"], addresses: [{ type: "Hostname", address: "a" }] };

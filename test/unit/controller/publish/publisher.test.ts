@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
 import { KubeClient } from "../../../../controller/kube/client.ts";
 import { EventRecorder } from "../../../../controller/kube/events.ts";
 import { Patcher } from "../../../../controller/kube/write.ts";
 import { Publisher } from "../../../../controller/publish/publisher.ts";
 import type { Write } from "../../../../controller/publish/writes.ts";
-import { FINALIZER } from "../../../../controller/render/service/ownership/ours.ts";
 import { aNode, aService, UID } from "../../../support/builders.ts";
 import { type Received, reply, startServer, type TestServer } from "../../../support/http-server.ts";
 import { aLog } from "../../../support/log.ts";
@@ -130,7 +130,7 @@ describe("Events", () => {
     ["Synced", "cloud-node-controller"],
     ["FailedToCreateRoute", "route_controller"],
     ["DeletingNode", "cloud-node-lifecycle-controller"],
-  ])("framework 2: of nodes are kept in default, and name no namespace (%s)", async (reason, component) => {
+  ] as const)("framework 2: of nodes are kept in default, and name no namespace (%s)", async (reason, component) => {
     const about = { kind: "Node", object: aNode({ id: 1 }) } as const;
     await publisher.publish([{ kind: "event", event: { about, type: "Warning", reason, message: "x" } }]);
     expect(requests()).toEqual(["POST /api/v1/namespaces/default/events"]);
@@ -188,7 +188,7 @@ describe("Events", () => {
     const event = {
       about: { kind: "Service", object: SERVICE },
       type: "Normal",
-      reason: "Ensured",
+      reason: "EnsuredLoadBalancer",
       message: "x",
     } as const;
     await publisher.publish([{ kind: "event", event }]);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
 import { routeWrites } from "../../../../controller/publish/route-writes.ts";
 import { serviceWritesAfter, serviceWritesBefore } from "../../../../controller/publish/service-writes.ts";
 import type { Write } from "../../../../controller/publish/writes.ts";
 import type { Rendered } from "../../../../controller/render/cluster.ts";
 import type { ServiceIntent } from "../../../../controller/render/intents.ts";
-import { FINALIZER } from "../../../../controller/render/service/ownership/ours.ts";
 import type { UnitOutcome } from "../../../../stacks/engine/run.ts";
 import { routeUnit, unitOf } from "../../../../stacks/units/names.ts";
 import { aBalancerSpec, aBalancerState, aNode, aRoute, aService, someSettings } from "../../../support/builders.ts";

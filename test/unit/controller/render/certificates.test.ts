@@ -1,16 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import type { V1Service } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
+import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
+import { planRun } from "../../../../controller/guard/plan.ts";
 import type { Certificate, LoadBalancer } from "../../../../controller/hcloud/api.ts";
-import {
-  certificateUnits,
-  insertKeys,
-  isUncertain,
-  looksAgain,
-  privateKeys,
-} from "../../../../controller/render/certificates.ts";
+import { dependsOnCertificates } from "../../../../controller/observe/ages.ts";
+import { certificateUnits, insertKeys, looksAgain, privateKeys } from "../../../../controller/render/certificates.ts";
 import { renderCluster } from "../../../../controller/render/cluster.ts";
-import { FINALIZER } from "../../../../controller/render/service/ownership/ours.ts";
 import { certificateUnit } from "../../../../stacks/units/names.ts";
 import type { CertificateContent } from "../../../../stacks/units/spec.ts";
 import { aBalancer, aBalancerService, aRenderOptions, aService, UID } from "../../../support/builders.ts";
@@ -93,7 +89,7 @@ describe("certificates of all Services", () => {
     const wanted = rendered(service, certificates);
     expect({
       units: wanted.services.flatMap(certificateUnits),
-      uncertain: isUncertain(wanted),
+      uncertain: dependsOnCertificates({ rendered: wanted, plan: planRun(wanted) }),
       again: looksAgain(wanted),
     }).toEqual(expected);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
 import { renderCluster, type Snapshot } from "../../../../controller/render/cluster.ts";
-import { FINALIZER } from "../../../../controller/render/service/ownership/ours.ts";
 import { loadBalancerUnit, routeUnit } from "../../../../stacks/units/names.ts";
 import {
   aBalancer,

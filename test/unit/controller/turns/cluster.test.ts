@@ -2,12 +2,11 @@ import { describe, expect, it, vi } from "vitest";
 import { Absence } from "../../../../controller/apply/absence.ts";
 import { Runner, type RunnerParts } from "../../../../controller/apply/runner.ts";
 import { CloudError } from "../../../../controller/diagnostics/errors.ts";
+import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
 import { GUARD_LIMITS } from "../../../../controller/guard/guard.ts";
-import { Lookout, type LookoutParts } from "../../../../controller/observe/lookout.ts";
 import type { Write } from "../../../../controller/publish/writes.ts";
 import type { Rendered } from "../../../../controller/render/cluster.ts";
-import { FINALIZER } from "../../../../controller/render/service/ownership/ours.ts";
-import { ClusterTurn, type TurnFacts, type TurnParts } from "../../../../controller/turns/cluster.ts";
+import { ClusterTurn, type ClusterTurnParts, type TurnFacts } from "../../../../controller/turns/cluster.ts";
 import type { RunRequest, Step, UnitOutcome } from "../../../../stacks/engine/run.ts";
 import { loadBalancerUnit, unitOf } from "../../../../stacks/units/names.ts";
 import {
@@ -46,9 +45,7 @@ const REMOVED: UnitOutcome = {
   changes: [{ unit: UNIT, part: "balancer", operation: "delete", fields: [] }],
 };
 
-type Given = Omit<LookoutParts, "view" | "absence" | "resyncMs"> &
-  Omit<RunnerParts, "context"> &
-  Pick<TurnParts, "report">;
+type Given = Pick<ClusterTurnParts, "observed" | "publish" | "options" | "report"> & Omit<RunnerParts, "context">;
 
 function turnOf({ reader, view }: FakeCloud, given: Given): ClusterTurn {
   const { observed, options } = given;
@@ -56,14 +53,8 @@ function turnOf({ reader, view }: FakeCloud, given: Given): ClusterTurn {
   const context = async (rendered: Rendered) => {
     return { rendered, nodes: observed().nodes, servers: await view.servers(90_000), defaults: options.defaults };
   };
-  const lookout = new Lookout({ ...given, view, absence, resyncMs: 60_000 });
-  return new ClusterTurn({
-    ...given,
-    lookout,
-    runner: new Runner({ ...given, context }),
-    absence,
-    guardLimits: GUARD_LIMITS,
-  });
+  const runner = new Runner({ ...given, context });
+  return new ClusterTurn({ ...given, view, runner, absence, guardLimits: GUARD_LIMITS, resyncMs: 60_000 });
 }
 
 /** A turn with an engine that does what `act` says, one outcome for all units; everything it is asked for is kept. */

@@ -10,9 +10,9 @@ import {
 } from "../../../../../controller/commands/departure/departure.ts";
 import { type DepartureReport, departureText } from "../../../../../controller/commands/departure/departure-text.ts";
 import { holderOf } from "../../../../../controller/commands/departure/sole-writer.ts";
+import { FINALIZER } from "../../../../../controller/formats/finalizer.ts";
 import type { Certificate, LoadBalancer, Network } from "../../../../../controller/hcloud/api.ts";
 import type { Snapshot } from "../../../../../controller/render/cluster.ts";
-import { FINALIZER } from "../../../../../controller/render/service/ownership/ours.ts";
 import {
   aBalancer,
   aBalancerService,

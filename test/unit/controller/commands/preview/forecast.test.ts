@@ -7,10 +7,10 @@ import {
 } from "../../../../../controller/commands/preview/forecast.ts";
 import { forecastMarkdown } from "../../../../../controller/commands/preview/forecast-markdown.ts";
 import { forecastText } from "../../../../../controller/commands/preview/forecast-text.ts";
+import { FINALIZER } from "../../../../../controller/formats/finalizer.ts";
 import { planRun } from "../../../../../controller/guard/plan.ts";
 import type { Prices } from "../../../../../controller/hcloud/prices.ts";
 import { renderCluster, type Snapshot } from "../../../../../controller/render/cluster.ts";
-import { FINALIZER } from "../../../../../controller/render/service/ownership/ours.ts";
 import type { Change, RunReport } from "../../../../../stacks/engine/run.ts";
 import { loadBalancerUnit } from "../../../../../stacks/units/names.ts";
 import {

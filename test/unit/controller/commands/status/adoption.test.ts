@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import type { Forecast } from "../../../../../controller/commands/preview/forecast.ts";
 import { adoptionsOf, adoptionText } from "../../../../../controller/commands/status/adoption.ts";
+import { FINALIZER } from "../../../../../controller/formats/finalizer.ts";
 import { renderCluster } from "../../../../../controller/render/cluster.ts";
-import { FINALIZER } from "../../../../../controller/render/service/ownership/ours.ts";
 import { loadBalancerUnit } from "../../../../../stacks/units/names.ts";
 import { aBalancer, aRenderOptions, aService } from "../../../../support/builders.ts";
 

@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  FINALIZER,
-  intentOf,
-  servedClasses,
-  serviceRef,
-} from "../../../../../../controller/render/service/ownership/ours.ts";
+import { FINALIZER } from "../../../../../../controller/formats/finalizer.ts";
+import { intentOf, servedClasses, serviceRef } from "../../../../../../controller/render/service/ownership/ours.ts";
 import { aService, UID } from "../../../../../support/builders.ts";
 
 const OURS = [FINALIZER];
