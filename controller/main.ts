@@ -13,13 +13,13 @@ const COMMANDS: readonly CommandDefinition[] = [
     summary: "run the controller",
     flags: RUN_FLAGS,
     epilogue:
-      "Flags of other cloud-controller-managers are accepted; docs/reference/options.md says which have no effect, and why.",
+      "Accepts the flags of other cloud-controller-managers; docs/reference/options.md lists those without effect, and why.",
     action: ({ flags }) => run(flags),
   },
   ...OTHER_COMMANDS,
   {
     name: "completion",
-    summary: "print what lets a shell complete commands and flags",
+    summary: "print a shell completion script",
     operands: "<bash|zsh|fish>",
     flags: [],
     epilogue: 'Example: eval "$(lotse completion bash)"',

@@ -1,28 +1,28 @@
-/** The commands beside `run`. Each is loaded when it is called: the controller should not carry them in its memory. */
+/** All commands except `run`. Each is imported when it is called, so that the controller does not hold them in memory. */
 
 import { CLUSTER_FLAGS, type Flag } from "../config/flags.ts";
 import type { CommandDefinition } from "./command-line.ts";
 
-const ENVIRONMENT = `Reads the same environment as the controller: HCLOUD_TOKEN, HCLOUD_NETWORK, HCLOUD_ENDPOINT, HCLOUD_LOAD_BALANCERS_*.
-The cluster is the one that kubectl would talk to: --kubeconfig, $KUBECONFIG or ~/.kube/config.`;
+const ENVIRONMENT = `Uses the same environment variables as the controller: HCLOUD_TOKEN, HCLOUD_NETWORK, HCLOUD_ENDPOINT, HCLOUD_LOAD_BALANCERS_*.
+Connects to the same cluster as kubectl: --kubeconfig, $KUBECONFIG or ~/.kube/config.`;
 
 const FROM_FLAG: Flag = {
   name: "from",
   value: "<path>",
-  doc: "as if the Services and Nodes in this file or folder were applied",
+  doc: "pretend that the Services and Nodes in this file or folder have been applied",
 };
 const NAMESPACE_FLAG: Flag = {
   name: "namespace",
   value: "<name>",
-  doc: "where the controller runs (default: kube-system)",
+  doc: "namespace of the controller (default: kube-system)",
 };
-const JSON_FLAG: Flag = { name: "json", doc: "print JSON, for programs" };
-const YES_FLAG: Flag = { name: "yes", doc: "do it, instead of showing what would be done" };
+const JSON_FLAG: Flag = { name: "json", doc: "print JSON" };
+const YES_FLAG: Flag = { name: "yes", doc: "make the changes instead of only showing them" };
 
-/** Flags of commands that talk to the API server only. */
+/** Flags of commands that need the API server but no Hetzner token. */
 const ACCESS_FLAGS: readonly Flag[] = [
-  { name: "kubeconfig", value: "<file>", doc: "how to reach the API server; default as kubectl's" },
-  { name: "master", value: "<url>", doc: "address of the API server, instead of the kubeconfig's" },
+  { name: "kubeconfig", value: "<file>", doc: "kubeconfig file (default: the one kubectl would use)" },
+  { name: "master", value: "<url>", doc: "address of the API server, overriding the kubeconfig" },
   { name: "cluster-name", value: "<name>", doc: "name of the cluster's stack (default: kubernetes)" },
   NAMESPACE_FLAG,
 ];
@@ -30,104 +30,108 @@ const DEPARTURE_FLAGS: readonly Flag[] = [
   ...CLUSTER_FLAGS,
   NAMESPACE_FLAG,
   YES_FLAG,
-  { name: "force", doc: "do not ask for the controller's Lease: only when none can be running" },
+  { name: "force", doc: "do not take the controller's Lease; use only when no controller can be running" },
   JSON_FLAG,
 ];
-const DEPARTURE_CODES =
-  "Exit codes: 0 done, or nothing to do; 2 there is something to do; 1 an error, which is explained.";
+const DEPARTURE_CODES = "Exit codes: 0 done or nothing to do, 2 something to do, 1 error.";
 
+/** Every command except `run` and `completion`. */
 export const OTHER_COMMANDS: readonly CommandDefinition[] = [
   {
     name: "preview",
-    summary: "show what the controller would change in the cloud right now, and why; changes nothing",
+    summary: "show what the controller would change in the cloud right now, and why; makes no changes",
     flags: [
       ...CLUSTER_FLAGS,
       FROM_FLAG,
       JSON_FLAG,
-      { name: "markdown", doc: "print Markdown, for a comment on a pull request" },
+      { name: "markdown", doc: "print Markdown for a pull-request comment" },
     ],
     epilogue: `Examples:
   lotse preview --cluster-cidr 10.244.0.0/16
   lotse preview --from manifests/ --markdown
   lotse preview --from nodes.yaml
 
-Exit codes: 0 nothing to change, 2 changes, 1 an error, which is explained.
+Exit codes: 0 no changes, 2 changes, 1 error.
 
 ${ENVIRONMENT}`,
     action: async (given) => (await import("./preview/preview.ts")).preview(given),
   },
   {
     name: "stack",
-    summary: "write the cluster's stack, as the cloud is right now, for a plain `pulumi preview`",
+    summary: "write the cluster's Pulumi stack, built from the current cloud, for a plain `pulumi preview`",
     flags: [
       ...CLUSTER_FLAGS,
-      { name: "dir", value: "<dir>", doc: "where to write it (default: a folder of the cluster's in the cache)" },
+      { name: "dir", value: "<dir>", doc: "directory to write to (default: one per cluster in the user's cache)" },
     ],
-    epilogue: `Prints the environment for a shell. In a checkout:
+    epilogue: `Prints shell commands that set the environment. In a checkout:
   eval "$(lotse stack --cluster-cidr 10.244.0.0/16)"
   pulumi preview --stack kubernetes --diff
 
-The stack is a picture of this moment: take a new one before the next preview. It is for looking: \`pulumi up\` is refused,
-changes are made by \`lotse run\`.
+The stack shows the cloud at this moment: run this command again before the next preview. \`pulumi up\` is refused, because
+only \`lotse run\` makes changes.
 
 ${ENVIRONMENT}`,
     action: async (given) => (await import("./preview/stack.ts")).stack(given),
   },
   {
     name: "approve",
-    summary: "let the controller carry out the plan that waits; without a plan, show it",
+    summary: "approve the pending plan; without an id, show it",
     operands: "[plan]",
     flags: ACCESS_FLAGS,
-    epilogue: `The controller holds changes back when it runs with --approval=manual, or --approval=deletions for deletions alone.
-What is approved is exactly what was shown: if anything has changed since, the plan is refused and a new one waits.
+    epilogue: `A controller with --approval=manual holds back every change until it is approved; with --approval=deletions, only deletions.
+An id stands for exactly the changes shown. If anything has changed since, the approval is refused and a new plan is pending.
 
 Examples:
-  lotse approve               # what waits, and its id
-  lotse approve 3f9a1c02be    # let it happen
+  lotse approve               # show the pending plan and its id
+  lotse approve 3f9a1c02be    # approve it
 
-Exit codes: 0 approved, or nothing waits; 2 something waits; 1 an error, which is explained.`,
+Exit codes: 0 approved or nothing pending, 2 a plan is pending, 1 error.`,
     action: async (given) => (await import("./record/approve.ts")).approve(given),
   },
   {
     name: "audit",
-    summary:
-      "show every change that was made in the cloud: when, for which object, from what to what, and how it ended",
+    summary: "show every change made to the cloud: time, object, old and new values, and outcome",
     operands: "[object]",
-    flags: [...ACCESS_FLAGS, { name: "since", value: "<age>", doc: "only the last 90s, 15m, 1h, 7d …" }, JSON_FLAG],
+    flags: [
+      ...ACCESS_FLAGS,
+      { name: "since", value: "<age>", doc: "only changes this recent: 90s, 15m, 1h, 7d …" },
+      JSON_FLAG,
+    ],
     epilogue: `Examples:
   lotse audit --since 1h
   lotse audit default/web             # one Service
   lotse audit --json > changes.jsonl  # one JSON object per line
 
-The record is bounded: the newest 256 KiB are kept in the cluster. The controller's log
-has every change too ("cloud changed"): collect it to keep them for longer.`,
+The newest 256 KiB of the record are kept in the cluster. To keep more, collect the controller's log:
+it contains every change as a line "cloud changed".`,
     action: async (given) => (await import("./record/audit.ts")).audit(given),
   },
   {
     name: "undo",
-    summary: "let a Service ask again for what it asked for before its last change; without --yes, show it",
+    summary: "restore a Service's previous load-balancer settings; without --yes, show them",
     operands: "<namespace/service>",
     flags: [...ACCESS_FLAGS, YES_FLAG, JSON_FLAG],
-    epilogue: `It changes the Service's load-balancer annotations and ports back, as the record has them; the controller makes the cloud
-follow. A second undo undoes the first. A balancer that was deleted, and its address, cannot be brought back.
+    epilogue: `Restores the Service's load-balancer annotations and ports from the record; the controller then updates the cloud.
+A second undo reverts the first. A deleted load balancer and its address cannot be restored.
 
 Examples:
-  lotse undo default/web          # what would be changed back
-  lotse undo default/web --yes    # do it
+  lotse undo default/web          # show what would be restored
+  lotse undo default/web --yes    # restore it
 
-Exit codes: 0 done, or nothing to undo; 2 there is something to undo; 1 an error, which is explained.`,
+Exit codes: 0 done or nothing to undo, 2 something to undo, 1 error.`,
     action: async (given) => (await import("./record/undo.ts")).undo(given),
   },
   {
     name: "status",
-    summary: "show nodes, balancers, routes, the last run and what waits, live on a terminal",
+    summary: "show nodes, load balancers, routes, the last run and pending approvals; live in a terminal",
     flags: [
       ...CLUSTER_FLAGS,
       NAMESPACE_FLAG,
-      { name: "once", doc: "print it once, as where there is no terminal" },
+      { name: "once", doc: "print once, as when the output is not a terminal" },
       JSON_FLAG,
     ],
-    epilogue: `The live view is redrawn every two seconds; it asks the Hetzner API every ten, about 400 of 3600 requests an hour.
+    epilogue: `The live view is redrawn every two seconds. It reads from the Hetzner API every ten seconds, which takes about 400 of the
+3600 requests per hour.
 
 Examples:
   lotse status --cluster-cidr 10.244.0.0/16
@@ -138,39 +142,40 @@ ${ENVIRONMENT}`,
   },
   {
     name: "render",
-    summary: "print what the cluster wants from the cloud, as YAML or JSON",
+    summary: "print the cloud resources that the cluster asks for, as YAML or JSON",
     flags: [...CLUSTER_FLAGS, FROM_FLAG, JSON_FLAG],
-    epilogue: `Exit codes: 0 everything can be rendered, 1 something is refused, which is said under "refused".\n\n${ENVIRONMENT}`,
+    epilogue: `Exit codes: 0 everything could be rendered, 1 some objects are refused (listed under "refused").\n\n${ENVIRONMENT}`,
     action: async (given) => (await import("./preview/render.ts")).render(given),
   },
   {
     name: "adopt",
-    summary: "show, before a takeover, which balancer each Service finds and what the first run would change",
+    summary: "before a migration, show which load balancer each Service would get and what the first run would change",
     flags: [...CLUSTER_FLAGS, JSON_FLAG],
-    epilogue: `Reads, and changes nothing: it works while the official controller runs. Give it the flags and environment that Lotse will have.
+    epilogue: `Makes no changes, and works while the official controller is running. Use the flags and environment that Lotse will have.
 
 Examples:
   lotse adopt --cluster-cidr 10.244.0.0/16
   lotse adopt --json | jq '.services[] | select(.finds != "own")'
 
-Exit codes: 0 taking over changes nothing, 2 it changes or refuses something, 1 an error, which is explained.
+Exit codes: 0 the migration changes nothing, 2 it changes or refuses something, 1 error.
 
 ${ENVIRONMENT}`,
     action: async (given) => (await import("./status/adopt.ts")).adopt(given),
   },
   {
     name: "destroy",
-    summary: "delete everything this cluster has in the cloud: balancers, certificates, routes; without --yes, show it",
+    summary: "delete this cluster's load balancers, certificates and routes; without --yes, show them",
     flags: DEPARTURE_FLAGS,
-    epilogue: `As if every Service were deleted: a balancer that is protected against deletion, has foreign parts, or whose annotation says
-on-delete: keep, stays. Services stay too, without address. What is not this cluster's is not touched. Deleted addresses do
-not come back.
+    epilogue: `Has the same effect as deleting every Service: a load balancer stays if it is protected against deletion, has foreign parts,
+or has the annotation on-delete: keep. The Services themselves stay, without addresses. Resources that do not belong to this
+cluster are not touched. Deleted addresses cannot be restored.
 
-Stop the controller first: one that leads is not worked against, and one that starts later makes everything anew.
+Stop the controller first. The command refuses to run next to a leading controller, and a controller that starts later
+recreates everything.
 
 Examples:
-  lotse destroy --cluster-cidr 10.244.0.0/16          # what would be deleted
-  lotse destroy --cluster-cidr 10.244.0.0/16 --yes    # do it
+  lotse destroy --cluster-cidr 10.244.0.0/16          # show what would be deleted
+  lotse destroy --cluster-cidr 10.244.0.0/16 --yes    # delete it
 
 ${DEPARTURE_CODES}
 
@@ -179,17 +184,17 @@ ${ENVIRONMENT}`,
   },
   {
     name: "release",
-    summary: "leave Lotse and keep every balancer as it is, without owner; without --yes, show it",
+    summary: "stop managing this cluster's load balancers and keep them as they are; without --yes, show them",
     flags: DEPARTURE_FLAGS,
-    epilogue: `Balancers lose the labels that say whose they are, and Services the finalizer: then deleting a Service, or the cluster,
-leaves its balancer alone. Routes and certificates stay. Going back to the official controller needs none of this:
-it takes over what it finds.
+    epilogue: `Removes the owner labels from load balancers and the finalizer from Services. Deleting a Service, or the cluster, then no
+longer deletes its load balancer. Routes and certificates stay. You do not need this to return to the official controller,
+which takes over what it finds.
 
-Stop the controller first: one that starts later takes the balancers over again, by their names.
+Stop the controller first: a controller that starts later takes the load balancers back by their names.
 
 Examples:
-  lotse release          # what would be left behind
-  lotse release --yes    # do it
+  lotse release          # show what would be released
+  lotse release --yes    # release it
 
 ${DEPARTURE_CODES}
 
@@ -198,7 +203,7 @@ ${ENVIRONMENT}`,
   },
   {
     name: "version",
-    summary: "show the version and commit of lotse, and of the engine and plugin it is made for",
+    summary: "show the version and commit of lotse, and the versions of its engine and plugin",
     flags: [JSON_FLAG],
     action: async (given) => (await import("./version.ts")).version(given),
   },

@@ -14,7 +14,7 @@ export async function version({ flags }: Given): Promise<void> {
 export function versions(env: Readonly<Record<string, string | undefined>>) {
   return {
     lotse: env.LOTSE_VERSION || packageJson.version,
-    commit: env.LOTSE_COMMIT || "none: this is a checkout",
+    commit: env.LOTSE_COMMIT || "unknown (running from source)",
     ...VERSIONS,
     node: process.versions.node,
   };

@@ -30,7 +30,7 @@ describe("a controller whose changes need approval", () => {
   const balancers = () => world.cloud.state.loadBalancers.values();
   const waitingPlan = async (): Promise<string> => {
     const { stdout } = await lotse("approve");
-    const id = /^plan (\w+) waits/.exec(stdout)?.[1];
+    const id = /^plan (\w+) pending/.exec(stdout)?.[1];
     if (id === undefined) throw new Error(stdout);
     return id;
   };
@@ -89,9 +89,9 @@ describe("a controller whose changes need approval", () => {
     expect(world.cloud.journal.writes).toEqual([]);
 
     const { stdout } = await lotse("approve", second);
-    expect(stdout).toMatch(/^plan \w+ is approved by \S+; the controller carries it out now\n$/);
+    expect(stdout).toMatch(/^plan \w+ approved by \S+; the controller applies it now\n$/);
     await eventually(() => expect(balancers()).toHaveLength(2));
-    await eventually(async () => expect((await lotse("approve")).stdout).toBe("nothing waits for approval\n"));
+    await eventually(async () => expect((await lotse("approve")).stdout).toBe("no plan is pending\n"));
   });
 
   it("asks again when the same happens another day", async () => {

@@ -56,7 +56,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     const [drawn = ""] = frames(stdout);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
     const lines = drawn.replaceAll(/\u001b\[[?\d]*[A-Za-z]/g, "").split("\r\n");
-    expect(lines[0]).toMatch(/^Cluster kubernetes: everything is as wanted/);
+    expect(lines[0]).toMatch(/^Cluster kubernetes: in sync/);
     expect(lines.filter((line) => line.length > 60)).toEqual([]);
     expect(lines.length, "with the cursor's").toBe(9);
     expect(lines.at(-2)).toMatch(/^… \d+ more lines/);
@@ -72,7 +72,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
       expect(looked.code).toBe(2);
       return looked.stdout;
     }, PATIENT);
-    expect(shown).toContain(`${PREFIX}algorithm-type: least_connections → nothing`);
+    expect(shown).toContain(`${PREFIX}algorithm-type: least_connections → (none)`);
     expect((await balancerOf("web"))?.algorithm.type).toBe("least_connections");
     expect((await lotse("undo", "default/web", "--yes")).code).toBe(0);
     expect((await service("web")).metadata?.annotations).not.toHaveProperty(`${PREFIX}algorithm-type`);
@@ -82,7 +82,9 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
   it("undo refuses what cannot be brought back, and what is no Service", async () => {
     expect(await lotse("undo", "default/gone", "--yes")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("Service default/gone does not exist: a balancer that was deleted cannot"),
+      stderr: expect.stringContaining(
+        "Service default/gone does not exist: a deleted load balancer and its address cannot be restored",
+      ),
     });
     expect(await lotse("undo", "web")).toMatchObject({ code: 1, stderr: expect.stringContaining("default/web") });
   });
@@ -92,18 +94,18 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     const writes = world.cloud.journal.writes.length;
     expect(await lotse("release")).toMatchObject({
       code: 2,
-      stdout: expect.stringMatching(/< Service default\/web: left/),
+      stdout: expect.stringMatching(/< Service default\/web: kept, no longer managed/),
     });
     expect(await lotse("destroy", CIDR)).toMatchObject({
       code: 2,
       stdout: expect.stringMatching(
-        /- Service default\/web: deleted, balancer[\s\S]*- route 10\.244\.1\.0\/24: deleted/,
+        /- Service default\/web: deleted, load balancer[\s\S]*- route 10\.244\.1\.0\/24: deleted/,
       ),
     });
     const settled = await lotse("adopt", CIDR);
     expect(settled).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^Service default\/web has balancer .*: nothing changes$/m),
+      stdout: expect.stringMatching(/^Service default\/web has load balancer .*: no changes$/m),
     });
     const name = "cloud-controller-manager";
     await world.observer.create(paths.lease("kube-system"), {
@@ -115,7 +117,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
       },
     });
     for (const command of ["release", "destroy"]) {
-      const stderr = `lotse: a controller is at work: pod-7 holds Lease ${name}. Stop it first; if it was killed, wait 15 s\n`;
+      const stderr = `lotse: a controller is running (pod-7 holds the Lease ${name}). Stop it first. If it crashed, retry in 15 s.\n`;
       expect(await lotse(command, CIDR, "--yes")).toMatchObject({ code: 1, stderr });
     }
     await world.observer.delete(paths.lease("kube-system", name));
@@ -136,7 +138,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     expect(status?.loadBalancer?.ingress).toEqual(addresses);
     expect(await stateSecrets()).toEqual([]);
     expect(await lotse("release")).toMatchObject({ code: 0, stdout: "Cluster kubernetes: nothing to release\n" });
-    const again = /^Service default\/web would take over balancer .*: 1 resource to touch$/m;
+    const again = /^Service default\/web would take over load balancer .*: 1 resource to change$/m;
     expect(await lotse("adopt", CIDR)).toMatchObject({ code: 2, stdout: expect.stringMatching(again) });
     await world.core.deleteNamespacedService({ namespace: "default", name: "web" });
     expect(world.cloud.state.loadBalancers.get(before?.id ?? 0)).toBeDefined();
@@ -183,7 +185,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     expect(await stateSecrets()).toEqual([]);
     const { stdout: record } = await lotse("audit", "default/shop");
     expect(record).toMatch(
-      /existence: existing → nothing {3}\(lotse destroy\)\n[\s\S]*DELETE \/load_balancers\/\d+ {2}20\d/,
+      /existence: existing → \(none\) {3}\(lotse destroy\)\n[\s\S]*DELETE \/load_balancers\/\d+ {2}20\d/,
     );
     expect(await lotse("destroy", CIDR, "--yes")).toMatchObject({ code: 0 });
   });

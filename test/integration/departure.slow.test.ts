@@ -62,7 +62,7 @@ describe("leaving when things go wrong", { timeout: 180_000 }, () => {
       const { code, stderr } = await lotse(command, CIDR, "--yes");
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: expect.stringMatching(/^lotse: a controller is at work: \S+ holds Lease .*Stop it first/),
+        stderr: expect.stringMatching(/^lotse: a controller is running \(\S+ holds the Lease .*\)\. Stop it first/),
       });
     }
     await controller.stop();
@@ -76,7 +76,7 @@ describe("leaving when things go wrong", { timeout: 180_000 }, () => {
     world.cloud.faults.add({ path: "/load_balancers", times: 3, effect: { kind: "short-list", ids: [missing] } });
     expect(await lotse("release", "--yes")).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining("looking again"),
+      stderr: expect.stringContaining("checking again"),
     });
     expect(labelsOf(OWNER)).toEqual([]);
     expect(labelsOf(RELEASED)).toEqual([...owners, ...owners.slice(0, 2)].toSorted());
@@ -143,7 +143,7 @@ describe("leaving when things go wrong", { timeout: 180_000 }, () => {
       },
       { timeoutMs: LEASE_MS + 100_000 },
     );
-    expect(stdout).toMatch(/^Cluster kubernetes: everything is deleted$/m);
+    expect(stdout).toMatch(/^Cluster kubernetes: its cloud resources are deleted$/m);
     expect([ids(), await claimed()]).toEqual([[], []]);
     expect(world.cloud.state.networks.get(world.networkId)?.routes).toEqual([]);
     expect(await lotse("destroy", CIDR, "--yes")).toMatchObject({

@@ -69,13 +69,14 @@ async function observeAndPlan({ mode, observe, options, absence }: Departing): P
   return departure;
 }
 
-async function warnings({ client, config }: Departing): Promise<readonly string[]> {
+async function warnings({ mode, client, config }: Departing): Promise<readonly string[]> {
   const holder = holderOf(await readLease(client, config), new Date());
+  const seesRoutes = config.network !== undefined && config.clusterCidrs.length > 0;
   return [
-    ...(holder === undefined ? [] : [`a controller is at work, stop it first: ${holder}`]),
-    ...(config.network !== undefined && config.clusterCidrs.length > 0
+    ...(holder === undefined ? [] : [`a controller is running, stop it first: ${holder}`]),
+    ...(mode === "release" || seesRoutes
       ? []
-      : ["routes are left alone: give --cluster-cidr and HCLOUD_NETWORK as the controller has them"]),
+      : ["routes are not deleted: set --cluster-cidr and HCLOUD_NETWORK as for the controller"]),
   ];
 }
 
@@ -97,7 +98,9 @@ async function clearForGood(departing: Departing): ReturnType<typeof clearCloud>
   if (late.length === 0) return cleared;
   const waitMs = Math.max(...late.map((doubt) => doubt.waitMs));
   const seconds = Math.ceil(waitMs / 1000);
-  process.stderr.write(`lotse: looking again in ${seconds} s: some Services have no balancer, one may be on its way\n`);
+  process.stderr.write(
+    `lotse: checking again in ${seconds} s: some Services have no load balancer yet, but it may be in creation\n`,
+  );
   await setTimeout(waitMs);
   return clearCloud(departing);
 }
@@ -120,7 +123,7 @@ async function clearCloud(
     failures = failuresOf(await runner.apply(left.plan, left.rendered, []));
     left = await observeAndPlan(departing);
   }
-  const still = left.plan.map(({ unit }) => `${unit} is still there`);
+  const still = left.plan.map(({ unit }) => `${unit} still exists`);
   return { left, failures: left.plan.length === 0 ? [] : failures.length > 0 ? failures : still };
 }
 

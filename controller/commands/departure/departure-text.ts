@@ -16,26 +16,40 @@ export interface DepartureReport {
 }
 
 const SIGNS = { deleted: "-", "left behind": "<", stays: "=" } as const;
+const WORDS = { deleted: "deleted", "left behind": "kept, no longer managed", stays: "kept" } as const;
 
 export function departureText(report: DepartureReport): string {
-  const { cluster, mode, isDone, dispositions, services, refused, failures, notes } = report;
+  const { cluster, mode, dispositions, services, refused, failures, notes } = report;
   if (dispositions.length === 0 && services.length === 0 && refused.length === 0)
     return `Cluster ${cluster}: nothing to ${mode}\n`;
   const lines = [
     `Cluster ${cluster}: ${headline(report)}`,
-    ...dispositions.map(({ object, disposition, what }) => `${SIGNS[disposition]} ${object}: ${disposition}, ${what}`),
-    ...(services.length > 0 ? [`finalizer taken from Services: ${services.join(", ")}`] : []),
+    ...dispositions.map(
+      ({ object, disposition, what }) => `${SIGNS[disposition]} ${object}: ${WORDS[disposition]}, ${what}`,
+    ),
+    ...(services.length > 0 ? [`${removal(report)} the finalizer from: ${services.join(", ")}`] : []),
     ...refused.map(({ object, mistakes }) => `! ${object}: ${mistakes.join("; ")}`),
     ...failures.map((failure) => `! failed: ${failure}`),
     ...notes.map((note) => `note: ${note}`),
-    ...(isDone ? ["what the controller kept in the cluster is deleted, but for the record: lotse audit"] : []),
-    ...(failures.length > 0 ? [`to go on: lotse ${mode} --yes`] : isDone ? [] : [`to do it: lotse ${mode} --yes`]),
+    ...nextStep(report),
   ];
   return `${lines.join("\n")}\n`;
 }
 
 function headline({ mode, isDone, failures }: DepartureReport): string {
-  if (failures.length > 0) return "not everything could be done";
-  if (mode === "destroy") return isDone ? "everything is deleted" : "would delete everything it has in the cloud";
-  return isDone ? "its balancers are left behind" : "would leave its balancers behind, without owner";
+  if (failures.length > 0) return "some steps failed";
+  if (mode === "destroy") return isDone ? "its cloud resources are deleted" : "would delete its cloud resources";
+  return isDone ? "its load balancers are no longer managed" : "would keep its load balancers and stop managing them";
+}
+
+function removal({ isDone, failures }: DepartureReport): string {
+  if (failures.length > 0) return "tried to remove";
+  return isDone ? "removed" : "would remove";
+}
+
+/** Repeats no command line: the reader's own has flags that belong to it. */
+function nextStep({ isDone, failures }: DepartureReport): readonly string[] {
+  if (failures.length > 0) return ["to continue, run the same command again"];
+  if (!isDone) return ["to proceed, run the same command with --yes"];
+  return ["removed the controller's Secrets and ConfigMaps; the record of changes is kept: lotse audit"];
 }

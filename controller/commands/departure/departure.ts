@@ -163,7 +163,7 @@ function certificateFates(intent: ServiceIntent): readonly Disposition[] {
 
 function balancerText({ name, id, ipv4, ipv6 }: LoadBalancerState): string {
   const addresses = [ipv4, ipv6].filter((address) => address !== undefined);
-  return [`balancer ${name} (id ${id})`, ...addresses].join(", ");
+  return [`load balancer ${name} (id ${id})`, ...addresses].join(", ");
 }
 
 function gatewayText(state: Rendered["existing"][UnitId]): string {

@@ -34,7 +34,7 @@ export async function becomeSoleWriter({ config, client, log, ends }: Session, i
   const refuse = (holder: string): never => {
     const { name, durationMs } = lease;
     throw new ConfigError([
-      `a controller is at work: ${holder} holds Lease ${name}. Stop it first; if it was killed, wait ${durationMs / 1000} s`,
+      `a controller is running (${holder} holds the Lease ${name}). Stop it first. If it crashed, retry in ${durationMs / 1000} s.`,
     ]);
   };
   const holder = holderOf(await readLease(client, config), new Date());
@@ -42,5 +42,5 @@ export async function becomeSoleWriter({ config, client, log, ends }: Session, i
   const leadership = await openLeadership(config, log, ends);
   const patienceMs = lease.durationMs + 3 * lease.retryMs;
   if (await leadership.acquire(AbortSignal.timeout(patienceMs))) return leadership;
-  return refuse((await readLease(client, config))?.spec?.holderIdentity || "somebody");
+  return refuse((await readLease(client, config))?.spec?.holderIdentity || "another process");
 }

@@ -10,7 +10,7 @@ import type { Forecast } from "./forecast.ts";
 import { forecastChanges } from "./preview.ts";
 
 export async function rehearseForever(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
-  log.info({ cluster: config.clusterName }, "dry run: nothing is changed");
+  log.info({ cluster: config.clusterName }, "dry run: observing only, no changes are made");
   let told = "";
   while (!signal.aborted) {
     try {
@@ -19,7 +19,7 @@ export async function rehearseForever(config: Config, log: Logger, signal: Abort
       if (news !== told) tell(forecast, log);
       told = news;
     } catch (error) {
-      log.warn({ error: messageOf(error) }, "could not look, trying again");
+      log.warn({ error: messageOf(error) }, "observation failed, retrying");
     }
     await setTimeout(config.resyncMs, undefined, { signal }).catch(() => {}); // the signal ends the loop
   }

@@ -12,7 +12,7 @@ export function forecastMarkdown(forecast: Forecast): string {
     ...units.filter(({ parts }) => parts.length > 0).map(details),
     ...refused.map(
       ({ object, mistakes }) =>
-        `> [!WARNING]\n> ${escapeMarkdown(object)} keeps what it has, because something is wrong: ${mistakes.map(escapeMarkdown).join("; ")}`,
+        `> [!WARNING]\n> ${escapeMarkdown(object)} is refused: ${mistakes.map(escapeMarkdown).join("; ")}`,
     ),
     ...(heldBack === undefined ? [] : [`> [!CAUTION]\n> Held back by the guard: ${escapeMarkdown(heldBack)}`]),
     ...(notes.length > 0 ? [notes.map((note) => `- ${escapeMarkdown(note)}`).join("\n")] : []),

@@ -12,10 +12,7 @@ export function forecastText(forecast: Forecast, paint: Paint = plain): string {
     paint(headline(forecast), "bold"),
     ...units.map((unit) => unitText(unit, forecast.cost?.currency, paint).join("\n")),
     ...refused.map(({ object, mistakes }) =>
-      [
-        paint(`! ${object} keeps what it has, because something is wrong`, "red"),
-        ...mistakes.map((text) => `    ${text}`),
-      ].join("\n"),
+      [paint(`! ${object} is refused:`, "red"), ...mistakes.map((text) => `    ${text}`)].join("\n"),
     ),
     ...(heldBack === undefined ? [] : [paint(`! held back by the guard: ${heldBack}`, "red")]),
     ...(notes.length > 0 ? [notes.map((note) => paint(`note: ${note}`, "dim")).join("\n")] : []),
@@ -39,10 +36,10 @@ export function headline(forecast: Forecast): string {
 
 /** What all balancers cost, before and after. */
 export function costLine({ currency, before, after }: NonNullable<Forecast["cost"]>): string {
-  const total = `Balancers: ${money(after, currency)} a month`;
+  const total = `Load balancers: ${money(after, currency)} a month`;
   return before === after
-    ? `${total}, as now`
-    : `${total}, ${signed(after - before)} (now ${money(before, currency)}), without VAT and traffic`;
+    ? `${total}, unchanged`
+    : `${total}, ${signed(after - before)} (now ${money(before, currency)}), excluding VAT and traffic`;
 }
 
 function unitText(unit: UnitForecast, currency: string | undefined, paint: Paint): readonly string[] {
@@ -72,7 +69,7 @@ export interface ChangedField {
 
 /** `algorithm: round_robin → least_connections`. */
 export function fieldText({ field, from, to }: ChangedField): string {
-  return `${field}: ${from ?? "nothing"} → ${to ?? "nothing"}`;
+  return `${field}: ${from ?? "(none)"} → ${to ?? "(none)"}`;
 }
 
 /** The price beside a unit: what it costs, and by how much that changes. */

@@ -48,9 +48,9 @@ function objectsOf(value: unknown): readonly ManifestObject[] {
   if (value === null || value === undefined) return [];
   const object = value as Partial<ManifestObject> & { readonly items?: unknown };
   if (typeof object !== "object" || typeof object.kind !== "string" || typeof object.apiVersion !== "string")
-    throw new Error("this is no Kubernetes manifest: apiVersion or kind is missing");
+    throw new Error("not a Kubernetes manifest: apiVersion or kind is missing");
   if (object.kind.endsWith("List") && Array.isArray(object.items)) return object.items.flatMap(objectsOf);
-  if (typeof object.metadata?.name !== "string") throw new Error(`a ${object.kind} without metadata.name`);
+  if (typeof object.metadata?.name !== "string") throw new Error(`${object.kind} without metadata.name`);
   return [object as ManifestObject];
 }
 

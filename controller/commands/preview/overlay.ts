@@ -18,20 +18,17 @@ export function applyManifests(
   const notes: string[] = [];
   const services = overlay(snapshot.services, given.services.map(withNamespace), (observed, manifest) => {
     const applied = applyService(observed, manifest);
-    const invented = ports.fill(applied);
-    if (invented.length > 0) {
-      const made = invented.map(({ port, nodePort }) => `${nodePort} for port ${port}`).join(", ");
-      notes.push(`Service ${keyOf(applied)}: node port ${made} is made up; the API server chooses when it is applied`);
-    }
+    if (ports.fill(applied))
+      notes.push(`Service ${keyOf(applied)}: new node ports are placeholders; the API server assigns them`);
     if (!observed)
-      notes.push(`Service ${keyOf(applied)} does not exist yet: its uid, and names made from it, are made up`);
+      notes.push(`Service ${keyOf(applied)} does not exist yet: names derived from its UID are placeholders`);
     return applied;
   });
   const nodes = overlay(snapshot.nodes, given.nodes, (observed, manifest) => {
     const applied = applyNode(observed, manifest);
     const { kind } = parseProviderId(applied.spec?.providerID);
     if ((kind === "cloud" || kind === "none") && !findServer(applied, snapshot.cloud.servers))
-      notes.push(`Node ${keyOf(applied)} has no server in this project: no target and no route are planned for it`);
+      notes.push(`Node ${keyOf(applied)} has no server in this project, so it gets no target and no route`);
     return applied;
   });
   return { snapshot: { ...snapshot, services, nodes }, notes };
@@ -119,13 +116,13 @@ class NodePorts {
     );
   }
 
-  /** Fills in the Service's ports, and returns those that were made up. */
-  fill({ spec }: V1Service): readonly V1ServicePort[] {
+  /** Fills in missing node ports. Returns whether there were any. */
+  fill({ spec }: V1Service): boolean {
     const needsThem =
       spec?.type === "NodePort" || (spec?.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false);
     const without = needsThem ? (spec.ports ?? []).filter(({ nodePort }) => !nodePort) : [];
     for (const port of without) port.nodePort = this.#next();
-    return without;
+    return without.length > 0;
   }
 
   #next(): number {

@@ -17,7 +17,7 @@ export async function stack({ flags }: Given): Promise<void> {
   const lines = Object.entries(environment).map(([name, value]) => `export ${name}=${quoted(value)}`);
   process.stdout.write(`${lines.join("\n")}\n`);
   if (process.stdout.isTTY)
-    process.stderr.write('\nthis is for a shell: eval "$(lotse stack …)", then: pulumi preview --stack NAME\n');
+    process.stderr.write('\nmeant for a shell: eval "$(lotse stack …)", then: pulumi preview --stack NAME\n');
 }
 
 /** Writes the stack below a folder. Returns what `pulumi` needs in its environment, beside HCLOUD_* and KUBECONFIG. */

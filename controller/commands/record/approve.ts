@@ -22,7 +22,7 @@ export async function approve({ flags, operands: [id] }: Given): Promise<number>
   }
   const by = await whoAmI(access.client);
   await map.update((data) => approved(data, id, { plan: id, by, at: new Date().toISOString() }));
-  process.stdout.write(`plan ${oneLine(id)} is approved by ${oneLine(by)}; the controller carries it out now\n`);
+  process.stdout.write(`plan ${oneLine(id)} approved by ${oneLine(by)}; the controller applies it now\n`);
   return 0;
 }
 
@@ -33,26 +33,25 @@ export function approved(
   approval: Approval,
 ): Readonly<Record<string, string>> {
   const { plan } = parseStored(data);
-  if (!plan) throw new ConfigError([`plan ${id} cannot be approved: nothing waits for approval`]);
+  if (!plan) throw new ConfigError([`plan ${id} cannot be approved: no plan is pending`]);
   if (plan.id !== id) {
-    throw new ConfigError([
-      `plan ${id} cannot be approved: it does not fit any more, plan ${plan.id} waits now. "lotse approve" shows it`,
-    ]);
+    throw new ConfigError([`plan ${id} is outdated: review the current one (${plan.id}) with "lotse approve"`]);
   }
   return { ...data, approval: JSON.stringify(approval) };
 }
 
 /** What waits, for people. */
 export function describePlan(plan: PendingPlan | undefined, approval: Approval | undefined): string {
-  if (!plan) return "nothing waits for approval\n";
+  if (!plan) return "no plan is pending\n";
   const steps = plan.steps.flatMap(({ object, kind, unit, differences }) => [
     `${kind === "remove" ? "-" : "~"} ${object} (${unit})`,
     ...(kind === "remove"
       ? []
       : differences.map(({ field, have, want }) => `    ${fieldText({ field, from: have, to: want })}`)),
   ]);
-  const state = approval?.plan === plan.id ? `approved by ${approval.by} at ${approval.at}` : `waits since ${plan.at}`;
-  const next = approval ? [] : [`to let it happen: lotse approve ${plan.id}`];
+  const state =
+    approval?.plan === plan.id ? `approved by ${approval.by} at ${approval.at}` : `pending since ${plan.at}`;
+  const next = approval ? [] : [`approve with: lotse approve ${plan.id}`];
   return `${[`plan ${plan.id} ${state}`, ...steps, ...next].join("\n")}\n`;
 }
 

@@ -45,7 +45,7 @@ export function select(
 
 /** The record for people: one block per run and unit, oldest first. */
 export function auditText(entries: readonly AuditEntry[]): string {
-  if (entries.length === 0) return "no changes are recorded for that time\n";
+  if (entries.length === 0) return "no changes on record\n";
   const blocks = [...Map.groupBy(entries, attemptKey).values()].map(blockText);
   return `${blocks.join("\n\n")}\n`;
 }
@@ -59,12 +59,12 @@ function blockText(entries: readonly AuditEntry[]): string {
     ? outcome.failure === undefined
       ? outcome.status
       : `failed: ${outcome.failure}`
-    : "not known how it ended";
+    : "outcome unknown";
   return [
     `${first?.at}  ${change?.object ?? first?.unit ?? "no unit"}  ${result}  (run ${first?.run})`,
     ...(change?.differences ?? []).map((difference) => `    ${fieldText(difference)}   (${difference.reason})`),
     ...writes.map(
-      ({ method, path, status, durationMs }) => `    ${method} ${path}  ${status || "no answer"}  ${durationMs} ms`,
+      ({ method, path, status, durationMs }) => `    ${method} ${path}  ${status || "no response"}  ${durationMs} ms`,
     ),
   ].join("\n");
 }

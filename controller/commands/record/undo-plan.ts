@@ -47,7 +47,7 @@ export function planUndo(service: V1Service, entries: readonly AuditEntry[]): Un
   };
 }
 
-const DOES_NOT_MOVE = "a balancer does not move: where it is comes back only for one that is made anew";
+const DOES_NOT_MOVE = "a load balancer cannot be moved: its location takes effect only when it is recreated";
 
 /** What the cloud does not take back. */
 const LASTING: Readonly<Record<string, string>> = {

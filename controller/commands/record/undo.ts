@@ -33,16 +33,15 @@ export async function undo({ flags, operands: [operand = ""] }: Given): Promise<
 
 /** What would be, or was, undone: for people. */
 export function undoText(service: string, planned: Undo | undefined, isDone: boolean): string {
-  if (!planned)
-    return `Service ${service}: nothing to undo, the record has no other intent of it that was carried out\n`;
+  if (!planned) return `Service ${service}: nothing to undo: no earlier configuration of this Service is on record\n`;
   const { at, run, fields, notes } = planned;
   const lines = [
-    `Service ${service}: ${isDone ? "asks again" : "would ask again"} for what was carried out at ${at} (run ${run})`,
+    `Service ${service}: ${isDone ? "restored" : "would be restored"} to its configuration of ${at} (run ${run}):`,
     ...fields.map((field) => `    ${fieldText(field)}`),
     ...[...new Set(notes)].map((note) => `note: ${note}`),
     isDone
-      ? "the controller makes the cloud follow; if the Service comes from a repository, change it there too"
-      : `to do it: lotse undo ${service} --yes`,
+      ? "the controller now updates the cloud; if the Service is managed from a repository, change it there too"
+      : `restore with: lotse undo ${service} --yes`,
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -51,7 +50,9 @@ function servicePath(operand: string): string {
   const [namespace = "", name = "", ...rest] = operand.split("/");
   const isName = [namespace, name].every((part) => "value" in objectName(part));
   if (!isName || rest.length > 0)
-    throw new ConfigError([`undo: ${JSON.stringify(operand)} is not a namespace and a Service, such as default/web`]);
+    throw new ConfigError([
+      `undo: ${JSON.stringify(operand)} is not of the form namespace/service, such as default/web`,
+    ]);
   return paths.service(namespace, name);
 }
 
@@ -63,18 +64,17 @@ async function readService(client: KubeClient, path: string, name: string): Prom
   const isGoing = service.metadata?.deletionTimestamp !== undefined;
   if (isGoing) throw new ConfigError([`Service ${name} is being deleted: ${LOST}`]);
   if (service.spec?.type !== "LoadBalancer")
-    throw new ConfigError([`Service ${name} is not of type LoadBalancer any more: ${LOST}`]);
+    throw new ConfigError([`Service ${name} is not of type LoadBalancer: there is nothing to undo`]);
   return service;
 }
 
-const LOST =
-  "a balancer that was deleted cannot be brought back, nor can its address. Applying the Service again makes a new one";
+const LOST = "a deleted load balancer and its address cannot be restored. Apply the Service again to create a new one";
 
 async function carryOut(client: KubeClient, path: string, { service, patch }: Undo): Promise<void> {
   try {
     await client.patch(path, "merge", patch);
   } catch (error) {
     if (!(error instanceof KubeError && error.status === 409)) throw error;
-    throw new ConfigError([`Service ${service} was changed just now: look at "lotse undo ${service}" again`]);
+    throw new ConfigError([`Service ${service} has just been changed: review "lotse undo ${service}" again`]);
   }
 }

@@ -53,20 +53,20 @@ function addressesOf({ ipv4, ipv6 }: LoadBalancerState): readonly string[] {
 const WORDS = {
   own: "has",
   adoptable: "would take over",
-  none: "has none, one would be made",
-  leaving: "is being deleted, with",
-  refused: "is refused, and keeps",
+  none: "has",
+  leaving: "is being deleted and has",
+  refused: "is refused and has",
 } as const;
 
 /** The list for people: a line for each Service. */
 export function adoptionText(adoptions: readonly Adoption[]): string {
   const lines = adoptions.map(({ service, finds, balancer, changes }) => {
     const which = balancer
-      ? ` balancer ${[`${balancer.name} (id ${balancer.id})`, ...balancer.addresses].join(", ")}`
-      : "";
-    const rest = balancer || finds === "none" ? "" : " nothing";
-    const count = changes === 0 ? "nothing changes" : `${changes} ${changes === 1 ? "resource" : "resources"} to touch`;
-    return `Service ${service} ${WORDS[finds]}${which}${rest}: ${count}\n`;
+      ? `load balancer ${[`${balancer.name} (id ${balancer.id})`, ...balancer.addresses].join(", ")}`
+      : "no load balancer";
+    const next = finds === "none" ? ", one would be created" : "";
+    const count = changes === 0 ? "no changes" : `${changes} ${changes === 1 ? "resource" : "resources"} to change`;
+    return `Service ${service} ${WORDS[finds]} ${which}${next}: ${count}\n`;
   });
-  return lines.length > 0 ? lines.join("") : "no Service of type LoadBalancer is ours\n";
+  return lines.length > 0 ? lines.join("") : "no Service of type LoadBalancer is managed by Lotse\n";
 }

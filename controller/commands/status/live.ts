@@ -53,7 +53,7 @@ export function frame(text: string, { columns, rows }: Pick<Screen, "columns" | 
   const shown =
     lines.length <= room
       ? lines
-      : [...lines.slice(0, room - 1), `… ${lines.length - room + 1} more lines: make the window higher, or use --once`];
+      : [...lines.slice(0, room - 1), `… ${lines.length - room + 1} more lines: enlarge the window or use --once`];
   return `${HOME}${shown.map((line) => `${cut(line, columns)}${TO_LINE_END}\n`).join("")}${TO_SCREEN_END}`;
 }
 

@@ -4,29 +4,29 @@ import type { BalancerStatus, ClusterStatus, NodeStatus } from "./status-view.ts
 
 export function statusText(status: ClusterStatus, paint: Paint = plain): string {
   const { leader, routes, budget, refused, heldBack, pending, lastRun } = status;
-  const leading = leader ? `led by ${leader.holder}` : "nobody holds the lease";
+  const leading = leader ? `leader ${leader.holder}` : "no leader";
   const blocks = [
     `${paint(`Cluster ${status.cluster}`, "bold")}: ${changesText(status)}; ${leading}`,
     table("NODES", ["name", "state", "server", "addresses"], status.nodes.map(nodeRow), paint),
     table(
-      "BALANCERS",
+      "LOAD BALANCERS",
       ["service", "state", "id", "type", "healthy", "addresses"],
       status.balancers.map(balancerRow),
       paint,
     ),
-    ...(routes ? [`${paint("ROUTES", "bold")}  ${routes.wanted} wanted, ${routes.toChange} to change`] : []),
+    ...(routes ? [`${paint("ROUTES", "bold")}  ${routes.wanted} in total, ${routes.toChange} to change`] : []),
     ...(lastRun ? [lastRunText(lastRun, paint)] : []),
     ...refused.map(({ object, mistakes }) => paint(`! ${object}: ${mistakes.join("; ")}`, "red")),
     ...(heldBack === undefined ? [] : [paint(`! held back by the guard: ${heldBack}`, "red")]),
-    ...(pending ? [paint(`! plan ${pending.id} waits for approval: lotse approve ${pending.id}`, "yellow")] : []),
-    paint(`${budget.remaining} of ${budget.limit} API requests left in this hour, for the whole project`, "dim"),
+    ...(pending ? [paint(`! plan ${pending.id} is waiting for approval: lotse approve ${pending.id}`, "yellow")] : []),
+    paint(`${budget.remaining} of ${budget.limit} Hetzner API requests left, shared by the whole project`, "dim"),
   ];
   return `${blocks.join("\n\n")}\n`;
 }
 
 function changesText({ changes }: ClusterStatus): string {
-  if (changes === 0) return "everything is as wanted";
-  return `${changes} ${changes === 1 ? "unit differs" : "units differ"}`;
+  if (changes === 0) return "in sync";
+  return `${changes} ${changes === 1 ? "unit" : "units"} out of sync`;
 }
 
 function nodeRow({ name, isReady, isInitialised, server, addresses }: NodeStatus): readonly string[] {

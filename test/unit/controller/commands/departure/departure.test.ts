@@ -241,19 +241,19 @@ describe("a departure for people", () => {
   });
 
   it("names what is lost, with its addresses, and how to do it", () => {
-    expect(departureText(report({}))).toBe(`Cluster test: would delete everything it has in the cloud
-- Service default/web: deleted, balancer balancer (id 42), 198.51.100.1, 2001:db8:ffff::1
-finalizer taken from Services: default/web
-to do it: lotse destroy --yes
+    expect(departureText(report({}))).toBe(`Cluster test: would delete its cloud resources
+- Service default/web: deleted, load balancer balancer (id 42), 198.51.100.1, 2001:db8:ffff::1
+would remove the finalizer from: default/web
+to proceed, run the same command with --yes
 `);
   });
 
   it("says when it is done, when it is not, and when there is nothing", () => {
     expect(departureText(report({ isDone: true }))).toMatch(
-      /^Cluster test: everything is deleted\n[\s\S]*lotse audit\n$/,
+      /^Cluster test: its cloud resources are deleted\n[\s\S]*\nremoved the finalizer from: .*\n.*lotse audit\n$/,
     );
     expect(departureText(report({ failures: ["x: busy"] }))).toMatch(
-      /! failed: x: busy\nto go on: lotse destroy --yes/,
+      /tried to remove the finalizer[\s\S]*! failed: x: busy\nto continue, run the same command again\n$/,
     );
     expect(departureText(report({ dispositions: [], services: [] }))).toBe("Cluster test: nothing to destroy\n");
   });

@@ -71,7 +71,7 @@ describe("a forecast", () => {
   it("of a cluster at rest says so, and what it costs", () => {
     const rest = forecast([aService()], [BALANCER]);
     expect(hasChanges(rest)).toBe(false);
-    expect(forecastText(rest)).toBe("Cluster test: nothing to change\n\nBalancers: 5.39 EUR a month, as now\n");
+    expect(forecastText(rest)).toBe("Cluster test: nothing to change\n\nLoad balancers: 5.39 EUR a month, unchanged\n");
   });
 
   it("of a new Service says what is made, why, and what it costs more", () => {
@@ -92,7 +92,7 @@ describe("a forecast", () => {
     + listener-80: tcp 80 to node port 30080   (Service default/web, spec.ports 80)
     + server-1: public address   (Node node-1)
 
-Balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), without VAT and traffic
+Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffic
 `,
     );
   });
@@ -139,7 +139,7 @@ Balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), without VAT and traffic
     );
     expect(shown).toContain("Cluster test: 1 to create, 1 refused");
     expect(shown).toContain(
-      '! Service default/bad keeps what it has, because something is wrong\n    annotation load-balancer.hetzner.cloud/protocol: "tpc" is not one of',
+      '! Service default/bad is refused:\n    annotation load-balancer.hetzner.cloud/protocol: "tpc" is not one of',
     );
     expect(shown).toContain("! held back by the guard: 9 of 9 units");
     expect(shown).toContain("    ! quota exceeded");
@@ -169,7 +169,7 @@ describe("a forecast in Markdown", () => {
 
 </details>
 
-Balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), without VAT and traffic
+Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffic
 `,
     );
   });

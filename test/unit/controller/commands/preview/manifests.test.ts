@@ -49,7 +49,7 @@ describe("manifests", () => {
     writeFileSync(join(dir, "bad.yaml"), "a: [b");
     writeFileSync(join(dir, "worse.yaml"), "just text");
     expect(() => readManifests(dir)).toThrow(
-      /--from .*bad\.yaml: [\s\S]*--from .*worse\.yaml: this is no Kubernetes manifest/,
+      /--from .*bad\.yaml: [\s\S]*--from .*worse\.yaml: not a Kubernetes manifest/,
     );
     expect(() => readManifests(join(dir, "none"))).toThrow(/--from .*none: ENOENT/);
   });
@@ -82,9 +82,7 @@ describe("manifests over a cluster", () => {
       [80, 30080],
       [443, 30000],
     ]);
-    expect(notes).toEqual([
-      "Service default/web: node port 30000 for port 443 is made up; the API server chooses when it is applied",
-    ]);
+    expect(notes).toEqual(["Service default/web: new node ports are placeholders; the API server assigns them"]);
   });
 
   it("take a node port from the manifest when it has one, and never one that is taken", () => {
@@ -154,7 +152,7 @@ describe("manifests over a cluster", () => {
       ["10.244.1.0/24", "10.0.0.1"],
       ["10.244.2.0/24", "10.0.0.2"],
     ]);
-    expect(notes).toEqual(["Node node-9 has no server in this project: no target and no route are planned for it"]);
+    expect(notes).toEqual(["Node node-9 has no server in this project, so it gets no target and no route"]);
   });
 });
 

@@ -41,8 +41,8 @@ describe("the record for people", () => {
   });
 
   it("says what is not known: an outcome that a crash took, an answer that never came", () => {
-    expect(auditText([CHANGE, { ...WRITE, status: 0 }])).toMatch(/not known how it ended[\s\S]*no answer/);
-    expect(auditText([])).toBe("no changes are recorded for that time\n");
+    expect(auditText([CHANGE, { ...WRITE, status: 0 }])).toMatch(/outcome unknown[\s\S]*no response/);
+    expect(auditText([])).toBe("no changes on record\n");
   });
 
   it("is of one object, or from a moment on", () => {
@@ -84,17 +84,19 @@ describe("an approval", () => {
   });
 
   it("of another plan than the one that waits is refused, and names that one", () => {
-    expect(() => approved(data, "0000000000", approval)).toThrow(`plan ${plan.id} waits now`);
-    expect(() => approved({}, plan.id, approval)).toThrow("nothing waits for approval");
+    expect(() => approved(data, "0000000000", approval)).toThrow(
+      `plan 0000000000 is outdated: review the current one (${plan.id})`,
+    );
+    expect(() => approved({}, plan.id, approval)).toThrow("no plan is pending");
   });
 
   it("is shown with what it is for", () => {
-    expect(describePlan(plan, undefined)).toBe(`plan ${plan.id} waits since 2026-11-16T12:00:00.000Z
+    expect(describePlan(plan, undefined)).toBe(`plan ${plan.id} pending since 2026-11-16T12:00:00.000Z
 ~ Node node-1 (route/10.1.0.0/24)
-    gateway: nothing → 10.0.0.1
-to let it happen: lotse approve ${plan.id}
+    gateway: (none) → 10.0.0.1
+approve with: lotse approve ${plan.id}
 `);
     expect(describePlan(plan, approval)).toContain("approved by ann");
-    expect(describePlan(undefined, undefined)).toBe("nothing waits for approval\n");
+    expect(describePlan(undefined, undefined)).toBe("no plan is pending\n");
   });
 });

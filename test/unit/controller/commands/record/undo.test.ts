@@ -87,14 +87,16 @@ describe("the undo of a Service's last change", () => {
     const undo = planUndo(moved, [...ran("1", web({ location: "fsn1" })), ...ran("2", moved)]);
     expect(undoText("default/web", undo, false)).toBe(
       [
-        "Service default/web: would ask again for what was carried out at 2026-11-16T12:00:01.000Z (run 1)",
+        "Service default/web: would be restored to its configuration of 2026-11-16T12:00:01.000Z (run 1):",
         `    ${PREFIX}location: hel1 → fsn1`,
-        "note: a balancer does not move: where it is comes back only for one that is made anew",
-        "to do it: lotse undo default/web --yes",
+        "note: a load balancer cannot be moved: its location takes effect only when it is recreated",
+        "restore with: lotse undo default/web --yes",
         "",
       ].join("\n"),
     );
-    expect(undoText("default/web", undo, true)).toMatch(/asks again[\s\S]*the controller makes the cloud follow/);
+    expect(undoText("default/web", undo, true)).toMatch(
+      /: restored to its configuration of [\s\S]*the controller now updates the cloud/,
+    );
     expect(undoText("default/web", undefined, false)).toMatch(/nothing to undo/);
   });
 });

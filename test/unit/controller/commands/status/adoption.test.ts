@@ -43,10 +43,10 @@ it("tells for each Service which balancer it finds, and how much would change", 
   ]);
   expect(adoptions[4]?.mistakes[0]).toMatch(/^balancer "theirs" \(id 14\) belongs to the Service with uid x/);
   expect(adoptionText(adoptions).split("\n").slice(1, 5)).toEqual([
-    "Service default/by-name would take over balancer ownerless (id 12), 198.51.100.1, 2001:db8:ffff::1: 1 resource to touch",
-    "Service default/by-id would take over balancer b (id 13), 198.51.100.1: nothing changes",
-    "Service default/new has none, one would be made: nothing changes",
-    "Service default/taken is refused, and keeps nothing: nothing changes",
+    "Service default/by-name would take over load balancer ownerless (id 12), 198.51.100.1, 2001:db8:ffff::1: 1 resource to change",
+    "Service default/by-id would take over load balancer b (id 13), 198.51.100.1: no changes",
+    "Service default/new has no load balancer, one would be created: no changes",
+    "Service default/taken is refused and has no load balancer: no changes",
   ]);
-  expect(adoptionText([])).toBe("no Service of type LoadBalancer is ours\n");
+  expect(adoptionText([])).toBe("no Service of type LoadBalancer is managed by Lotse\n");
 });

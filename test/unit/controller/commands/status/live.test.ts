@@ -67,7 +67,7 @@ describe("one drawing", () => {
     const terminal = new Terminal();
     terminal.rows = 4;
     terminal.write(frame("1\n2\n3\n4\n5\n", terminal));
-    expect(terminal.lines).toEqual(["1", "2", "… 3 more lines: make the window higher, or use --once"]);
+    expect(terminal.lines).toEqual(["1", "2", "… 3 more lines: enlarge the window or use --once"]);
     terminal.write(frame("1\n2\n3\n", terminal));
     expect(terminal.lines).toEqual(["1", "2", "3"]);
   });

@@ -83,21 +83,21 @@ describe("the status of a cluster", () => {
 
   it("is a page for people, with what needs them at the end", () => {
     const text = statusText(aStatus());
-    expect(text).toMatch(/^Cluster test: \d units? differs?; led by pod-1\n/);
+    expect(text).toMatch(/^Cluster test: \d units? out of sync; leader pod-1\n/);
     expect(text).toContain("  node-1  Ready            cx22 in fsn1, running  10.0.0.1\n");
     expect(text).toMatch(/default\/web {2}ready +42 {2}lb11 {2}1\/2 +198\.51\.100\.1/);
     expect(text).toContain("LAST RUN  then, 3 units in 1.2 s, 1 failed\n    ! route/a: busy");
     expect(text).toContain(
       '! Service default/bad: annotation load-balancer.hetzner.cloud/protocol: "tpc" is not one of',
     );
-    expect(text).toContain("! plan abc waits for approval: lotse approve abc");
-    expect(text).toContain("3599 of 3600 API requests left");
+    expect(text).toContain("! plan abc is waiting for approval: lotse approve abc");
+    expect(text).toContain("3599 of 3600 Hetzner API requests left");
   });
 });
 
-it("knows the commit of an image, and that a checkout has none", () => {
+it("reports the commit of an image, and that it is unknown in a checkout", () => {
   expect(versions({ LOTSE_COMMIT: "abc", LOTSE_VERSION: "v1" })).toMatchObject({ lotse: "v1", commit: "abc" });
-  expect(versions({}).commit).toBe("none: this is a checkout");
+  expect(versions({}).commit).toBe("unknown (running from source)");
 });
 
 describe("completion", () => {
