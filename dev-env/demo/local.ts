@@ -1,4 +1,4 @@
-/** A cloud and a cluster on this machine, before any controller has touched them, and how to reach them from a shell. */
+/** A simulated cloud and a cluster on this machine, untouched by any controller, with a file of settings for a shell. */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,15 +7,17 @@ import { type Cluster, startCluster } from "../cluster/cluster.ts";
 import type { Toolchain } from "../toolchain/toolchain.ts";
 import { Pods } from "./pods.ts";
 
+/** How to start the cloud and the cluster. */
 export interface LocalOptions {
   readonly tools: Toolchain;
-  /** Shell commands that set everything up are written here, and go with the rest. */
+  /** Path of the shell script that sets the environment; deleted at the end. */
   readonly envFile: string;
   readonly cloud?: CloudOptions;
-  /** Told what there is, as it comes to be. */
+  /** Receives one line for each thing that was started. */
   readonly say: (topic: string, text: string) => void;
 }
 
+/** A running cloud and cluster, and the environment variables for a controller. */
 export interface Local {
   readonly cloud: Cloud;
   readonly cluster: Cluster;
@@ -27,15 +29,15 @@ const NODE = join(ROOT, "node_modules", ".bin");
 const LAUNCHER = `#!/bin/sh\nexec node '${join(ROOT, "controller", "main.ts")}' "$@"\n`;
 const NODES = ["node-1", "node-2", "node-3"];
 
-/** Flags of a controller for this cluster. One alone needs no lease, and no port that a second one would fight for. */
+/** Flags of a controller for this cluster: a single replica needs no lease, and port 0 avoids conflicts between demos. */
 export const CONTROLLER_FLAGS = ["--cluster-cidr=10.244.0.0/16", "--leader-elect=false", "--secure-port=0"];
 
-/** Starts everything; what was started is put on the stack of things to end. */
+/** Starts everything. Each part that was started is added to `ends`, for the caller to dispose of. */
 export async function startLocal({ tools, envFile, cloud: options, say }: LocalOptions, ends: AsyncDisposableStack) {
   const cloud = ends.adopt(await startCloud(options), (it) => it.stop());
   const network = cloud.addNetwork({ name: "cluster" });
   const servers = NODES.map((name) => cloud.addServer({ name, network: network.id }));
-  say("cloud", `a Hetzner Cloud on ${cloud.url} with ${servers.length} servers and network ${network.ip_range}`);
+  say("cloud", `simulated Hetzner Cloud on ${cloud.url}: ${servers.length} servers, network ${network.ip_range}`);
 
   say("cluster", "starting etcd and kube-apiserver …");
   const cluster = ends.adopt(await startCluster(), (it) => it.stop());
@@ -44,7 +46,7 @@ export async function startLocal({ tools, envFile, cloud: options, say }: LocalO
     const podCidr = `10.244.${index + 1}.0/24`;
     const nodeIp = private_net[0]?.ip;
     await cluster.registerNode({ name, podCidrs: [podCidr], ...(nodeIp && { nodeIp }) });
-    say("node", `${name} registered as a kubelet would, tainted uninitialized, pods in ${podCidr}`);
+    say("node", `${name} registered with the taint "uninitialized" and pod range ${podCidr}`);
   }
 
   const machines = servers.flatMap(({ id, name }) => {
@@ -69,7 +71,7 @@ function environmentOf(cloud: Cloud, cluster: Cluster): Readonly<Record<string, 
     HCLOUD_TOKEN: cloud.token,
     HCLOUD_ENDPOINT: cloud.url,
     HCLOUD_NETWORK: "cluster",
-    // The check asks a service that only machines at Hetzner have.
+    // The check asks the metadata service, which only servers at Hetzner have.
     HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK: "true",
     HCLOUD_METRICS_ENABLED: "false",
   };

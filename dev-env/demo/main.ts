@@ -1,7 +1,7 @@
 /**
- * What `npm start` runs: a Hetzner Cloud on loopback, a real control plane, three nodes, the real controller with the
- * real engine, and an example Service, told as it happens. Stays up until Ctrl-C, and leaves nothing behind. With
- * `--no-controller` it stops before the controller: to see a cluster without one, and to start it by hand.
+ * The demo that `npm start` runs: a simulated Hetzner Cloud, a real control plane with three nodes, the real controller and
+ * engine, and an example Service. It prints each event, runs until Ctrl-C, and cleans up. With `--no-controller` it leaves
+ * the controller to the user.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,11 +13,11 @@ import { parseArgs, promisify } from "node:util";
 import { ProgressDisplay } from "../toolchain/progress.ts";
 import { ensureToolchain, type Toolchain, ToolchainError, type ToolName } from "../toolchain/toolchain.ts";
 import { CONTROLLER_FLAGS, type Local, startLocal } from "./local.ts";
-import { type Line, type LogRecord, narrate } from "./narrate.ts";
+import { type Line, type LogRecord, MESSAGES, narrate } from "./narrate.ts";
 
-/** What it takes; the rest is for tests. */
+/** The tools that the demo needs; tests need more. */
 const TOOLS: readonly ToolName[] = ["pulumi", "pulumi-resource-hcloud", "etcd", "kube-apiserver", "kubectl"];
-/** A cloud that feels like the real one, where things take a moment, and whose balancers carry traffic. */
+/** As slow as the real cloud feels, with load balancers that carry traffic. */
 const CLOUD = { latencyMs: 40, actionMs: 500, dataPlane: { timeScale: 0.1 } };
 const CONTROLLER = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
 const EXAMPLE = fileURLToPath(new URL("../examples/web.yaml", import.meta.url));
@@ -32,8 +32,8 @@ try {
   await demo();
 } catch (error) {
   if (!stop.signal.aborted) {
-    const isForPeople = error instanceof ToolchainError;
-    process.stderr.write(`${isForPeople ? error.message : error instanceof Error ? error.stack : error}\n`);
+    const text = error instanceof ToolchainError ? error.message : error instanceof Error ? error.stack : error;
+    process.stderr.write(`${text}\n`);
     process.exitCode = 1;
   }
 }
@@ -43,27 +43,27 @@ async function demo(): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
   await using parts = new AsyncDisposableStack();
   const local = await startLocal({ tools, envFile: ENV_FILE, cloud: CLOUD, say }, parts);
-  if (options["no-controller"]) return await waitWithout();
+  if (options["no-controller"]) return await waitWithoutController();
 
   const controller = startController(local);
   parts.adopt(controller, (it) => it.stop());
   await kubectl(tools, local, "apply", "-f", EXAMPLE);
   say("service", "default/web applied: type LoadBalancer, ports 80 and 443");
-  const isReady = await Promise.race([controller.seen("service has its load balancer"), aborted(), controller.ended]);
-  if (isReady !== "seen") return stop.signal.aborted ? farewell() : fail(controller.logFile);
+  const first = await Promise.race([controller.logged(MESSAGES.serviceReady), aborted(), controller.ended]);
+  if (first !== "logged") return stop.signal.aborted ? announceStop() : fail(controller.logFile);
 
   await controller.quiet();
-  say("ready", `in ${elapsed()}\n`);
+  say("ready", `after ${elapsed()}\n`);
   process.stdout.write(await kubectl(tools, local, "get", "nodes,services", "--output=wide"));
   process.stdout.write(nextSteps(local, controller.logFile));
   await Promise.race([aborted(), controller.ended]);
-  if (stop.signal.aborted) farewell();
+  if (stop.signal.aborted) announceStop();
   else fail(controller.logFile);
 }
 
-/** The cluster as it is without a controller. */
-async function waitWithout(): Promise<void> {
-  say("ready", `in ${elapsed()}, without a controller`);
+/** Keeps the cluster up for a controller that the user starts. */
+async function waitWithoutController(): Promise<void> {
+  say("ready", `after ${elapsed()}, without a controller`);
   process.stdout.write(`
 From another terminal:
 
@@ -71,11 +71,11 @@ From another terminal:
   kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints[*].key,PROVIDER:.spec.providerID
   lotse run --kubeconfig $KUBECONFIG ${CONTROLLER_FLAGS.join(" ")}
 
-Ctrl-C ends everything and leaves nothing behind.
+Ctrl-C stops everything and cleans up.
 
 `);
   await aborted();
-  farewell();
+  announceStop();
 }
 
 async function setUp(): Promise<Toolchain> {
@@ -87,35 +87,35 @@ async function setUp(): Promise<Toolchain> {
   }
 }
 
-/** The real controller, as a process of its own; its log is kept in full and told in short. */
+/** Starts the real controller as a separate process. Its whole log goes to a file, its main events to the terminal. */
 function startController({ cluster, environment }: Local) {
   const logFile = join(cluster.dir, "controller.log");
   const flags = ["--kubeconfig", cluster.kubeconfig, ...CONTROLLER_FLAGS, "--logging-format=json"];
   const child = spawn(process.execPath, [CONTROLLER, "run", ...flags], {
     stdio: ["ignore", "ignore", "pipe"],
     env: { ...process.env, ...environment },
-    // Not in our group: a Ctrl-C reaches it through us, in order.
+    // In its own process group, so that Ctrl-C reaches only this process, which stops the parts in order.
     detached: true,
   });
   const log = createWriteStream(logFile);
-  const waiting = new Map<string, () => void>();
-  let lastChange = performance.now();
+  const waiting = new Map<string, () => void>(); // by log message
+  let lastLine = performance.now();
   createInterface({ input: child.stderr }).on("line", (text) => {
     log.write(`${text}\n`);
     const record = parseRecord(text);
     const line = narrate(record);
     if (line) show(line);
-    lastChange = performance.now();
+    lastLine = performance.now();
     waiting.get(record.msg)?.();
   });
   const ended = once(child, "exit").then(() => "ended" as const);
   return {
     logFile,
     ended,
-    seen: (message: string) => new Promise<"seen">((resolve) => waiting.set(message, () => resolve("seen"))),
-    /** Resolves when the log has said nothing for a moment: what belongs together is told together. */
+    logged: (message: string) => new Promise<"logged">((resolve) => waiting.set(message, () => resolve("logged"))),
+    /** Resolves after a pause in the log, so that the summary does not split a burst of lines. */
     quiet: async () => {
-      while (performance.now() - lastChange < 300) await new Promise((resolve) => setTimeout(resolve, 100));
+      while (performance.now() - lastLine < 300) await new Promise((resolve) => setTimeout(resolve, 100));
     },
     stop: async () => {
       child.kill("SIGTERM");
@@ -125,7 +125,7 @@ function startController({ cluster, environment }: Local) {
   };
 }
 
-/** Anything that is no record is an error message of the controller's. */
+/** A line that is not JSON is an error message, printed before the controller has a log. */
 function parseRecord(text: string): LogRecord {
   try {
     return JSON.parse(text) as LogRecord;
@@ -144,19 +144,19 @@ function nextSteps({ cloud }: Local, logFile: string): string {
   const address = cloud.problems().length === 0 ? balancer?.public_net.ipv4.ip : undefined;
   const commands = [
     [`source ${shown(ENV_FILE)}`, "KUBECONFIG, HCLOUD_*, kubectl and lotse"],
-    ...(address ? [[`curl http://${address}/`, "through the balancer to a node"]] : []),
+    ...(address ? [[`curl http://${address}/`, "through the load balancer to a node"]] : []),
     ["lotse preview", "what the controller would change right now"],
-    [`kubectl delete -f ${shown(EXAMPLE)}`, "and the balancer goes"],
+    [`kubectl delete -f ${shown(EXAMPLE)}`, "deletes the load balancer, too"],
   ];
   return `
 Try it from another terminal:
 
 ${commands.map(([command, comment]) => `  ${command?.padEnd(46)} # ${comment}`).join("\n")}
 
-  the cloud's side:   curl -s -H "Authorization: Bearer $HCLOUD_TOKEN" $HCLOUD_ENDPOINT/load_balancers
-  the controller's:   tail -f ${logFile}
+  the cloud:       curl -s -H "Authorization: Bearer $HCLOUD_TOKEN" $HCLOUD_ENDPOINT/load_balancers
+  the controller:  tail -f ${logFile}
 
-Ctrl-C ends everything and leaves nothing behind.
+Ctrl-C stops everything and cleans up.
 
 `;
 }
@@ -169,10 +169,10 @@ function say(topic: string, text: string): void {
   show({ topic, text });
 }
 
-function show({ topic, text, isTrouble }: Line): void {
+function show({ topic, text, isProblem }: Line): void {
   const isTerminal = process.stdout.isTTY;
-  const colour = isTrouble ? 33 : topic === "ready" ? 32 : 36;
-  const label = isTerminal ? `\u001b[${colour}m${topic.padEnd(10)}\u001b[0m` : topic.padEnd(10);
+  const colour = isProblem ? 33 : topic === "ready" ? 32 : 36;
+  const label = isTerminal ? `\u001b[${colour}m${topic.padEnd(13)}\u001b[0m` : topic.padEnd(13);
   process.stdout.write(`${elapsed().padStart(7)}  ${label} ${text}\n`);
 }
 
@@ -187,13 +187,14 @@ function aborted(): Promise<"aborted"> {
   });
 }
 
-function farewell(): void {
-  say("stopping", "controller, cluster and cloud are being taken down …");
+function announceStop(): void {
+  say("stopping", "controller, cluster and cloud …");
 }
 
-/** The log goes with everything else, so its end is shown here. */
+/** Prints the end of the log, because the file is deleted with everything else. */
 function fail(logFile: string): void {
   process.exitCode = 1;
   const end = readFileSync(logFile, "utf8").trimEnd().split("\n").slice(-10);
-  say("trouble", `the controller ended by itself; its last words:\n${end.join("\n")}`);
+  const text = `the controller exited unexpectedly. The end of its log:\n${end.join("\n")}`;
+  show({ topic: "error", text, isProblem: true });
 }

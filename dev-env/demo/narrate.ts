@@ -1,66 +1,105 @@
-/** The controller's log records as lines for somebody who watches. */
+/** Turns records of the controller's log into lines for a person who watches the demo. */
 
-/** One record of the controller's log, as far as the story needs it. */
+/**
+ * Log messages that the demo recognises: the one place that depends on the controller's wording. A unit test checks that
+ * the controller still logs each of them.
+ */
+export const MESSAGES = {
+  running: "controller running",
+  nodeInitialised: "node initialised",
+  nodeUpdated: "node updated",
+  changed: "cloud changed",
+  changeFailed: "change failed",
+  unitFailed: "unit failed",
+  serviceReady: "service has its load balancer",
+  serviceReleased: "finalizer removed",
+  runFinished: "run finished",
+} as const;
+
+/** One record of the controller's log. */
 export interface LogRecord {
   readonly msg: string;
   readonly level: number;
   readonly [field: string]: unknown;
 }
 
-/** What a record tells: who it is about, and what happened. */
+/** One printed line: a topic for the left column, and a text that names its object. */
 export interface Line {
   readonly topic: string;
   readonly text: string;
-  readonly isTrouble?: boolean;
+  readonly isProblem?: boolean;
 }
 
-/** Level from which pino's records mean that somebody should look. */
-const WARN = 40;
+/** Pino's levels. */
+const LEVEL = { warn: 40, error: 50 };
 
-type Teller = (record: LogRecord) => Line | undefined;
+type Narrator = (record: LogRecord) => Line;
 
-const TELLERS: Readonly<Record<string, Teller>> = {
-  "controller running": ({ nodes, services }) => ({
+const NARRATORS: Readonly<Record<string, Narrator>> = {
+  [MESSAGES.running]: ({ nodes, services }) => ({
     topic: "controller",
-    text: `running; sees ${nodes} nodes and ${services} Services`,
+    text: `running, watches ${count(nodes, "Node")} and ${count(services, "Service")}`,
   }),
-  "node initialised": ({ node }) => ({
+  [MESSAGES.nodeInitialised]: ({ node }) => ({
     topic: "node",
-    text: `${node} initialised: providerID, labels and addresses set, taint gone`,
+    text: `${node} initialised: providerID, labels and addresses set, taint removed`,
   }),
-  "node updated": ({ node, fields }) => ({ topic: "node", text: `${node} updated: ${list(fields)}` }),
-  "cloud changed": ({ unit, part, operation }) => tellChange(String(unit), String(part), String(operation)),
-  "service has its load balancer": ({ service, ingress }) => ({
+  [MESSAGES.nodeUpdated]: ({ node, fields }) => ({ topic: "node", text: `${node} updated: ${list(fields)}` }),
+  [MESSAGES.changed]: ({ unit, part, operation }) => {
+    const { topic, name } = parseUnit(String(unit));
+    const words = partInWords(String(part));
+    return { topic, text: `${name}${words && `: ${words}`} ${operation}d` };
+  },
+  [MESSAGES.changeFailed]: ({ unit, part, operation }) => {
+    const { topic, name } = parseUnit(String(unit));
+    const words = partInWords(String(part));
+    return { topic: "failed", text: `${topic} ${name}: could not ${operation} ${words || "it"}`, isProblem: true };
+  },
+  [MESSAGES.unitFailed]: ({ unit, message }) => {
+    const { topic, name } = parseUnit(String(unit));
+    return { topic: "failed", text: `${topic} ${name}: ${message}`, isProblem: true };
+  },
+  [MESSAGES.serviceReady]: ({ service, ingress }) => ({
     topic: "service",
     text: `${service} is reachable at ${list(ingress)}`,
   }),
-  "finalizer removed": ({ service }) => ({ topic: "service", text: `${service} released, its balancer is gone` }),
-  "run finished": ({ units, durationMs }) => ({
+  [MESSAGES.serviceReleased]: ({ service }) => ({ topic: "service", text: `${service}: finalizer removed` }),
+  [MESSAGES.runFinished]: ({ durationMs }) => ({
     topic: "pulumi",
-    text: `run finished: ${units} units in ${seconds(durationMs)}`,
+    text: `run finished in ${(Number(durationMs) / 1000).toFixed(1)} s`,
   }),
 };
 
-/** The line for a record; nothing for records that only matter to developers. Trouble is always told. */
+/** The line for a record. Absent for records that only matter to developers; warnings and errors always get one. */
 export function narrate(record: LogRecord): Line | undefined {
-  const line = TELLERS[record.msg]?.(record);
-  if (line) return line;
-  if (record.level < WARN) return undefined;
-  const about = record.error ?? record.message;
-  return { topic: "trouble", text: about ? `${record.msg}: ${about}` : record.msg, isTrouble: true };
+  const line = NARRATORS[record.msg]?.(record);
+  if (line || record.level < LEVEL.warn) return line;
+  const { object, service, node, msg, error } = record;
+  const text = `${object ?? service ?? node ?? "controller"}: ${msg}${error === undefined ? "" : `: ${error}`}`;
+  return { topic: record.level < LEVEL.error ? "warning" : "error", text, isProblem: true };
 }
 
-function tellChange(unit: string, part: string, operation: string): Line {
-  const done = operation === "create" ? "created" : operation === "delete" ? "deleted" : `${operation}d`;
-  if (unit.startsWith("route/")) return { topic: "route", text: `${unit.slice("route/".length)} ${done}` };
-  const service = unit.replace(/^load-balancer\//, "").replace(/@.*$/, "");
-  return { topic: "balancer", text: `${service}: ${part} ${done}` };
+/** Parses the name of a unit, such as `load-balancer/default/web@0c7e1a529d3b`. */
+function parseUnit(unit: string): { readonly topic: string; readonly name: string } {
+  const slash = unit.indexOf("/");
+  return { topic: unit.slice(0, slash).replace("-", " "), name: unit.slice(slash + 1).replace(/@.*$/, "") };
+}
+
+/** A unit's part in words; empty for the part that the unit is named after. */
+function partInWords(part: string): string {
+  if (["balancer", "route", "certificate"].includes(part)) return "";
+  if (part === "network") return "network attachment";
+  return part
+    .replace(/^listener-/, "listener ")
+    .replace(/^server-/, "target server ")
+    .replace(/^ip-/, "target ")
+    .replace(/^rdns-ipv/, "reverse DNS of IPv");
+}
+
+function count(value: unknown, noun: string): string {
+  return `${value} ${noun}${value === 1 ? "" : "s"}`;
 }
 
 function list(value: unknown): string {
   return Array.isArray(value) ? value.join(", ") : String(value);
-}
-
-function seconds(ms: unknown): string {
-  return `${(Number(ms) / 1000).toFixed(1)} s`;
 }

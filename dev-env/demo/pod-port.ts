@@ -1,39 +1,40 @@
-/** One port of one machine on which a pod answers, over http, with or without PROXY protocol in front. */
+/** An HTTP server on one node port, as a pod behind kube-proxy would be, with or without the PROXY protocol. */
 import { createServer as createWebServer, type Server as WebServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import { readProxyHeader } from "../cloud/data-plane/proxy-protocol.ts";
 
-/** What is said to every request at that moment. */
+/** The response to a request, computed when the request arrives. */
 export type Answer = () => { readonly status: number; readonly text: string };
 
-export class Door {
+/** One open port of one machine. */
+export class PodPort {
   readonly #web: WebServer;
   readonly #server: Server;
-  readonly #open = new Set<Socket>();
+  readonly #sockets = new Set<Socket>();
   readonly #clients = new WeakMap<Socket, string>();
 
-  /** A port that somebody else has is theirs: the health check will say so. */
   constructor(address: string, port: number, answer: Answer) {
     this.#web = createWebServer((request, response) => {
       const { status, text } = answer();
       const client = this.#clients.get(request.socket);
-      const whole = `${text}${client ? ` for ${client}` : ""}\n`;
-      request.resume().once("end", () => response.writeHead(status).end(whole));
+      const body = `${text}${client ? ` for ${client}` : ""}\n`;
+      request.resume().once("end", () => response.writeHead(status).end(body));
     });
     this.#server = createServer((socket) => this.#receive(socket));
+    // Errors are ignored: a port that another process holds fails its health check.
     this.#server.on("error", () => {}).listen(port, address);
   }
 
-  /** Nobody gets in any more; whoever is in is thrown out. */
+  /** Stops listening and drops open connections. */
   close(): void {
-    for (const socket of this.#open) socket.destroy();
+    for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
   }
 
-  /** Pods that speak PROXY protocol expect it always; these take what comes, and say whose address they were told. */
+  /** Real servers either require the PROXY protocol or reject it; this one accepts both and reports the client's address. */
   #receive(socket: Socket): void {
-    this.#open.add(socket);
-    socket.once("close", () => this.#open.delete(socket)).on("error", () => {});
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket)).on("error", () => {});
     socket.once("data", (received: Buffer) => {
       socket.pause();
       const header = readProxyHeader(received);

@@ -1,27 +1,28 @@
-/** Answers on the node ports of all Services, on every node, as pods behind kube-proxy would. */
+/** Answers on the node ports of all Services on every node, as pods behind kube-proxy would. */
 import { setTimeout } from "node:timers/promises";
 import { CoreV1Api, type V1Service } from "@kubernetes/client-node";
 import { connect } from "../cluster/cluster.ts";
-import { type Answer, Door } from "./pod-port.ts";
+import { type Answer, PodPort } from "./pod-port.ts";
 
-/** A node and the loopback address under which the data plane looks for it. */
+/** A node, and the loopback address at which the data plane reaches it. */
 export interface Machine {
   readonly name: string;
   readonly address: string;
 }
 
-const LOOK_EVERY_MS = 300;
+const POLL_MS = 300;
 
-/** Web servers that come and go with the node ports. */
+/** HTTP servers that come and go with the node ports of Services. */
 export class Pods {
   readonly #core: CoreV1Api;
   readonly #machines: Map<string, Machine>;
-  readonly #doors = new Map<string, Door>();
-  /** Nodes that run pods of a Service; one that is not listed has pods everywhere. */
-  readonly #homes = new Map<string, ReadonlySet<string>>();
+  /** Open ports by `address:port`. */
+  readonly #ports = new Map<string, PodPort>();
+  /** The nodes that run pods of a Service; a Service that is not listed has pods on every node. */
+  readonly #nodesOf = new Map<string, ReadonlySet<string>>();
   readonly #ended = new AbortController();
   #services: readonly V1Service[] = [];
-  #looking: Promise<void> = Promise.resolve();
+  #polling: Promise<void> = Promise.resolve();
 
   constructor(kubeconfig: string, machines: readonly Machine[]) {
     this.#core = connect(kubeconfig, CoreV1Api);
@@ -29,50 +30,51 @@ export class Pods {
   }
 
   start(): void {
-    this.#looking = this.#look();
+    this.#polling = this.#poll();
   }
 
   async stop(): Promise<void> {
     this.#ended.abort();
-    await this.#looking;
-    for (const [key, door] of this.#doors) this.#close(key, door);
+    await this.#polling;
+    for (const [key, port] of this.#ports) this.#close(key, port);
   }
 
   /** Moves the pods of a Service, `namespace/name`, to these nodes. */
   place(service: string, nodes: readonly string[]): void {
-    this.#homes.set(service, new Set(nodes));
+    this.#nodesOf.set(service, new Set(nodes));
   }
 
-  /** Lets a machine die: nothing answers there any more. */
+  /** Crashes a machine: nothing answers there from now on. */
   crash(name: string): void {
     this.#machines.delete(name);
-    this.#follow();
+    this.#openPorts();
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     while (!this.#ended.signal.aborted) {
-      // An API server that is busy or away is asked again a moment later.
+      // If the API server does not answer, the next poll retries.
       const services = await this.#core.listServiceForAllNamespaces().catch(() => undefined);
       if (services) this.#services = services.items;
-      this.#follow();
-      await setTimeout(LOOK_EVERY_MS, undefined, { signal: this.#ended.signal }).catch(() => {});
+      this.#openPorts();
+      await setTimeout(POLL_MS, undefined, { signal: this.#ended.signal }).catch(() => {});
     }
   }
 
-  #follow(): void {
-    const wanted = new Map<string, () => Door>();
+  /** Opens and closes ports until they match the Services. */
+  #openPorts(): void {
+    const wanted = new Map<string, () => PodPort>();
     for (const { name, address } of this.#machines.values()) {
       for (const [port, answer] of this.#services.flatMap((service) => this.#answersOf(service, name))) {
-        wanted.set(`${address}:${port}`, () => new Door(address, port, answer));
+        wanted.set(`${address}:${port}`, () => new PodPort(address, port, answer));
       }
     }
-    for (const [key, door] of this.#doors) if (!wanted.has(key)) this.#close(key, door);
-    for (const [key, open] of wanted) if (!this.#doors.has(key)) this.#doors.set(key, open());
+    for (const [key, port] of this.#ports) if (!wanted.has(key)) this.#close(key, port);
+    for (const [key, open] of wanted) if (!this.#ports.has(key)) this.#ports.set(key, open());
   }
 
   /**
-   * What a machine says on the ports of a Service. Where it has no pods any more, those that are on their way out still
-   * answer; only the port for health checks says that nobody should come, as kube-proxy does.
+   * Answers of a machine on the ports of a Service. When its pods have moved away, the terminating ones still answer and
+   * only the health-check node port reports 503, as with kube-proxy.
    */
   #answersOf({ metadata, spec }: V1Service, machine: string): readonly (readonly [number, Answer])[] {
     const service = `${metadata?.namespace}/${metadata?.name}`;
@@ -80,12 +82,12 @@ export class Pods {
     const ports = (spec?.ports ?? []).flatMap(({ nodePort }) => (nodePort ? [nodePort] : []));
     const served = ports.map((port) => [port, () => ({ status: 200, text })] as const);
     if (!spec?.healthCheckNodePort) return served;
-    const isHome = () => this.#homes.get(service)?.has(machine) ?? true;
-    return [...served, [spec.healthCheckNodePort, () => ({ status: isHome() ? 200 : 503, text })]];
+    const hasPods = () => this.#nodesOf.get(service)?.has(machine) ?? true;
+    return [...served, [spec.healthCheckNodePort, () => ({ status: hasPods() ? 200 : 503, text })]];
   }
 
-  #close(key: string, door: Door): void {
-    this.#doors.delete(key);
-    door.close();
+  #close(key: string, port: PodPort): void {
+    this.#ports.delete(key);
+    port.close();
   }
 }

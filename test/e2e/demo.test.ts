@@ -1,4 +1,4 @@
-/** `npm start` as a newcomer runs it: a process that prints, waits, and ends on Ctrl-C. */
+/** `npm start` as a newcomer runs it: it prints, keeps running, and exits on Ctrl-C. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
@@ -24,9 +24,9 @@ describe("the demo", () => {
     return { child, output: () => output, ended: once(child, "close").then(([code]) => code as number | null) };
   }
 
-  it("without a controller goes on until Ctrl-C (newcomer B1)", async () => {
+  it("keeps running until Ctrl-C without a controller (newcomer B1)", async () => {
     const { child, output, ended } = start("--no-controller");
-    await eventually(() => expect(output()).toContain("Ctrl-C ends everything"), { timeoutMs: 60_000 });
+    await eventually(() => expect(output()).toContain("Ctrl-C stops everything"), { timeoutMs: 60_000 });
     expect(await Promise.race([ended, setTimeout(2_000, "still running")]), output()).toBe("still running");
     child.kill("SIGINT");
     expect(await ended, output()).toBe(0);
