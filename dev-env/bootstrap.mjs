@@ -1,5 +1,6 @@
-// Brings node_modules in line with package-lock.json. Plain JavaScript without dependencies, because on a fresh clone
-// it runs before anything is installed, with whatever Node the machine has. Every entry script of package.json calls it.
+// Installs the npm packages of package-lock.json if they are missing or outdated. Plain JavaScript without dependencies,
+// because on a fresh clone it runs before anything is installed, with the Node of the machine. Every script in
+// package.json that starts something calls it first.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -23,8 +24,8 @@ async function install() {
     : undefined;
   if (!live) show("installing npm packages …\n");
 
-  // Not `npm ci`: it refuses a lock file without the optional packages of every platform, and not every registry has
-  // them all. The versions in the lock file are kept to, and the file is left as it is.
+  // Not `npm ci`, which rejects a lock file that lacks the optional packages of other platforms, and not every registry
+  // has them all. The versions of the lock file are used, and the file is not changed.
   const npm = spawn("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
@@ -38,7 +39,7 @@ async function install() {
   clearInterval(live);
   if (code !== 0) {
     process.stderr.write(
-      `${output}\nnpm install failed (${code}): check that the npm registry can be reached, then run the same command again\n`,
+      `${output}\nnpm install failed (${code}): check that the npm registry is reachable, then rerun the command\n`,
     );
     process.exit(1);
   }

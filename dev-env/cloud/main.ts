@@ -1,3 +1,4 @@
+/** `npm run cloud`: the simulated cloud as a command. */
 import { Command, InvalidArgumentError } from "commander";
 import { type Cloud, type CloudOptions, startCloud } from "./cloud.ts";
 
@@ -5,12 +6,12 @@ const NETWORK_MEMBERS = 100;
 
 function parseDuration(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s)?$/.exec(text);
-  if (!match) throw new InvalidArgumentError("not a duration; write 60ms or 1.5s");
+  if (!match) throw new InvalidArgumentError("not a duration, such as 60ms or 1.5s");
   return Number(match[1]) * (match[2] === "s" ? 1000 : 1);
 }
 
 function parseCount(text: string): number {
-  if (!/^\d{1,5}$/.test(text)) throw new InvalidArgumentError("not a number");
+  if (!/^\d{1,5}$/.test(text)) throw new InvalidArgumentError("not a whole number from 0 to 99999");
   return Number(text);
 }
 
@@ -25,14 +26,14 @@ interface Flags {
 }
 
 const program = new Command("cloud")
-  .description("A Hetzner Cloud on loopback, for tests and for trying things out without an account")
+  .description("A simulated Hetzner Cloud on loopback, for tests and experiments without an account")
   .option("--port <n>", "port on 127.0.0.1", parseCount, 8443)
-  .option("--servers <n>", "start with this many servers in one network", parseCount, 0)
-  .option("--latency <duration>", "added to every answer, e.g. 60ms", parseDuration, 0)
-  .option("--actions <duration>", "how long actions run, e.g. 800ms, or `realistic`", parseActions, 0)
-  .option("--token <token>", "the only valid token (default: any with 64 characters)")
+  .option("--servers <n>", "number of servers to start with; the first 100 are in one network", parseCount, 0)
+  .option("--latency <duration>", "delay of every response, e.g. 60ms", parseDuration, 0)
+  .option("--actions <duration>", "duration of actions, e.g. 800ms, or `realistic`", parseActions, 0)
+  .option("--token <token>", "the only valid token (default: any token of 64 characters)")
   .option("--no-rate-limit", "do not limit requests to 3600 per hour")
-  .option("--data-plane", "let balancers really listen, on addresses of 127.0.0.0/8", false);
+  .option("--data-plane", "make load balancers accept traffic, on addresses in 127.0.0.0/8", false);
 
 function parseActions(text: string): number | "realistic" {
   return text === "realistic" ? text : parseDuration(text);
@@ -49,7 +50,7 @@ function optionsOf(flags: Flags): CloudOptions {
   };
 }
 
-/** The first hundred servers fill a network, as many as one takes; the rest have public addresses only. */
+/** Adds the servers. A network has room for 100; the others have public addresses only. */
 function seed(cloud: Cloud, servers: number): void {
   if (servers === 0) return;
   const network = cloud.addNetwork({ name: "network" });
@@ -60,9 +61,9 @@ function seed(cloud: Cloud, servers: number): void {
 }
 
 function instructions({ url, token }: Cloud, { servers, dataPlane }: Flags): string {
-  const stock = servers === 0 ? "" : `\nThere are ${servers} servers: server-1 … server-${servers}.\n`;
+  const stock = servers === 0 ? "" : `\n${servers} servers: server-1 … server-${servers}.\n`;
   const traffic = dataPlane
-    ? "\nBalancers listen on their IPv4 and look for servers at theirs, all on loopback.\n"
+    ? "\nLoad balancers listen on their IPv4 addresses and forward to those of the servers, all on loopback.\n"
     : "";
   return `Hetzner Cloud simulator at ${url}
 ${stock}${traffic}
@@ -75,7 +76,7 @@ Terraform   the two variables above, or provider "hcloud" { endpoint = "${url}" 
 Pulumi      the two variables above, or pulumi config set hcloud:endpoint ${url}
 control     curl ${new URL("/_control/journal", url).href}
 
-Ctrl-C ends it.
+Ctrl-C stops it.
 `;
 }
 

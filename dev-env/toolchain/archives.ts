@@ -1,29 +1,30 @@
+/** Release archives that contain the tools, with their pinned digests. */
 import { readFileSync } from "node:fs";
 import type { ToolName } from "./tools.ts";
 
-/** A release archive that holds tools, ready to run. */
+/** A release archive with tools that are ready to run. */
 export interface Archive {
-  /** What it is called in messages, e.g. "envtest 1.36.2". */
+  /** Its name in messages, e.g. "envtest 1.36.2". */
   readonly label: string;
   /** Path of its release on the download site. */
   readonly release: string;
   readonly file: string;
-  /** Where the tools are in the archive. */
+  /** The folder in the archive that contains the tools. */
   readonly folder: string;
   readonly tools: readonly ToolName[];
-  /** Pinned, in hexadecimal. Where it is undefined, `checksumFile` of the release states it. */
+  /** The pinned digest, in hexadecimal. If it is undefined, the one in `checksumFile` of the release applies. */
   readonly digest: string | undefined;
   readonly checksumFile?: string;
   /** Its folder in the store. */
   readonly storeName: string;
 }
 
-/** The newest patch release of Kubernetes' pinned minor version that controller-tools has an archive and a digest of. */
+/** The newest patch release of the pinned Kubernetes minor version for which controller-tools publishes an archive. */
 const envtest = "1.36.2";
 
 const pinnedDigests = readFileSync(new URL("checksums.txt", import.meta.url), "utf8");
 
-/** The archives that hold the tools of these versions for a platform such as "linux-x64". */
+/** The archives of these versions for a platform such as "linux-x64". */
 export function describeArchives(
   { pulumi, hcloud }: { readonly pulumi: string; readonly hcloud: string },
   platform: string,
@@ -59,7 +60,7 @@ export function describeArchives(
   });
 }
 
-/** The digest of a file in a list in the format of `shasum`; undefined when the list does not name it. */
+/** The digest of a file in a list in `shasum` format; undefined if the file is not listed. */
 export function findDigest(checksums: string, file: string): string | undefined {
   const lines = checksums.split("\n").map((line) => line.trim().split(/ +[*]?(?:\.\/)?/));
   return lines.find(([, name]) => name === file)?.[0];

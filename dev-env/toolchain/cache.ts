@@ -1,3 +1,4 @@
+/** The cache of tools on disk: a store of binaries, and sets of links into it. */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { link, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -5,17 +6,17 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { shortHash, storeNamesOf, type Tool, type Tools } from "./tools.ts";
 
-/** Folders of the cache for one set of pins. Other pins use other folders below the same root. */
+/** Paths of the cache for one set of pinned versions. Each set has its own folders below a common root. */
 export interface Cache {
   readonly root: string;
   readonly lockFile: string;
-  /** Half-made things. Only the holder of the lock writes here. */
+  /** Unfinished downloads and builds. Only the holder of the lock writes here. */
   readonly tmpDir: string;
   readonly binDir: string;
   readonly pulumiHome: string;
 }
 
-/** Lays out the cache for these tools, below the root that `env` names. */
+/** Computes the cache paths for these tools, below XDG_CACHE_HOME or ~/.cache. */
 export function layOutCache(tools: Tools, env: Readonly<Record<string, string | undefined>>): Cache {
   const root = resolve(env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache"), "lotse");
   const setDir = join(root, "sets", shortHash(Object.values(tools).map(storeNamesOf)));
@@ -29,27 +30,27 @@ export function layOutCache(tools: Tools, env: Readonly<Record<string, string | 
 }
 
 /**
- * Where the set has its link to a tool. The plugin is not in `binDir`: the engine prefers a plugin on PATH to the one
- * in PULUMI_HOME, and warns about it in every run.
+ * Path of the link to a tool in the set. The plugin is not in `binDir`, because the engine would prefer a plugin on PATH
+ * to the one in PULUMI_HOME, and would print a warning in every run.
  */
 export function linkTo(cache: Cache, tool: Tool): string {
   if (tool.name !== "pulumi-resource-hcloud") return join(cache.binDir, tool.name);
   return join(cache.pulumiHome, "plugins", `resource-hcloud-v${tool.version}`, tool.name);
 }
 
-/** Links a tool into the set, downloaded or built; false when it is not in the store. The caller holds the lock. */
+/** Links a tool from the store into the set. Returns false if the store does not have it. The caller holds the lock. */
 export async function linkFromStore(cache: Cache, tool: Tool): Promise<boolean> {
   const files = storeNamesOf(tool).map((name) => join(cache.root, "store", name, tool.name));
   const stored = files.find((file) => existsSync(file));
   if (stored === undefined) return false;
   const path = linkTo(cache, tool);
   await mkdir(dirname(path), { recursive: true });
-  // A hard link: the CLI follows symbolic ones to find its language host beside itself.
+  // A hard link, because the CLI resolves symbolic links and then looks for its language host in the store.
   await link(stored, path);
   return true;
 }
 
-/** Moves a finished folder into the store in one step. */
+/** Moves a finished folder into the store by an atomic rename. */
 export async function moveToStore(cache: Cache, storeName: string, finishedDir: string): Promise<void> {
   const target = join(cache.root, "store", storeName);
   await mkdir(dirname(target), { recursive: true });
@@ -57,18 +58,18 @@ export async function moveToStore(cache: Cache, storeName: string, finishedDir: 
   await rename(finishedDir, target);
 }
 
-/** An empty folder for half-made things. */
+/** Creates an empty folder for a download or build. */
 export async function freshTmpDir(cache: Cache): Promise<string> {
   await mkdir(cache.tmpDir, { recursive: true });
   return mkdtemp(join(cache.tmpDir, "x-"));
 }
 
-/** Makes this set the one that programs outside the checkout find at the root of the cache. */
+/** Writes `toolchain.json`, in which programs that do not import this folder find the current set. */
 export async function publishSet({ root, binDir, pulumiHome }: Cache): Promise<void> {
   const file = join(root, "toolchain.json");
   const text = `${JSON.stringify({ format: 1, binDir, pulumiHome }, undefined, 2)}\n`;
   if ((await readFile(file, "utf8").catch(() => "")) === text) return;
-  // Readers see the old text or the new one, never half of it.
+  // Write and rename, so that readers never see a partial file.
   const fresh = `${file}.${randomUUID()}`;
   await writeFile(fresh, text);
   await rename(fresh, file);

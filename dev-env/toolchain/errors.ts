@@ -1,6 +1,7 @@
+/** Errors of the toolchain, with messages that say what to do. */
 import type { Tool } from "./tools.ts";
 
-/** Why the toolchain could not be provided. */
+/** Stable codes for the reasons why tools are unavailable. */
 export type ToolchainErrorCode =
   | "no-way"
   | "go-too-old"
@@ -9,7 +10,7 @@ export type ToolchainErrorCode =
   | "compile-failed"
   | "cache-unusable";
 
-/** A failure that a person has to fix; its message says how. */
+/** A failure that the user has to fix; the message says how. */
 export class ToolchainError extends Error {
   override readonly name = "ToolchainError";
   readonly code: ToolchainErrorCode;
@@ -22,27 +23,27 @@ export class ToolchainError extends Error {
 
 const fileErrors: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EACCES", "EPERM", "EROFS", "ENOTDIR"]);
 
-/** One error for all tools that can neither be downloaded nor built. */
-export function explainMissing(tools: readonly Tool[], obstacles: readonly string[]): ToolchainError {
+/** One error for all tools that could be neither downloaded nor built. */
+export function explainMissing(tools: readonly Tool[], reasons: readonly string[]): ToolchainError {
   const goVersions = tools.map((tool) => tool.goVersion);
   const newest = goVersions.sort((a, b) => a.localeCompare(b, "en", { numeric: true })).at(-1);
   const lines = [
-    "these tools are missing, and can neither be downloaded nor built:",
+    "these tools could be neither downloaded nor built:",
     ...tools.map((tool) => `  ${tool.name} ${tool.version}`),
-    "because:",
-    ...obstacles.map((obstacle) => `  ${obstacle}`),
-    `to fix it, connect to the internet, or install Go ${newest} or newer (https://go.dev/dl/); then run the same command again`,
+    "reasons:",
+    ...reasons.map((reason) => `  ${reason}`),
+    `connect to the internet, or install Go ${newest} or newer (https://go.dev/dl/), then rerun the command`,
   ];
   return new ToolchainError("no-way", lines.join("\n"));
 }
 
-/** A cache that cannot be written is for a person to fix; any other error is returned as it is. */
+/** Turns an error about an unwritable cache into a ToolchainError. Returns any other error unchanged. */
 export function explainFileError(error: unknown, root: string): unknown {
   if (!(error instanceof Error) || !("code" in error) || !fileErrors.has(error.code)) return error;
   return new ToolchainError(
     "cache-unusable",
-    `the cache ${root} cannot be written: ${error.message}; free space or permit it, or name another folder ` +
-      "with XDG_CACHE_HOME",
+    `cannot write the cache ${root}: ${error.message}. Free disk space, fix the permissions, or set XDG_CACHE_HOME ` +
+      "to another folder",
     { cause: error },
   );
 }

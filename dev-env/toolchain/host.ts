@@ -1,17 +1,18 @@
+/** Access to the machine, behind an interface that tests replace. */
 import { execFile } from "node:child_process";
 
-/** How a program ended, and what it wrote to both streams, or why it did not start. */
+/** How a program ended, with the output of both streams; if it did not start, the output is the reason. */
 export interface RunResult {
   readonly kind: "ok" | "failed" | "not-started";
   readonly output: string;
 }
 
-/** The machine as the toolchain sees it, besides its file system. Tests put a made-up one here. */
+/** Everything the toolchain needs from the machine, except its file system. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Operating system and processor, e.g. "linux-x64". */
+  /** Operating system and architecture, e.g. "linux-x64". */
   readonly platform: string;
-  /** Runs a program to its end, with `env` added to the environment. Never rejects. */
+  /** Runs a program to completion, with `env` added to the environment. Never rejects. */
   run(command: string, args: readonly string[], env?: Readonly<Record<string, string>>): Promise<RunResult>;
 }
 

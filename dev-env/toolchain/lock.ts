@@ -1,3 +1,4 @@
+/** A lock between processes that cannot become stale. */
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -5,11 +6,10 @@ const sqliteBusy = 5;
 const pollMs = 200;
 
 /**
- * Runs `work` while no other process or caller on this machine holds the lock of that file. `onWait` is called once
- * when somebody else has it.
+ * Runs `work` while holding the lock on the file. Calls `onWait` once if another process or caller holds the lock.
  *
- * The lock is SQLite's lock on an empty database, which is a lock of the operating system: it is gone the moment its
- * holder is, however it died, so there are no stale locks to detect. SQLite also keeps callers of one process apart.
+ * It is SQLite's lock on an empty database, and thus a lock of the operating system, which releases it when its holder
+ * exits, even after SIGKILL. There are no stale locks to detect. SQLite also separates callers within one process.
  */
 export async function withLock<T>(file: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
   const database = new DatabaseSync(file, { timeout: 0 });

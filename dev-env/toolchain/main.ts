@@ -1,3 +1,4 @@
+/** `npm run setup`: provides all tools, and prints how to use them. */
 import { ProgressDisplay } from "./progress.ts";
 import { ensureToolchain, ToolchainError } from "./toolchain.ts";
 
@@ -8,7 +9,7 @@ try {
   display.close();
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
   process.stdout.write(
-    `\nall tools are ready after ${seconds} s; to use them by hand:\n  export PATH=${binDir}:$PATH\n`,
+    `\nAll tools are ready after ${seconds} s. To use them in a shell:\n  export PATH=${binDir}:$PATH\n`,
   );
 } catch (error) {
   display.close();

@@ -1,6 +1,7 @@
+/** Prints the progress of downloads and builds. */
 import type { Progress } from "./provision.ts";
 
-/** Where progress is shown: a terminal gets one live line, anything else plain lines. */
+/** Where progress is printed: a terminal gets one live line, a file or pipe gets plain lines. */
 export interface Screen {
   readonly isTTY?: boolean;
   write(text: string): unknown;
@@ -10,7 +11,7 @@ const liveMs = 500;
 const plainMs = 30_000;
 const eraseLine = "\r\u001b[K";
 
-/** Shows provisioning as it happens; tools that are there already are not mentioned. */
+/** Prints downloads and builds as they happen; tools that already exist are not mentioned. */
 export class ProgressDisplay {
   readonly #screen: Screen;
   #timer: NodeJS.Timeout | undefined;
@@ -19,12 +20,12 @@ export class ProgressDisplay {
     this.#screen = screen;
   }
 
-  /** Takes one event; to be handed to `ensureToolchain`. */
+  /** Prints one event. To be passed to `ensureToolchain`. */
   readonly report = (progress: Progress): void => {
     clearInterval(this.#timer);
     switch (progress.phase) {
       case "waiting":
-        this.#follow("waiting for another process that provides the tools");
+        this.#follow("waiting for another process to provide the tools");
         break;
       case "downloading":
         this.#follow(`${column(progress.label)} downloading`);
@@ -33,25 +34,25 @@ export class ProgressDisplay {
         this.#follow(`${column(progress.label)} building`, progress.remainingMs);
         break;
       case "not-downloaded":
-        this.#line(`${column(progress.label)} not downloaded: ${progress.reason}`);
+        this.#line(`${column(progress.label)} download failed, building instead: ${progress.reason}`);
         break;
       default:
         this.#line(`${column(progress.label)} ${progress.phase} in ${seconds(progress.elapsedMs)}`);
     }
   };
 
-  /** Clears the live line and stops the clock. */
+  /** Clears the live line and stops the timer. */
   close(): void {
     clearInterval(this.#timer);
     if (this.#screen.isTTY) this.#screen.write(eraseLine);
   }
 
-  /** Shows a step, and from time to time how long it has taken. */
+  /** Prints a step, and repeatedly its elapsed time. */
   #follow(text: string, remainingMs = 0): void {
     const startedMs = performance.now();
     const tick = () => {
       const elapsedMs = performance.now() - startedMs;
-      const left = remainingMs > elapsedMs ? `, about ${minutes(remainingMs - elapsedMs)} left in all` : "";
+      const left = remainingMs > elapsedMs ? `, about ${minutes(remainingMs - elapsedMs)} left in total` : "";
       const status = `${text} … ${seconds(elapsedMs)}${left}`;
       this.#screen.write(this.#screen.isTTY ? `${eraseLine}${status}` : `${status}\n`);
     };

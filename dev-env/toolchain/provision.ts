@@ -1,3 +1,4 @@
+/** Provides tools from the store, by download, or by build, in this order. */
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { buildTool } from "./build.ts";
@@ -8,18 +9,18 @@ import type { Host } from "./host.ts";
 import { withLock } from "./lock.ts";
 import { type Tool, type ToolName, type Tools, toolNames } from "./tools.ts";
 
-/** What happens right now; `label` names a tool or an archive with its version. */
+/** A progress event; `label` is the name and version of a tool or an archive. */
 export type Progress =
   | { readonly phase: "waiting" }
   | { readonly phase: "downloading"; readonly label: string }
-  /** `remainingMs` is an estimate for everything that is still to be built. */
+  /** `remainingMs` estimates the time for all builds that remain. */
   | { readonly phase: "building"; readonly label: string; readonly remainingMs: number }
   | { readonly phase: "downloaded" | "built"; readonly label: string; readonly elapsedMs: number }
   | { readonly phase: "not-downloaded"; readonly label: string; readonly reason: string };
 
-/** What to provide, and with what. */
+/** Which tools to provide, and how. */
 export interface Provision {
-  /** All tools, because together they name the set. */
+  /** All tools, because the set is identified by all of their versions. */
   readonly tools: Tools;
   readonly wanted: readonly ToolName[];
   /** The folder with the Go modules. */
@@ -46,32 +47,32 @@ export async function provisionTools(provision: Provision): Promise<Cache> {
   return cache;
 }
 
-/** Must hold the lock. */
+/** Provides the missing tools. The caller holds the lock. */
 async function provide(tools: readonly Tool[], provision: Provision, cache: Cache): Promise<void> {
   try {
     const unstored = await linkStored(tools, cache);
-    const obstacles = await download(unstored, provision, cache);
-    await build(await linkStored(unstored, cache), obstacles, provision, cache);
+    const failures = await download(unstored, provision, cache);
+    await build(await linkStored(unstored, cache), failures, provision, cache);
   } finally {
-    // Nobody else writes there while we hold the lock, so this also sweeps up after a process that was killed.
+    // No other process writes there while this one holds the lock, so this also cleans up after a killed process.
     await rm(cache.tmpDir, { recursive: true, force: true });
   }
 }
 
-/** Links what the store has; returns the other tools. */
+/** Links the tools that are in the store. Returns the others. */
 async function linkStored(tools: readonly Tool[], cache: Cache): Promise<readonly Tool[]> {
   const missing: Tool[] = [];
   for (const tool of tools) if (!(await linkFromStore(cache, tool))) missing.push(tool);
   return missing;
 }
 
-/** Brings the archives of these tools into the store, as far as possible; returns what went wrong. */
+/** Downloads the archives of these tools into the store. Returns the reasons for failed downloads. */
 async function download(
   tools: readonly Tool[],
   { site, host, report }: Provision,
   cache: Cache,
 ): Promise<readonly string[]> {
-  const obstacles: string[] = [];
+  const failures: string[] = [];
   for (const archive of new Set(tools.flatMap((tool) => tool.archive ?? []))) {
     const { label } = archive;
     const startedMs = performance.now();
@@ -81,17 +82,17 @@ async function download(
       report({ phase: "downloaded", label, elapsedMs: performance.now() - startedMs });
     } catch (error) {
       if (!(error instanceof DownloadError)) throw error;
-      obstacles.push(error.message);
+      failures.push(error.message);
       report({ phase: "not-downloaded", label, reason: error.message });
       if (error.isUnreachable) break;
     }
   }
-  return obstacles;
+  return failures;
 }
 
 async function build(
   tools: readonly Tool[],
-  obstacles: readonly string[],
+  failures: readonly string[],
   { goDir, host, report }: Provision,
   cache: Cache,
 ): Promise<void> {
@@ -99,11 +100,11 @@ async function build(
   for (const [index, tool] of tools.entries()) {
     const label = `${tool.name} ${tool.version}`;
     const startedMs = performance.now();
-    // This machine's speed, once it is known, compared with the one the estimates were made on.
+    // How much slower this machine builds than the one the estimates come from, known after the first build.
     const pace = index === 0 ? 1 : (startedMs - firstMs) / estimateMs(tools.slice(0, index));
     report({ phase: "building", label, remainingMs: estimateMs(tools.slice(index)) * pace });
-    const whyNoGo = await buildTool(tool, goDir, cache, host);
-    if (whyNoGo !== undefined) throw explainMissing(tools, [...obstacles, whyNoGo]);
+    const noGo = await buildTool(tool, goDir, cache, host);
+    if (noGo !== undefined) throw explainMissing(tools, [...failures, noGo]);
     await linkFromStore(cache, tool);
     report({ phase: "built", label, elapsedMs: performance.now() - startedMs });
   }

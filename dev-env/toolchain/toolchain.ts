@@ -1,3 +1,4 @@
+/** The entry point of this folder: provides the pinned binaries and returns their paths. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,25 +10,25 @@ import { describeTools, forEachTool, type ModuleFiles, type ToolName, type Tools
 export { ToolchainError } from "./errors.ts";
 export type { ToolName } from "./tools.ts";
 
-/** Where the pinned binaries are. */
+/** Paths of the pinned binaries. */
 export interface Toolchain {
-  /** Every tool has a path; there is something at it for the tools that were asked for. */
+  /** Every tool has a path; only the requested tools are guaranteed to exist there. */
   readonly paths: Readonly<Record<ToolName, string>>;
-  /** Holds all tools but the plugin, under their own names: to be put on PATH. */
+  /** A folder for PATH, with all tools except the plugin. */
   readonly binDir: string;
-  /** Value for PULUMI_HOME with which the engine finds the hcloud plugin. */
+  /** Value of PULUMI_HOME with which the engine finds the hcloud plugin. */
   readonly pulumiHome: string;
 }
 
-/** Versions of the API server besides the pinned one, as LOTSE_KUBERNETES names them. They are built, never downloaded. */
+/** Other API server versions that LOTSE_KUBERNETES may select. They are always built. */
 export const otherApiServers = ["1.34", "1.35", "1.37"] as const;
 
 const goDir = fileURLToPath(new URL("go", import.meta.url));
 
 /**
- * Makes sure that the tools are on this machine in their pinned versions: downloaded, or else built. Takes milliseconds
- * when they are there, many minutes when all are built for the first time, so give it a `report`. Rejects with a
- * ToolchainError that says what a person can do.
+ * Provides the tools in their pinned versions by download or, failing that, by build. Takes milliseconds if they exist
+ * already, and many minutes if all of them must be built, so pass a `report`. Rejects with a ToolchainError that says
+ * what the user can do.
  */
 export async function ensureToolchain(
   wanted: readonly ToolName[] = toolNames,
@@ -44,7 +45,7 @@ export async function ensureToolchain(
   };
 }
 
-/** Reads what is pinned in this checkout, for a platform such as "linux-x64", with another API server if one is named. */
+/** Reads the pins of this checkout for a platform such as "linux-x64". `apiServer` selects another API server version. */
 export function loadTools(platform: string, apiServer?: string): Tools {
   return describeTools(readModule, platform, apiServer);
 }

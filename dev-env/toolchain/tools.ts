@@ -1,7 +1,8 @@
+/** The tools, their pinned versions, and how each is built. */
 import { createHash } from "node:crypto";
 import { type Archive, describeArchives } from "./archives.ts";
 
-/** The binaries Lotse is developed and tested with, in the order in which they are built: first what `npm start` needs. */
+/** The binaries that development and tests use, in build order: those that `npm start` needs come first. */
 export const toolNames = [
   "pulumi",
   "pulumi-resource-hcloud",
@@ -12,28 +13,31 @@ export const toolNames = [
   "helm",
 ] as const;
 
-/** Name of a binary, which is also its file name. */
+/** Name of a binary, and of its file. */
 export type ToolName = (typeof toolNames)[number];
 
-/** File name → text of one Go module: `go.mod`, `go.sum` and its Go sources. */
+/** Files of one Go module by name: `go.mod`, `go.sum` and the Go sources. */
 export type ModuleFiles = Readonly<Record<string, string>>;
 
-/** Everything known about one binary without touching the machine. */
+/** One binary, as described by the checkout. */
 export interface Tool {
   readonly name: ToolName;
-  /** What is built, without a leading "v". An archive may hold another one. */
+  /** The version that is built, without a leading "v". An archive may contain another patch version. */
   readonly version: string;
-  /** The directory below `go/` that it is built in. */
+  /** The folder below `go/` in which it is built. */
   readonly module: string;
-  /** Arguments of `go` that build it, but for the directory and the output. */
+  /** Arguments of `go` for the build, except folder and output. */
   readonly buildArgs: readonly string[];
-  /** Its folder in the store when it was built. Names the inputs of the build: equal name, equally good binary. */
+  /**
+   * Its folder in the store if it was built, named by a hash of sources, pins, flags and platform. The Go version is not
+   * part of it, so that finding a binary does not require running `go`.
+   */
   readonly storeName: string;
-  /** The lowest Go release that can build it. */
+  /** The minimum Go version. */
   readonly goVersion: string;
-  /** About how long it takes to build from nothing on two cores. */
+  /** Approximate duration of a clean build on two cores. */
   readonly buildSeconds: number;
-  /** The release archive that holds it, if there is one. */
+  /** The release archive that contains it, if any. */
   readonly archive: Archive | undefined;
 }
 
@@ -41,10 +45,10 @@ export interface Tool {
 export type Tools = Readonly<Record<ToolName, Tool>>;
 
 interface Recipe {
-  /** A directory below `go/`: one Go module with its pins. */
+  /** A folder below `go/`: one Go module with its pins. */
   readonly module: string;
   readonly package: string;
-  /** Where its version is pinned: a file of the module, and a pattern with one group. */
+  /** Where the version is pinned: a file of the module, and a pattern with one group. */
   readonly pin: { readonly file: string; readonly pattern: RegExp };
   readonly stamp: (version: string) => readonly string[];
   readonly buildSeconds: number;
@@ -53,8 +57,8 @@ interface Recipe {
 const pulumiStamp = (version: string) => [`github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=${version}`];
 
 /**
- * The variables of Kubernetes' own release build, in both packages that carry them; the API server answers them at
- * /version. Commit and date stay empty, so that equal inputs give equal binaries.
+ * Linker variables of the official Kubernetes build, in both packages that have them; the API server returns them at
+ * /version. Commit and date stay empty to keep the build reproducible.
  */
 function kubernetesStamp(version: string): readonly string[] {
   const [major, minor] = version.split(".");
@@ -88,6 +92,8 @@ const recipes: Readonly<Record<ToolName, Recipe>> = {
     stamp: pulumiStamp,
     buildSeconds: 340,
   },
+  // 3.68.0 is the last version inside Pulumi's sdk module. Only a plain `pulumi preview` uses it; it ignores
+  // `runtime.options` of Pulumi.yaml and runs TypeScript through Node's type stripping.
   "pulumi-language-nodejs": {
     module: "pulumi-language-nodejs",
     package: "github.com/pulumi/pulumi/sdk/v3/nodejs/cmd/pulumi-language-nodejs",
@@ -111,6 +117,7 @@ const recipes: Readonly<Record<ToolName, Recipe>> = {
   },
   "kube-apiserver": kubernetes("kube-apiserver", 420),
   kubectl: kubernetes("kubectl", 30),
+  // 4.2 instead of the newest release, because it shares most modules with Kubernetes 1.36. Helm 3 is out of support.
   helm: {
     module: "helm",
     package: "helm.sh/helm/v4/cmd/helm",
@@ -121,8 +128,8 @@ const recipes: Readonly<Record<ToolName, Recipe>> = {
 };
 
 /**
- * Reads pins, build flags and store names of all tools from the Go modules that `readModule` finds below `go/`. With
- * `apiServer`, the API server is of that minor version, from a module of its own.
+ * Describes all tools from the Go modules that `readModule` reads below `go/`. `apiServer` selects another minor version
+ * of the API server, which has its own module.
  */
 export function describeTools(readModule: (name: string) => ModuleFiles, platform: string, apiServer?: string): Tools {
   const tools = forEachTool((name) => {
@@ -137,7 +144,7 @@ export function describeTools(readModule: (name: string) => ModuleFiles, platfor
   });
 }
 
-/** Folders in the store that may hold this tool, the preferred one first. */
+/** Folders in the store that may contain this tool, the preferred one first. */
 export function storeNamesOf(tool: Tool): readonly string[] {
   return tool.archive ? [tool.archive.storeName, tool.storeName] : [tool.storeName];
 }
@@ -177,7 +184,7 @@ function pinned(files: ModuleFiles, file: string, pattern: RegExp, what: string)
   return value;
 }
 
-/** Twelve hexadecimal digits that name a JSON value: enough for folder names, never used for trust. */
+/** A short hash of a JSON value, for folder names. Not used for verification. */
 export function shortHash(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 12);
 }

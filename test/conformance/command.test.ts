@@ -11,14 +11,14 @@ afterEach(() => {
   running.clear();
 });
 
-/** Starts the command and gives what it printed up to its last line. */
+/** Starts the command and returns its output up to the last line. */
 async function start(...args: readonly string[]): Promise<{ child: ChildProcess; text: string }> {
   const child = spawn(process.execPath, [main, "--port", "0", ...args], { stdio: ["ignore", "pipe", "pipe"] });
   running.add(child);
   let text = "";
   for await (const chunk of child.stdout) {
     text += chunk;
-    if (text.includes("Ctrl-C ends it.")) break;
+    if (text.includes("Ctrl-C stops it.")) break;
   }
   return { child, text };
 }
@@ -26,7 +26,7 @@ async function start(...args: readonly string[]): Promise<{ child: ChildProcess;
 const urlIn = (text: string) => /HCLOUD_ENDPOINT=(\S+)/.exec(text)?.[1] ?? "";
 
 describe("npm run cloud", () => {
-  test("starts with servers, says how to point clients at it, and ends on SIGTERM", async () => {
+  test("starts with servers, explains how to configure clients, and exits on SIGTERM", async () => {
     const { child, text } = await start("--servers", "120");
     for (const client of ["hcloud", "HCCM", "Terraform", "Pulumi"]) expect(text).toContain(client);
     const headers = { authorization: `Bearer ${"any".padEnd(64, "!")}` };
@@ -37,7 +37,7 @@ describe("npm run cloud", () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  test("takes durations, a token, and refuses nonsense", async () => {
+  test("accepts durations and a token, and rejects invalid values", async () => {
     const { text } = await start(
       "--latency",
       "30ms",

@@ -9,12 +9,12 @@ it.each([
   {
     code: "go-too-old",
     output: "go: go.mod requires go >= 1.26.6 (running go 1.24.1; GOTOOLCHAIN=local)",
-    says: "needs Go 1.26.6, this is Go 1.24.1",
+    says: "requires Go 1.26.6, but this is Go 1.24.1",
   },
   {
     code: "modules-unreachable",
     output: 'go: example.com/a@v1.0.0: Get "https://proxy.invalid/a": dial tcp: lookup proxy.invalid: no such host',
-    says: "check the network and GOPROXY",
+    says: "Check the network and GOPROXY",
   },
   {
     code: "modules-unreachable",
@@ -30,12 +30,12 @@ it.each([
 ])("explains $code from the output of go", ({ code, output, says }) => {
   const error = explainBuildFailure(etcd, output);
   expect(error.code).toBe(code);
-  expect(error.message).toContain(`etcd ${etcd.version} cannot be built`);
+  expect(error.message).toContain(`could not build etcd ${etcd.version}: `);
   expect(error.message).toContain(says);
   expect(error.message).not.toContain("go: downloading");
 });
 
-it("shows only the end of a long compiler output", () => {
+it("quotes only the end of a long compiler output", () => {
   const output = Array.from({ length: 500 }, (_, line) => `main.go:${line}: wrong`).join("\n");
   const { message } = explainBuildFailure(etcd, output);
   expect(message.split("\n")).toHaveLength(16);
@@ -47,7 +47,7 @@ it("collects both streams of a program that fails", async () => {
   expect(await thisHost.run(process.execPath, ["-e", script])).toEqual({ kind: "failed", output: "outerr" });
 });
 
-it("says why a program does not start", async () => {
+it("returns the reason if a program does not start", async () => {
   const output = "spawn /does/not/exist ENOENT";
   expect(await thisHost.run("/does/not/exist", [])).toEqual({ kind: "not-started", output });
 });

@@ -30,7 +30,7 @@ function sendHalf(response: ServerResponse, onSent = () => {}): void {
 
 const stored = () => readdir(join(machine.root, "store")).catch(() => []);
 
-it("downloads what there are archives of and builds the rest", async () => {
+it("downloads tools that have an archive and builds the others", async () => {
   const { binDir, pulumiHome, events } = await machine.provide(...toolNames);
   expect(events).toEqual([
     "downloading pulumi 3.259.0",
@@ -49,7 +49,7 @@ it("downloads what there are archives of and builds the rest", async () => {
   expect(await readdir(binDir)).not.toContain("README.md");
 });
 
-it("asks for an archive once, whichever of its tools is wanted first", async () => {
+it("downloads an archive once, whichever of its tools is needed first", async () => {
   await machine.provide("kubectl");
   await machine.provide("etcd", "kube-apiserver");
   expect(site.requests).toHaveLength(1);
@@ -63,12 +63,12 @@ it("builds an API server of another version", async () => {
   expect(machine.builds).toEqual(["kube-apiserver"]);
 });
 
-describe("falls back to building, and says why, when an archive", () => {
+describe("falls back to building, and reports the reason, if an archive", () => {
   const cases: readonly (readonly [string, RequestListener, string])[] = [
-    ["is not there", (_, response) => response.writeHead(404).end(), "status 404"],
-    ["has another digest", (_, response) => response.end("forged"), "wrong digest"],
-    ["stops half-way", (_, response) => sendHalf(response), "no data for 0.2 s"],
-    ["breaks off half-way", (_, response) => sendHalf(response, () => response.destroy()), `${envtest}: `],
+    ["does not exist", (_, response) => response.writeHead(404).end(), "status 404"],
+    ["has another digest", (_, response) => response.end("forged"), "does not match the expected"],
+    ["stalls half-way", (_, response) => sendHalf(response), "no data for 0.2 s"],
+    ["is cut off half-way", (_, response) => sendHalf(response, () => response.destroy()), `${envtest}: `],
   ];
   it.each(cases)("%s", async (_, answer, reason) => {
     site.overrides.set(envtest, answer);
@@ -82,9 +82,9 @@ describe("falls back to building, and says why, when an archive", () => {
 
   const digest = createHash("sha256").update("no archive").digest("hex");
   it.each([
-    { has: "a digest that is not stated anywhere", change: { digest: undefined }, reason: "no digest of" },
-    { has: "other contents", change: { tools: ["etcd", "helm"] as const }, reason: "does not hold helm" },
-    { has: "another format", change: { file: "no-archive", digest }, reason: "cannot be unpacked" },
+    { has: "no known digest", change: { digest: undefined }, reason: "no digest is pinned or published" },
+    { has: "other contents", change: { tools: ["etcd", "helm"] as const }, reason: "does not contain helm" },
+    { has: "another format", change: { file: "no-archive", digest }, reason: "could not be unpacked" },
   ])("has $has", async ({ change, reason }) => {
     site.overrides.set("no-archive", (_, response) => response.end("no archive"));
     const { archive } = machine.tools.etcd;
@@ -96,15 +96,15 @@ describe("falls back to building, and says why, when an archive", () => {
   });
 });
 
-describe("a site that cannot be reached is asked once", () => {
-  it("when it refuses connections", async () => {
+describe("an unreachable site is tried once", () => {
+  it("if it refuses connections", async () => {
     site.stop();
     const { reasons } = await machine.provide("pulumi", "etcd");
     expect(reasons).toEqual([expect.stringContaining("ECONNREFUSED")]);
     expect(machine.builds).toEqual(["pulumi", "etcd"]);
   });
 
-  it("when it never answers", async () => {
+  it("if it never responds", async () => {
     for (const { archive } of Object.values(machine.tools)) site.overrides.set(archive?.file ?? "", () => {});
     const startedMs = performance.now();
     const { reasons } = await machine.provide("pulumi", "etcd");
@@ -114,7 +114,7 @@ describe("a site that cannot be reached is asked once", () => {
   });
 });
 
-it("trusts nothing that a killed process left behind", async () => {
+it("discards what a killed process left behind", async () => {
   const asked = new Promise<void>((resolve) => {
     site.overrides.set(toolNamed("pulumi").archive?.file ?? "", (_, response) => sendHalf(response, resolve));
   });

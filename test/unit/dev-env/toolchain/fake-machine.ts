@@ -8,7 +8,7 @@ import type { Tool, ToolName, Tools } from "../../../../dev-env/toolchain/tools.
 
 const pinned = loadTools("linux-x64");
 
-/** A machine with a cache of its own in a temporary folder, and a Go that writes "built NAME" into its binaries. */
+/** A machine with its own cache in a temporary folder, and a fake Go that writes "built NAME" into binaries. */
 export class FakeMachine implements Host {
   readonly platform = "linux-x64";
   readonly env: Record<string, string | undefined>;
@@ -20,7 +20,7 @@ export class FakeMachine implements Host {
   /** Nothing listens there. */
   site = { url: "http://127.0.0.1:2", silenceMs: 200 };
   hasGo = true;
-  /** What a failing `go build` writes. */
+  /** Makes `go build` fail with this output. */
   buildOutput: string | undefined;
 
   private constructor(dir: string) {
@@ -37,7 +37,7 @@ export class FakeMachine implements Host {
     return rm(this.dir, { recursive: true });
   }
 
-  /** Provides tools; `events` tells what was reported, and `reasons` why archives were not downloaded. */
+  /** Provides tools. Returns the reported events, and the reasons for failed downloads. */
   async provide(...wanted: readonly ToolName[]) {
     const events: string[] = [];
     const reasons: string[] = [];

@@ -10,17 +10,17 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-it("writes plain lines, and a sign of life during long steps, when not on a terminal", () => {
+it("writes plain lines, and repeats them during long steps, if the output is not a terminal", () => {
   const display = new ProgressDisplay(screen(false));
   display.report({ phase: "not-downloaded", label: "envtest 1.36.2", reason: "status 404" });
   display.report({ phase: "building", label: "etcd 3.6.16", remainingMs: 150_000 });
   vi.advanceTimersByTime(60_000);
   display.report({ phase: "built", label: "etcd 3.6.16", elapsedMs: 60_400 });
   expect(text.split("\n").map((line) => line.replace(/ +/g, " "))).toEqual([
-    "envtest 1.36.2 not downloaded: status 404",
-    "etcd 3.6.16 building … 0 s, about 3 min left in all",
-    "etcd 3.6.16 building … 30 s, about 2 min left in all",
-    "etcd 3.6.16 building … 60 s, about 2 min left in all",
+    "envtest 1.36.2 download failed, building instead: status 404",
+    "etcd 3.6.16 building … 0 s, about 3 min left in total",
+    "etcd 3.6.16 building … 30 s, about 2 min left in total",
+    "etcd 3.6.16 building … 60 s, about 2 min left in total",
     "etcd 3.6.16 built in 60 s",
     "",
   ]);

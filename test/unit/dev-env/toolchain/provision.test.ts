@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => machine.remove());
 
 describe("the cache", () => {
-  it("starts no process and asks for nothing when everything is there", async () => {
+  it("starts no process and downloads nothing if everything exists", async () => {
     await machine.provide(...toolNames);
     machine.builds.length = 0;
     const { events } = await machine.provide(...toolNames);
@@ -19,7 +19,7 @@ describe("the cache", () => {
     expect(events).toEqual([]);
   });
 
-  it("links what another set of pins has built", async () => {
+  it("links tools that were built for another set of pins", async () => {
     await machine.provide("etcd");
     const helm = { ...toolNamed("helm"), storeName: "helm-of-another-version" };
     machine.tools = { ...machine.tools, helm };
@@ -28,13 +28,13 @@ describe("the cache", () => {
     expect(await readFile(join(binDir, "etcd"), "utf8")).toBe("built etcd");
   });
 
-  it("lets concurrent callers wait for one build", async () => {
+  it("builds once for concurrent callers", async () => {
     const both = await Promise.all([machine.provide("etcd"), machine.provide("etcd")]);
     expect(machine.builds).toEqual(["etcd"]);
     expect(both.flatMap(({ events }) => events)).toContain("waiting");
   });
 
-  it("leaves nothing half-made behind, and the lock free, after a failure", async () => {
+  it("leaves no unfinished files and releases the lock after a failure", async () => {
     machine.buildOutput = "x.go:1:1: syntax error";
     await expect(machine.provide("etcd")).rejects.toThrow("syntax error");
     expect(await readdir(machine.root)).toEqual(["lock"]);
@@ -42,7 +42,7 @@ describe("the cache", () => {
     expect((await machine.provide("etcd")).events).toContain(`built etcd ${toolNamed("etcd").version}`);
   });
 
-  it("tells programs that do not import this code where its tools are", async () => {
+  it("publishes the paths for programs that do not import this code", async () => {
     const { binDir, pulumiHome } = await machine.provide("pulumi", "pulumi-resource-hcloud");
     const index = JSON.parse(await readFile(join(machine.root, "toolchain.json"), "utf8"));
     expect(index).toEqual({ format: 1, binDir, pulumiHome });
@@ -53,8 +53,8 @@ describe("the cache", () => {
   });
 });
 
-describe("when neither way works", () => {
-  it("names every missing tool, what is in the way and what to do", async () => {
+describe("if neither download nor build works", () => {
+  it("names every missing tool, the reasons, and the remedy", async () => {
     machine.hasGo = false;
     const failure = machine.provide("pulumi", "etcd");
     await expect(failure).rejects.toMatchObject({ code: "no-way" });
@@ -62,16 +62,16 @@ describe("when neither way works", () => {
     expect(message).toContain(`pulumi ${toolNamed("pulumi").version}\n`);
     expect(message).toContain(`etcd ${toolNamed("etcd").version}\n`);
     expect(message).toContain("connect ECONNREFUSED 127.0.0.1:2");
-    expect(message).toContain("the go command does not start: spawn go ENOENT");
+    expect(message).toContain("cannot run the go command: spawn go ENOENT");
     expect(message).toContain("install Go 1.26.6 or newer");
   });
 
-  it("says so when the cache cannot be written", async () => {
+  it("reports an unwritable cache", async () => {
     await writeFile(join(machine.dir, "file"), "");
     machine.env.XDG_CACHE_HOME = join(machine.dir, "file");
     await expect(machine.provide("etcd")).rejects.toMatchObject({
       code: "cache-unusable",
-      message: expect.stringContaining("name another folder with XDG_CACHE_HOME"),
+      message: expect.stringContaining("set XDG_CACHE_HOME to another folder"),
     });
   });
 });

@@ -7,11 +7,11 @@ import type { Archive } from "../../../../dev-env/toolchain/archives.ts";
 import { thisHost } from "../../../../dev-env/toolchain/host.ts";
 import { forEachTool, type Tools } from "../../../../dev-env/toolchain/tools.ts";
 
-/** A download site on loopback with made-up archives; their binaries hold "downloaded NAME". */
+/** A download site on loopback with fake archives, whose binaries contain "downloaded NAME". */
 export class ReleaseSite {
-  /** Paths that were asked for. */
+  /** Requested paths. */
   readonly requests: string[] = [];
-  /** What is served instead of a file, by the file's name. */
+  /** Replacements for files, by file name. */
   readonly overrides = new Map<string, RequestListener>();
   readonly #server: Server;
   readonly #files = new Map<string, Buffer>();
@@ -38,7 +38,7 @@ export class ReleaseSite {
     this.#server.close();
   }
 
-  /** Serves an archive for each that the tools come in, packed below `dir`; returns the tools with its digests. */
+  /** Packs and serves a fake of every archive of the tools. Returns the tools with the digests of the fakes. */
   async publish(tools: Tools, dir: string): Promise<Tools> {
     const archives = new Map<Archive, Archive>();
     for (const archive of new Set(Object.values(tools).flatMap((tool) => tool.archive ?? []))) {
