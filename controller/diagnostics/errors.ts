@@ -74,7 +74,7 @@ export class NotLeader extends CcmError {
   readonly retry = "soon";
 
   constructor() {
-    super("this replica does not lead any more: nothing is written");
+    super("this replica is no longer the leader: nothing is written");
   }
 }
 

@@ -47,7 +47,7 @@ export function errorResponse(status: number, code: string, message: string): Ap
 export function cloudErrorOf(request: string, response: ApiResponse): CloudError {
   // Without the API's envelope a proxy answered: the status has to do.
   const { error } = parseJson<{ error?: { code?: string; message?: string } }>(response.body) ?? {};
-  const message = error?.message ?? `the API answered with status ${response.status}`;
+  const message = error?.message ?? `the API responded with status ${response.status}`;
   return new CloudError(request, response.status, error?.code ?? "unexpected", message);
 }
 

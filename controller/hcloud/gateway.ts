@@ -132,7 +132,7 @@ export class Gateway {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const answer = await this.#answer(request).catch((error: unknown) =>
-      errorResponse(503, "unavailable", `the API could not be reached: ${messageOf(error)}`),
+      errorResponse(503, "unavailable", `cannot reach the Hetzner API: ${messageOf(error)}`),
     );
     response.writeHead(answer.status, answer.headers).end(answer.body);
   }
@@ -146,7 +146,7 @@ export class Gateway {
     if (!isPlain(path)) return UNASKED;
     const request: ApiRequest = { method: incoming.method ?? "GET", path, ...(body !== "" && { body }) };
     if (isRead(request)) return this.#passRead(session, request);
-    if (session.mode === "preview") return errorResponse(403, "forbidden", "a preview only reads");
+    if (session.mode === "preview") return errorResponse(403, "forbidden", "a preview may only read");
     if (session.attribute && session.attribute(request) === undefined) return UNASKED;
     return (await this.#create(session, request)) ?? (await this.#passRest(session, request));
   }
@@ -246,8 +246,8 @@ function isPlain(path: string): boolean {
   return new URL(path, "http://gateway").pathname === path.split("?", 1)[0];
 }
 
-const UNASKED = errorResponse(403, "forbidden", "the run was not asked to change this: nothing was sent");
-const ENDED = errorResponse(401, "unauthorized", "this run has ended, or the credential is not its own");
+const UNASKED = errorResponse(403, "forbidden", "this change is not part of the run: nothing was sent");
+const ENDED = errorResponse(401, "unauthorized", "this run has ended, or the credential belongs to another run");
 
 function isBearer(header: string | undefined, token: string): boolean {
   const given = Buffer.from(header ?? "");

@@ -65,7 +65,7 @@ export class Sender {
   async #sendOnce(info: RunInfo, request: ApiRequest, priority: Priority, mayGo: () => boolean): Promise<ApiResponse> {
     const waitMs = this.#budget.spend(priority);
     if (waitMs > 0) await setTimeout(waitMs);
-    if (!mayGo()) throw new Error("the run ended while this request waited for its turn");
+    if (!mayGo()) throw new Error("the run ended while this request was queued");
     const started = performance.now();
     const note = ({ status, headers, body }: ApiResponse) => {
       this.#budget.learn(status, headers);

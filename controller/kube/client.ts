@@ -91,7 +91,7 @@ export class KubeClient {
     const response = await this.#openWatch(path, { ...query, watch: true, allowWatchBookmarks: true }, options.signal);
     if (response.statusCode !== 200) throw await failure(`GET ${path}`, response);
     options.onOpen?.();
-    const late = setTimeout(() => response.destroy(new Error("the watch did not end in time")), options.longestMs);
+    const late = setTimeout(() => response.destroy(new Error("watch still open after its timeout")), options.longestMs);
     try {
       for await (const line of createInterface({ input: response })) {
         if (line !== "") options.onEvent(JSON.parse(line) as WatchEvent<T>);
@@ -133,7 +133,7 @@ export class KubeClient {
   async #openWatch(path: string, query: Query, stop: AbortSignal): Promise<IncomingMessage> {
     const late = new AbortController();
     const timer = setTimeout(
-      () => late.abort(new DOMException("the watch was not opened in time", "TimeoutError")),
+      () => late.abort(new DOMException("watch not opened in time", "TimeoutError")),
       this.#timeoutMs,
     );
     try {
@@ -241,8 +241,8 @@ function isTimeout({ cause }: Error): boolean {
 }
 
 function reason(error: Error & { code?: string }, url: URL): string {
-  if (isTimeout(error)) return `no answer from ${url.host} in time`;
-  return error.code === "ECONNREFUSED" ? `${url.host} refuses connections` : error.message || String(error.code);
+  if (isTimeout(error)) return `no response from ${url.host} in time`;
+  return error.code === "ECONNREFUSED" ? `connection refused by ${url.host}` : error.message || String(error.code);
 }
 
 async function failure(request: string, response: IncomingMessage): Promise<KubeError> {

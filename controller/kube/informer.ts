@@ -120,7 +120,7 @@ export class Informer<T extends KubeObject> {
       if (!(error instanceof KubeError && error.status === 410)) throw error;
       this.#version = undefined;
       if (!isResumed) throw error;
-      this.#options.log.debug({ path: this.#options.path, error: error.message }, "watch too old, listing anew");
+      this.#options.log.debug({ path: this.#options.path, error: error.message }, "watch expired, relisting");
       await this.#follow();
     }
   }
@@ -129,7 +129,7 @@ export class Informer<T extends KubeObject> {
     const { log, path } = this.#options;
     // An outage of hours is tried all the time and said now and then: after 1, 2, 4, 8 … failures.
     const level = Number.isInteger(Math.log2(failures)) ? "warn" : "debug";
-    log[level]({ path, error: messageOf(error), failures }, "watch interrupted, trying again");
+    log[level]({ path, error: messageOf(error), failures }, "watch interrupted, retrying");
   }
 
   /** How long the watch has stood that just ended; 0 when none did. */

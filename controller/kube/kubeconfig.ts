@@ -28,7 +28,7 @@ function fromPod(): KubeAccess {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
   if (!host || !existsSync(`${SERVICE_ACCOUNT}/token`)) {
     throw new ConfigError([
-      "no --kubeconfig given, and this is not a pod with a service account: pass --kubeconfig FILE",
+      "no --kubeconfig given, and not running in a pod with a service account: pass --kubeconfig FILE",
     ]);
   }
   const ca = readFileSync(`${SERVICE_ACCOUNT}/ca.crt`);
@@ -58,7 +58,7 @@ async function fromFile(file: string): Promise<KubeAccess> {
   const cluster = config.clusters?.find(({ name }) => name === context?.cluster)?.cluster;
   const user = config.users?.find(({ name }) => name === context?.user)?.user ?? {};
   if (!cluster?.server) {
-    throw new ConfigError([`--kubeconfig ${file}: the current context names no cluster with a server`]);
+    throw new ConfigError([`--kubeconfig ${file}: the current context refers to no cluster with a server address`]);
   }
   const server = parseServer(`--kubeconfig ${file}`, cluster.server);
   if (user.exec || user["auth-provider"]) return { server, credentials: await throughLibrary(file) };
@@ -84,7 +84,7 @@ async function fromFile(file: string): Promise<KubeAccess> {
 
 function parseServer(source: string, text: string): URL {
   if (!URL.canParse(text) || !/^https?:/.test(text))
-    throw new ConfigError([`${source}: ${JSON.stringify(text)} is not an http or https address`]);
+    throw new ConfigError([`${source}: ${JSON.stringify(text)} is not an http or https URL`]);
   return new URL(text);
 }
 

@@ -110,7 +110,7 @@ export class LeaderLease implements Leadership {
           log.info({ lease: config.name, leader: holderIdentity }, "standing by");
         holder = holderIdentity ?? undefined;
       } catch (error) {
-        log.warn({ lease: config.name, error: messageOf(error) }, "lease not readable, trying again");
+        log.warn({ lease: config.name, error: messageOf(error) }, "lease unreadable, retrying");
       }
       await pause(config.retryMs * (1 + Math.random()), signal);
     }
@@ -130,7 +130,10 @@ export class LeaderLease implements Leadership {
       renewTime: microTime(this.#clock.wallMs()),
     };
     await this.#replace({ ...this.#record, spec }).catch((error: unknown) => {
-      this.#parts.log.warn({ error: messageOf(error) }, "lease not released, the next leader waits for its end");
+      this.#parts.log.warn(
+        { error: messageOf(error) },
+        "lease not released, the next leader has to wait until it expires",
+      );
     });
   }
 
@@ -141,9 +144,10 @@ export class LeaderLease implements Leadership {
     for (;;) {
       await pause(Math.min(pauseMs, this.#remainingMs()), this.#stop.signal);
       if (this.#stop.signal.aborted) return;
-      if (!this.isHeld) return this.#lose("it could not be renewed in time");
+      if (!this.isHeld) return this.#lose("the lease was not renewed in time");
       const outcome = await this.#renew();
-      if (outcome === "taken") return this.#lose(`${this.#record?.spec?.holderIdentity || "somebody"} has taken it`);
+      if (outcome === "taken")
+        return this.#lose(`${this.#record?.spec?.holderIdentity || "another replica"} took over`);
       // After a failure there is little time: the next try comes sooner.
       pauseMs = outcome === "renewed" ? retryMs : retryMs / 4;
     }
@@ -172,7 +176,7 @@ export class LeaderLease implements Leadership {
       if (this.#record && this.#record.spec?.holderIdentity !== this.#parts.identity) return "taken";
       return (await this.#write(this.#record)) ? "renewed" : "failed";
     } catch (error) {
-      this.#parts.log.warn({ error: messageOf(error) }, "lease not renewed, trying again");
+      this.#parts.log.warn({ error: messageOf(error) }, "lease renewal failed, retrying");
       return "failed";
     }
   }

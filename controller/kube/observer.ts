@@ -71,7 +71,7 @@ export class KubeObserver {
 
   /** Why what we know must not be acted on; nothing when it may. */
   staleness(): string | undefined {
-    if (!this.#isSynced) return "the first lists are not there yet";
+    if (!this.#isSynced) return "the initial lists have not arrived yet";
     const isCurrent = this.#nodes.isCurrent && this.#services.isCurrent;
     return isCurrent ? undefined : silence(Math.max(...Object.values(this.agesMs())));
   }
@@ -82,10 +82,10 @@ export class KubeObserver {
 
   #current<T extends V1Node | V1Service>(informer: Informer<T>): readonly T[] {
     if (informer.isCurrent) return [...informer.items.values()];
-    throw new StaleCluster(`${silence(informer.silentMs)}: nothing is changed until it is back`);
+    throw new StaleCluster(`${silence(informer.silentMs)}: no changes until it responds again`);
   }
 }
 
 function silence(silentMs: number): string {
-  return `the API server has not been heard of for ${Math.round(silentMs / 1000)} s`;
+  return `no contact with the API server for ${Math.round(silentMs / 1000)} s`;
 }

@@ -50,7 +50,8 @@ export class SecretState implements StateStore {
   async save(text: string): Promise<void> {
     const bytes = await promisify(gzip)(text);
     const count = Math.max(1, Math.ceil(bytes.length / this.#partBytes));
-    if (count > MAX_PARTS) throw new Error(`the state has ${bytes.length} bytes, more than ${MAX_PARTS} Secrets hold`);
+    if (count > MAX_PARTS)
+      throw new Error(`the state has ${bytes.length} bytes, more than ${MAX_PARTS} Secrets can hold`);
     const generation = createHash("sha256").update(bytes).digest("hex").slice(0, 16);
     const part = (index: number) => ({
       generation,

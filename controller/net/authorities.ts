@@ -24,7 +24,7 @@ export function trustAuthorities({ SSL_CERT_FILE: file, SSL_CERT_DIR: folders }:
 
 function certificatesIn(file: string): readonly string[] {
   const found = readFileSync(file, "utf8").match(CERTIFICATE);
-  if (!found) throw new Error(`${file} holds no certificate`);
+  if (!found) throw new Error(`${file} contains no certificate`);
   for (const pem of found) readable(pem, file);
   return found;
 }
@@ -34,7 +34,7 @@ function readable(pem: string, file: string): void {
   try {
     new X509Certificate(pem);
   } catch (cause) {
-    throw new Error(`${file} holds a certificate that cannot be read: ${messageOf(cause)}`, { cause });
+    throw new Error(`${file} contains an unreadable certificate: ${messageOf(cause)}`, { cause });
   }
 }
 

@@ -32,7 +32,7 @@ export function secretFile(file: string, first: string, log: Logger): () => stri
       failure = undefined;
     } catch (error) {
       const reason = messageOf(error);
-      if (reason !== failure) log.warn({ file, error: reason }, "secret not readable, the last one is used on");
+      if (reason !== failure) log.warn({ file, error: reason }, "secret file unreadable, keeping the previous value");
       failure = reason;
     }
     return secret;

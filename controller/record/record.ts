@@ -66,7 +66,7 @@ export class AuditRecord {
     } catch (error) {
       // Kept for the next time, as far as they would fit anyway.
       this.#unsaved = [...entries, ...this.#unsaved].slice(-2_000);
-      log.warn({ error: messageOf(error) }, "audit record not saved, the next change saves it");
+      log.warn({ error: messageOf(error) }, "audit record not saved, retrying with the next change");
     }
   }
 }

@@ -64,7 +64,7 @@ export class Access {
       const { status } = await this.#parts.authentication.create<TokenReview>(TOKEN_REVIEWS, review);
       return status?.authenticated ? status.user : undefined;
     } catch (error) {
-      this.#parts.log.warn({ error: messageOf(error) }, "caller of the HTTPS port not authenticated");
+      this.#parts.log.warn({ error: messageOf(error) }, "token review failed, request denied");
       return undefined;
     }
   }
@@ -83,7 +83,7 @@ export class Access {
     try {
       return (await this.#parts.authorization.create<AccessReview>(ACCESS_REVIEWS, review)).status?.allowed ?? false;
     } catch (error) {
-      this.#parts.log.warn({ error: messageOf(error) }, "caller of the HTTPS port not authorised");
+      this.#parts.log.warn({ error: messageOf(error) }, "access review failed, request denied");
       return false;
     }
   }

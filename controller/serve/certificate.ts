@@ -24,7 +24,7 @@ export function loadKeyPair({ certFile, keyFile, certDir }: SecureConfig): KeyPa
     if (certFile !== undefined && keyFile !== undefined) return readPair(certFile, keyFile);
     return certDir === undefined ? selfSigned("localhost") : pairIn(certDir);
   } catch (error) {
-    throw new ConfigError([`the certificate of --secure-port: ${messageOf(error)}`]);
+    throw new ConfigError([`certificate of --secure-port: ${messageOf(error)}`]);
   }
 }
 

@@ -61,8 +61,8 @@ export class CloudContact {
   }
 
   readonly look = (): string | undefined => {
-    if (this.#isRefused) return "the Hetzner API refuses the token";
+    if (this.#isRefused) return "the Hetzner API rejects the token";
     const isAway = this.#failingSince !== undefined && this.#now() - this.#failingSince >= UNREACHABLE_MS;
-    return isAway ? "the Hetzner API does not answer" : undefined;
+    return isAway ? "the Hetzner API does not respond" : undefined;
   };
 }

@@ -59,7 +59,7 @@ function renew(server: SecureServer, config: SecureConfig, log: Logger): void {
   try {
     server.setSecureContext({ ...loadKeyPair(config), minVersion: config.minVersion });
   } catch (error) {
-    log.warn({ error: messageOf(error) }, "certificate not readable, the last one is used on");
+    log.warn({ error: messageOf(error) }, "certificate files unreadable, keeping the previous certificate");
   }
 }
 
@@ -73,7 +73,7 @@ export async function serveMetrics(address: ListenAddress, served: Served): Prom
   try {
     return await listen(server, address);
   } catch (error) {
-    served.log.warn({ error: messageOf(error) }, "metrics are not served: HCLOUD_METRICS_ADDRESS is not to be had");
+    served.log.warn({ error: messageOf(error) }, "metrics disabled: cannot listen on HCLOUD_METRICS_ADDRESS");
     return undefined;
   }
 }
@@ -129,7 +129,7 @@ function reply(
   handle(path, new URLSearchParams(query))
     .then((known) => send(known ?? { status: 404, body: "Not Found\n" }))
     .catch((error: unknown) => {
-      log.warn({ path, error: messageOf(error) }, "request not answered");
+      log.warn({ path, error: messageOf(error) }, "request failed");
       send({ status: 500, body: "Internal Server Error\n" });
     });
 }

@@ -8,13 +8,13 @@ export class HealthIndicators {
   readonly registry = new Registry();
   readonly #last = new Gauge({
     name: "kubernetes_healthcheck",
-    help: "Result of a health check when it was last asked for: 1 is fine.",
+    help: "Result of the latest run of a health check: 1 for success.",
     labelNames: ["name", "type"],
     registers: [this.registry],
   });
   readonly #total = new Counter({
     name: "kubernetes_healthchecks_total",
-    help: "Health checks by their result.",
+    help: "Health checks by result.",
     labelNames: ["name", "type", "status"],
     registers: [this.registry],
   });

@@ -100,7 +100,7 @@ export class Loop {
       const { first, most } = TIMINGS.turnRetry;
       const pauseMs = Math.min(first * 2 ** this.#failures, most);
       this.#failures += 1;
-      log.warn({ loop: name, error: messageOf(error), pauseMs }, "turn failed, trying again");
+      log.warn({ loop: name, error: messageOf(error), pauseMs }, "turn failed, retrying");
       return pauseMs;
     }
   }

@@ -185,7 +185,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     expect(await stateSecrets()).toEqual([]);
     const { stdout: record } = await lotse("audit", "default/shop");
     expect(record).toMatch(
-      /existence: existing → \(none\) {3}\(lotse destroy\)\n[\s\S]*DELETE \/load_balancers\/\d+ {2}20\d/,
+      /existence: present → \(none\) {3}\(lotse destroy\)\n[\s\S]*DELETE \/load_balancers\/\d+ {2}20\d/,
     );
     expect(await lotse("destroy", CIDR, "--yes")).toMatchObject({ code: 0 });
   });

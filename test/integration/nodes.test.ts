@@ -178,8 +178,7 @@ describe("nodes that join", () => {
     const { private_net } = world.cloud.addServer({ name: "unwritable", network: world.networkId });
     await world.cluster.registerNode({ name: "unwritable" });
     await isInitialised("unwritable");
-    const failures = () =>
-      controller.records("turn failed, trying again").filter(({ loop }) => loop === "nodes").length;
+    const failures = () => controller.records("turn failed, retrying").filter(({ loop }) => loop === "nodes").length;
     const before = failures();
     await eventually(() => expect(failures()).toBeGreaterThan(before));
     expect((await read("unwritable")).spec?.taints ?? []).not.toContainEqual(UNINITIALISED);

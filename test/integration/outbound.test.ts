@@ -71,10 +71,9 @@ describe("the way to the Hetzner API", () => {
     const after = front.requests.slice(before);
     expect(new Set(after.map(({ token }) => token))).toEqual(new Set([SECOND]));
     expect(after.some(({ method }) => method === "POST")).toBe(true);
-    expect(controller?.records("secret not readable, the last one is used on").map(({ error }) => error)).toEqual([
-      "the file is empty",
-      expect.stringContaining("ENOENT"),
-    ]);
+    expect(controller?.records("secret file unreadable, keeping the previous value").map(({ error }) => error)).toEqual(
+      ["the file is empty", expect.stringContaining("ENOENT")],
+    );
     expect(controller?.records("secret replaced")).toHaveLength(1);
     expect(controller?.records("controller running"), "no restart").toHaveLength(1);
     expect(controller?.output).not.toMatch(new RegExp(`${FIRST}|${SECOND}`));

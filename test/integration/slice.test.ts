@@ -213,7 +213,7 @@ describe("a controller that cannot start", () => {
       const env = { HCLOUD_TOKEN: cloud.token, HCLOUD_ENDPOINT: cloud.url };
       expect(await failure([`--kubeconfig=${kubeconfig}`], env)).toEqual({
         code: 1,
-        output: "lotse: GET /version: 127.0.0.1:9 refuses connections",
+        output: "lotse: GET /version: connection refused by 127.0.0.1:9",
       });
     } finally {
       await rm(dir, { recursive: true, force: true });

@@ -48,7 +48,7 @@ describe("watches over a bad wire", () => {
   const balancer = () => world.cloud.state.loadBalancers.values()[0];
   const readyz = () => askSecurePort(securePort, "/readyz?verbose");
   const labels = async () => (await world.observer.get<V1Node>(paths.node("node-1"))).metadata?.labels ?? {};
-  const interruptions = () => controller.records("watch interrupted, trying again");
+  const interruptions = () => controller.records("watch interrupted, retrying");
   /** Takes a label from the node. The controller's own copy of the node has it until the watch says otherwise. */
   const takeLabel = () =>
     world.observer.patch(paths.node("node-1"), "merge", { metadata: { labels: { [LABEL]: null } } });
@@ -83,10 +83,10 @@ describe("watches over a bad wire", () => {
     wire.cut(true);
     await takeLabel();
     await world.cluster.restartApiServer();
-    const before = controller.records("watch too old, listing anew").length;
+    const before = controller.records("watch expired, relisting").length;
     wire.cut(false);
     expect(await handled(performance.now())).toBeLessThan(HANDLED_MS);
-    expect(controller.records("watch too old, listing anew").length).toBeGreaterThan(before);
+    expect(controller.records("watch expired, relisting").length).toBeGreaterThan(before);
   });
 
   it("see an event at once when an API server that had stopped goes on", async () => {
@@ -137,7 +137,7 @@ describe("watches over a bad wire", () => {
       async () => {
         const { status, body } = await readyz();
         expect(status).toBe(500);
-        expect(body).toMatch(/^\[-\]caches failed: the API server has not been heard of for 1\d s$/m);
+        expect(body).toMatch(/^\[-\]caches failed: no contact with the API server for 1\d s$/m);
       },
       { timeoutMs: RED_MS },
     );
@@ -163,6 +163,6 @@ describe("watches over a bad wire", () => {
   /** Turns that were not begun because of what is stale. */
   const refused = () =>
     controller
-      .records("turn failed, trying again")
-      .filter(({ loop, error }) => loop === "cluster" && /nothing is changed until it is back/.test(String(error)));
+      .records("turn failed, retrying")
+      .filter(({ loop, error }) => loop === "cluster" && /no changes until it responds again/.test(String(error)));
 });

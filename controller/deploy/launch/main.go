@@ -1,5 +1,5 @@
-// Command launch becomes the program it is told to, of which no core dump can be written: its memory holds the token.
-// Node cannot set limits, Kubernetes has no setting for them, and the image has no shell.
+// Command launch disables core dumps, which would contain the token, and then replaces itself with the given program.
+// Node cannot set resource limits, Kubernetes has no setting for them, and the image has no shell.
 package main
 
 import (
@@ -17,14 +17,14 @@ func main() {
 
 func launch(command []string) error {
 	if len(command) == 0 {
-		return fmt.Errorf("no program is named")
+		return fmt.Errorf("no program given")
 	}
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &limit); err != nil {
 		return err
 	}
-	// One byte and not none: it is less than any dump has, and the only limit that also keeps the kernel from handing the
-	// dump to a program on the machine (core_pattern with a pipe).
+	// One byte rather than zero: it is smaller than any dump, and the only limit that also stops the kernel from piping the
+	// dump to a program on the host (core_pattern).
 	most := min(limit.Max, 1)
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
 		return err

@@ -15,7 +15,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- printf "%s:%s" .Values.image.repository (tpl (default (printf "v%s" .Chart.Version) .Values.image.tag) $) -}}
 {{- end -}}
 
-{{/* The stack's name; objects of ours carry it in theirs, in the characters that names may have. */}}
+{{/* Name of the stack, in the form that names of Kubernetes objects contain it. */}}
 {{- define "lotse.cluster" -}}
 {{- $name := get .Values.args "cluster-name" | default "kubernetes" | toString | lower -}}
 {{- regexReplaceAll "[^a-z0-9.-]" $name "-" -}}
@@ -25,12 +25,12 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- get .Values.args "secure-port" | default 10258 | toString -}}
 {{- end -}}
 
-{{/* A value of YAML as a flag has it: numbers come as 1e+06 otherwise. */}}
+{{/* A YAML value as the text of a flag. Without this, large numbers render as 1e+06. */}}
 {{- define "lotse.text" -}}
 {{- if and (kindIs "float64" .) (eq . (floor .)) }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
 {{- end -}}
 
-{{/* Flags: what other values ask for, then `args`, which win. */}}
+{{/* Flags derived from other values, overridden by `args`. */}}
 {{- define "lotse.args" -}}
 {{- $args := dict "leader-elect" "true" -}}
 {{- with .Values.state.backend }}{{ $_ := set $args "state" . }}{{ end -}}
@@ -45,7 +45,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* Environment: what other values ask for, then `env`, which wins. */}}
+{{/* Environment derived from other values, overridden by `env`. */}}
 {{- define "lotse.env" -}}
 {{- $env := dict "POD_NAMESPACE" (dict "valueFrom" (dict "fieldRef" (dict "fieldPath" "metadata.namespace"))) -}}
 {{- if include "lotse.mountsToken" . }}{{ $_ := set $env "HCLOUD_TOKEN_FILE" (dict "value" "/etc/hcloud/token") }}{{ end -}}
@@ -71,12 +71,12 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 {{- end -}}
 
-{{/* A key of HCCM's Secret. Only a network that is asked for has to be there. */}}
+{{/* A key of HCCM's Secret. Only `network` is required, and only with networking enabled. */}}
 {{- define "lotse.fromSecret" -}}
 valueFrom: { secretKeyRef: { name: hcloud, key: {{ . }}{{ if ne . "network" }}, optional: true{{ end }} } }
 {{- end -}}
 
-{{/* Not empty when the token comes as a file. */}}
+{{/* Non-empty when the token is mounted as a file. */}}
 {{- define "lotse.mountsToken" -}}
 {{- if not (or (get .Values.env "HCLOUD_TOKEN") (get .Values.env "HCLOUD_TOKEN_FILE")) }}true{{ end -}}
 {{- end -}}

@@ -150,7 +150,7 @@ describe("a run that says what its requests are for", () => {
   it.each(["POST", "PUT", "DELETE"])("gets no %s through that is for none of its units", async (method) => {
     const { status, body } = await call(gateway.open({ run: "run", mode: "apply", attribute }), method, "/networks/7");
     expect(status).toBe(403);
-    expect(body.error.message).toMatch(/not asked to change this/);
+    expect(body.error.message).toMatch(/not part of the run/);
     expect(upstream.received).toEqual([]);
   });
 
@@ -541,6 +541,6 @@ describe("our own reads", () => {
 
   it("make sense of a proxy's page", async () => {
     answer = (_, response) => void response.writeHead(404).end("<html>");
-    await expect(gateway.read("/servers")).rejects.toThrow("GET /servers: the API answered with status 404");
+    await expect(gateway.read("/servers")).rejects.toThrow("GET /servers: the API responded with status 404");
   });
 });

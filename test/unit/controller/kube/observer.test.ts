@@ -61,14 +61,12 @@ it("shows nothing rather than what may be long gone", async () => {
   const started = seen.start();
   await giveServices();
   await started;
-  expect(() => seen.nodes()).toThrow(
-    "the API server has not been heard of for 0 s: nothing is changed until it is back",
-  );
+  expect(() => seen.nodes()).toThrow("no contact with the API server for 0 s: no changes until it responds again");
 });
 
 it("says why what it knows must not be acted on", async () => {
   const { observer: seen, giveServices } = await anObserver(60_000);
-  expect(seen.staleness()).toBe("the first lists are not there yet");
+  expect(seen.staleness()).toBe("the initial lists have not arrived yet");
   const started = seen.start();
   await giveServices();
   await started;
@@ -81,7 +79,7 @@ it("is not ready when one of the watches is silent", async () => {
   const started = seen.start();
   await giveServices();
   await started;
-  expect(seen.staleness()).toBe("the API server has not been heard of for 0 s");
+  expect(seen.staleness()).toBe("no contact with the API server for 0 s");
 });
 
 it("says when the API server is back after a while, not after every hiccup", async () => {

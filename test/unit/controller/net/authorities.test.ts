@@ -56,8 +56,8 @@ it("leaves everything as it is when nothing is named", () => {
 
 it.each([
   ["SSL_CERT_FILE", "missing.pem", /^SSL_CERT_FILE: ENOENT/],
-  ["SSL_CERT_FILE", "empty.pem", /^SSL_CERT_FILE: .*empty\.pem holds no certificate$/],
-  ["SSL_CERT_FILE", "broken.pem", /^SSL_CERT_FILE: .*broken\.pem holds a certificate that cannot be read: /],
+  ["SSL_CERT_FILE", "empty.pem", /^SSL_CERT_FILE: .*empty\.pem contains no certificate$/],
+  ["SSL_CERT_FILE", "broken.pem", /^SSL_CERT_FILE: .*broken\.pem contains an unreadable certificate: /],
   ["SSL_CERT_DIR", "missing", /^SSL_CERT_DIR: ENOENT/],
 ])("%s that names %s is a mistake", (variable, name, message) => {
   write("empty.pem", "");

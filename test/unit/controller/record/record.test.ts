@@ -55,7 +55,7 @@ describe("the record in the cluster", () => {
     saved.failures = 1;
     record.note(exchange("/a"));
     await vi.advanceTimersByTimeAsync(2_000);
-    expect(lines).toMatchObject([{ level: "warn", msg: "audit record not saved, the next change saves it" }]);
+    expect(lines).toMatchObject([{ level: "warn", msg: "audit record not saved, retrying with the next change" }]);
     record.note(exchange("/b"));
     await vi.advanceTimersByTimeAsync(2_000);
     expect(paths()).toEqual(["/a", "/b"]);

@@ -51,7 +51,7 @@ describe("contact with the cloud", () => {
     now = 30_900;
     expect(contact.look()).toBeUndefined();
     now = 31_000;
-    expect(contact.look()).toContain("does not answer");
+    expect(contact.look()).toContain("does not respond");
     contact.note({ status: 404 });
     expect(contact.look()).toBeUndefined();
   });
