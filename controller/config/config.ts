@@ -1,4 +1,4 @@
-/** Flags and environment → a frozen Config. Every mistake is reported at once. */
+/** Flags and environment → a frozen Config. All mistakes are reported at once. */
 import { ConfigError } from "../diagnostics/errors.ts";
 import type { ServiceOptions } from "../render/service/options/annotations.ts";
 import { parseDefaults } from "../render/service/options/settings.ts";
@@ -10,13 +10,16 @@ import { UPSTREAM } from "./upstream-flags.ts";
 
 export type { Environment } from "./source.ts";
 
-/** What the settings come to, mostly by the names they have in settings.ts. */
+/** The effective configuration. Most fields are named like their rows in settings.ts. */
 export type Config = Readonly<ReturnType<typeof readAll>>;
+/** Leader election. */
 export type LeaseConfig = NonNullable<Config["lease"]>;
+/** Dedicated servers. */
 export type RobotConfig = NonNullable<Config["robot"]>;
+/** The HTTPS port. */
 export type SecureConfig = NonNullable<Config["serve"]["secure"]>;
 
-/** Reads everything; throws a ConfigError with all mistakes. `flags` are keyed by their names without dashes in front. */
+/** The configuration; throws a ConfigError that lists every mistake. `flags` are keyed by name, without dashes. */
 export function loadConfig(flags: FlagValues, env: Environment): Config {
   const source: Source = { flags, env, mistakes: [], warnings: [] };
   const config = readAll(source);
@@ -52,27 +55,29 @@ function readAll(source: Source) {
 }
 
 function checkToken({ value: token, file }: Secret = {}, { mistakes, warnings }: Source) {
-  if (token === undefined && file) return { token: "" }; // not readable, which is noted
+  if (token === undefined && file) return { token: "" }; // readSecret has reported the unreadable file
   if (!token) {
-    mistakes.push("HCLOUD_TOKEN is not set: create a token with read and write rights in the project of this cluster");
+    mistakes.push(
+      "HCLOUD_TOKEN is not set: create an API token with read and write permission in this cluster's project",
+    );
   } else if (!/^[\x21-\x7e]+$/.test(token)) {
-    mistakes.push("HCLOUD_TOKEN: holds characters that no token has, check for blanks and line ends");
+    mistakes.push("HCLOUD_TOKEN contains characters that are invalid in a token: check for spaces and line breaks");
   } else if (token.length !== 64) {
-    warnings.push(`HCLOUD_TOKEN has ${token.length} characters, and tokens of the API have 64`);
+    warnings.push(`HCLOUD_TOKEN has ${token.length} characters, but API tokens have 64`);
   }
   return { token: token ?? "", tokenFile: file };
 }
 
-/** The cluster-wide defaults of Services. */
+/** Cluster-wide defaults for Services. */
 function readDefaults({ env, mistakes }: Source): ServiceOptions {
   const parsed = parseDefaults(env);
   mistakes.push(...parsed.mistakes);
   if (parsed.options.location && parsed.options.networkZone)
-    mistakes.push("HCLOUD_LOAD_BALANCERS_LOCATION and HCLOUD_LOAD_BALANCERS_NETWORK_ZONE: set one of them, not both");
+    mistakes.push("HCLOUD_LOAD_BALANCERS_LOCATION and HCLOUD_LOAD_BALANCERS_NETWORK_ZONE: set only one of them");
   return parsed.options;
 }
 
-/** Nothing when leader election is off; the rules are upstream's. */
+/** Undefined when leader election is off. The rules are upstream's. */
 function readLease(source: Source) {
   const { isOn, lock, ...lease } = read(ELECTION, source);
   if (!isOn) return undefined;
@@ -83,21 +88,23 @@ function readLease(source: Source) {
   return lease;
 }
 
-/** The HTTPS port; nothing when it is switched off. */
+/** Undefined when the HTTPS port is disabled. */
 function readSecure(source: Source) {
   const secure = read(SERVING, source);
   if ((secure.certFile === undefined) !== (secure.keyFile === undefined))
-    source.mistakes.push("--tls-cert-file and --tls-private-key-file: set both, or none");
+    source.mistakes.push("--tls-cert-file and --tls-private-key-file: set both or neither");
   return secure.port > 0 ? secure : undefined;
 }
 
-/** Nothing unless dedicated servers are looked after. Without credentials they are targets by their nodes' addresses alone. */
+/** Undefined when dedicated servers are not managed. Without credentials they can still be targets, by node address. */
 export function readRobot(source: Source) {
   const { isOn, ...rows } = ROBOT;
   if (!read({ isOn }, source).isOn) return undefined;
   const { user = {}, password = {}, ...robot } = read(rows, source);
   if (!user.value !== !password.value)
-    source.mistakes.push("ROBOT_USER and ROBOT_PASSWORD: set both, or none to use dedicated servers as targets only");
+    source.mistakes.push(
+      "ROBOT_USER and ROBOT_PASSWORD: set both, or neither to use dedicated servers as targets only",
+    );
   const files = { userFile: user.file, passwordFile: password.file };
   const credentials = user.value && password.value && { user: user.value, password: password.value, ...files };
   return { ...robot, ...(credentials && { credentials }) };

@@ -1,4 +1,4 @@
-/** The effective configuration as `/configz` shows it to those who may see it: without secrets. */
+/** The effective configuration as `/configz` serves it: without secrets. */
 import type { Config } from "./config.ts";
 import { secret } from "./flag-values.ts";
 import type { Setting } from "./setting.ts";
@@ -7,7 +7,7 @@ import { CLOUD, ROBOT } from "./settings.ts";
 const SECRETS = Object.entries<Setting<unknown>>({ ...CLOUD, ...ROBOT }).filter(([, { parse }]) => parse === secret);
 const HIDDEN = new Set(["warnings", ...SECRETS.map(([name]) => name)]);
 
-/** JSON under upstream's key; the fields are ours. */
+/** JSON under upstream's key, with our own fields. */
 export function renderConfigz({ robot, ...config }: Config): string {
   const { credentials, ...others } = robot ?? {};
   const shown = { ...config, ...(robot && { robot: { ...others, hasCredentials: !!credentials } }) };
@@ -16,7 +16,7 @@ export function renderConfigz({ robot, ...config }: Config): string {
   );
 }
 
-/** An address without what may be a credential in it: user, password and query. */
+/** A URL without the parts that may hold credentials: user, password and query. */
 function withoutCredentials(text: string): string {
   return text.replace(/(?<=:\/\/)[^/?]*@/, "…@").replace(/(?<=:\/\/.*)\?.*$/s, "?…");
 }

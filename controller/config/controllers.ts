@@ -1,7 +1,7 @@
 /** Which of the framework's controllers run: `--controllers` with names, aliases, `*` and `-name`. */
 import type { Parser } from "../formats/values.ts";
 
-/** What each of ours is called upstream, long and short. */
+/** Upstream's name and alias for each controller. */
 const NAMES = {
   node: ["cloud-node-controller", "cloud-node"],
   lifecycle: ["cloud-node-lifecycle-controller", "cloud-node-lifecycle"],
@@ -9,13 +9,13 @@ const NAMES = {
   route: ["node-route-controller", "route"],
 } as const;
 
-/** For each one the first word of the list that names it decides; then `*`. An empty list switches everything off. */
+/** The first entry that names a controller decides, otherwise `*`. An empty list disables every controller. */
 export const controllers: Parser<Readonly<Record<keyof typeof NAMES, boolean>>> = (text) => {
   const words = text.split(",").map((word) => word.trim());
   const known: readonly string[] = Object.values(NAMES).flat();
   const unknown = words.filter((word) => word !== "" && word !== "*" && !known.includes(word.replace(/^-/, "")));
   if (unknown.length > 0)
-    return { allowed: `a list of *, names and -names: ${unknown.join(", ")} not among ${known.join(", ")}` };
+    return { allowed: `a list of *, name and -name (unknown: ${unknown.join(", ")}; known: ${known.join(", ")})` };
   const isOn = (names: readonly string[]) => {
     const word = words.find((candidate) => names.includes(candidate.replace(/^-/, "")));
     return word === undefined ? words.includes("*") : !word.startsWith("-");

@@ -1,21 +1,22 @@
-/** The flags of the command line, from the tables of settings. */
+/** Command-line flags, derived from the tables of settings. */
 import type { Table } from "./setting.ts";
 import { CLUSTER, CONTROLLER, ELECTION, LOGS, SERVING } from "./settings.ts";
 import { UPSTREAM } from "./upstream-flags.ts";
 
-/** A flag of the command line. `ignored` says why it is accepted without effect. */
+/** A command-line flag. */
 export interface Flag {
   readonly name: string;
   readonly value?: string;
   readonly doc: string;
-  /** Heading in the help and the reference; those without one come first. */
+  /** Heading in the help and the reference. Flags without a section come first. */
   readonly section?: string;
+  /** Why the flag is accepted but has no effect. */
   readonly ignored?: string;
-  /** Given several times, the values count as one list. */
+  /** May be repeated; the values form one list. */
   readonly repeats?: boolean;
 }
 
-/** Values by flag name, as they are written on the command line. */
+/** Values by flag name, as written on the command line. */
 export type FlagValues = Readonly<Record<string, string | boolean | undefined>>;
 
 function flagsOf(table: Table, section?: string): readonly Flag[] {
@@ -26,15 +27,15 @@ function flagsOf(table: Table, section?: string): readonly Flag[] {
   );
 }
 
-/** Flags of every command that looks at a cluster. */
+/** Flags of every command that reads a cluster. */
 export const CLUSTER_FLAGS = flagsOf(CLUSTER);
 
-/** Flags of `lotse run`, as upstream's manifests have them, and ours. */
+/** Flags of `lotse run`: upstream's and ours. */
 export const RUN_FLAGS: readonly Flag[] = [
   ...CLUSTER_FLAGS,
   ...flagsOf(CONTROLLER),
   ...flagsOf(ELECTION, "High availability"),
   ...flagsOf(SERVING, "Health and metrics"),
   ...flagsOf(LOGS, "Logs"),
-  ...flagsOf(UPSTREAM, "Accepted"),
+  ...flagsOf(UPSTREAM, "Accepted for compatibility"),
 ];

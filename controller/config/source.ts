@@ -1,4 +1,4 @@
-/** Where settings come from: looks rows up in flags and environment, and notes what is wrong with them. */
+/** Reads settings from flags and environment, and collects mistakes and warnings. */
 import { readFileSync } from "node:fs";
 import { messageOf } from "../diagnostics/errors.ts";
 import { boolean } from "../formats/values.ts";
@@ -6,24 +6,26 @@ import { type Secret, secret } from "./flag-values.ts";
 import type { FlagValues } from "./flags.ts";
 import type { Setting, Table, Values } from "./setting.ts";
 
+/** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Where settings come from, and what was found wrong with them. */
 export interface Source {
   readonly flags: FlagValues;
   readonly env: Environment;
-  /** Everything found wrong so far, each a line for the user. */
+  /** Every mistake so far, one line each, for the user. */
   readonly mistakes: string[];
-  /** Things that were set and have no effect, each with the reason. */
+  /** Settings that have no effect, each with the reason. */
   readonly warnings: string[];
 }
 
-/** The values of a table. */
+/** Reads all settings of a table. */
 export function read<T extends Table>(table: T, source: Source): Values<T> {
   const values = Object.entries(table).map(([key, row]) => [key, readRow(row, source)] as const);
   return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Values<T>;
 }
 
-/** A flag wins over a variable, and both over the default. All are looked at: each may be a mistake. */
+/** A flag takes precedence over a variable, and both over the default. All are parsed, so that every mistake is found. */
 function readRow(row: Setting<unknown>, source: Source): unknown {
   const { flag = "", variable = "", parse, fallback, ignored } = row;
   const { flags, env, mistakes, warnings } = source;
@@ -40,13 +42,13 @@ function readRow(row: Setting<unknown>, source: Source): unknown {
   return first?.value;
 }
 
-/** A variable that is set but empty counts as not set, except where that can only be a mistake: a boolean. */
+/** An empty variable counts as not set, except for a boolean, where it is a mistake. */
 function variableText({ variable, parse, needs }: Setting<unknown>, env: Environment): string | undefined {
   if (!variable || (needs && !env[needs])) return undefined;
   return parse === boolean ? env[variable] : env[variable] || undefined;
 }
 
-/** From a variable, or from the file that `<variable>_FILE` names. The variable wins, even when it is empty. */
+/** Reads a variable, or the file that `<variable>_FILE` names. The variable takes precedence, even when it is empty. */
 function readSecret(variable: string, { env, mistakes }: Source): Secret | undefined {
   const value = env[variable];
   const file = env[`${variable}_FILE`];

@@ -1,7 +1,9 @@
-/** Kubernetes label selectors, equality and set based: `a=b,c!=d,e in (f,g),h,!i`. */
+/** Kubernetes label selectors, equality-based and set-based: `a=b,c!=d,e in (f,g),h,!i`. */
+
+/** Whether labels match. */
 export type LabelSelector = (labels: Readonly<Record<string, string>>) => boolean;
 
-// A quarter megabyte of anything must be answered at once: no pattern here can backtrack over more than one run of blanks.
+// Annotations hold up to 256 KiB of any text: no pattern may backtrack over more than one run of spaces.
 const WORD = "[^\\s=!(),]+";
 const SET = new RegExp(`^(?<key>${WORD})\\s+(?<operator>in|notin)\\s*\\((?<values>[^()]*)\\)$`);
 const EQUALITY = new RegExp(`^(?<key>${WORD})\\s*(?<operator>==|=|!=)\\s*(?<value>(?:${WORD})?)$`);
@@ -10,8 +12,8 @@ const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /**
- * A selector from its text; nothing when it cannot be parsed, or names keys or values that no label can have: such a
- * selector would match no node and leave a balancer without targets. An empty one matches everything.
+ * Parses a selector. Undefined when it is malformed or contains a key or value that no label can have: such a selector
+ * would match no node and leave a load balancer without targets. An empty selector matches everything.
  */
 export function parseLabelSelector(text: string): LabelSelector | undefined {
   if (text.trim() === "") return () => true;
@@ -24,7 +26,7 @@ export function parseLabelSelector(text: string): LabelSelector | undefined {
   return (labels) => terms.every((term) => term(labels));
 }
 
-/** Splits at commas outside of parentheses. */
+/** Splits at commas outside parentheses. */
 function splitTerms(text: string): readonly string[] {
   const terms: string[] = [];
   let start = 0;
@@ -49,7 +51,7 @@ function parseTerm(term: string): LabelSelector | undefined {
   return allowed.every(isValue) ? membership(key, allowed, operator !== "notin" && operator !== "!=") : undefined;
 }
 
-/** A key that is absent is in no set, so it satisfies every negated term. */
+/** An absent key is in no set, so it satisfies every negated term. */
 function membership(key: string, values: readonly string[], isIn: boolean): LabelSelector {
   return (labels) => {
     const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
@@ -57,7 +59,7 @@ function membership(key: string, values: readonly string[], isIn: boolean): Labe
   };
 }
 
-/** A name, with a DNS subdomain and a slash in front or without. */
+/** A name, optionally prefixed with a DNS subdomain and a slash. */
 function isKey(key: string): boolean {
   const slash = key.indexOf("/");
   if (slash < 0) return NAME.test(key);

@@ -1,14 +1,14 @@
 /**
- * What we note on a balancer about itself, in labels: what cannot be told from looking at it, and is needed to restore
- * what was before. They are a format: a balancer keeps them while other controllers have it.
+ * Marks: labels on load balancers and certificates that record what cannot be derived from the resource itself but is
+ * needed to undo a Service's settings. They are a stable format: load balancers keep them under other controllers.
  *
- * | label | says |
+ * | label | meaning |
  * | --- | --- |
- * | `lotse/foreign-<part>` | this listener or target was there when the balancer was taken over |
- * | `lotse/label-<key>` | this label comes from the Service |
- * | `lotse/rdns-<version>` | this name was set for the Service |
- * | `lotse/protected` | the protection was set for the Service |
- * | `lotse/released` | the Service with this uid has left the balancer or certificate behind |
+ * | `lotse/foreign-<part>` | the listener or target existed before the load balancer was adopted |
+ * | `lotse/label-<key>` | the label comes from the Service |
+ * | `lotse/rdns-<version>` | the reverse DNS name was set for the Service |
+ * | `lotse/protected` | the delete protection was set for the Service |
+ * | `lotse/released` | the Service with this UID released the load balancer or certificate |
  */
 import { createHash } from "node:crypto";
 import type { IpVersion } from "../../stacks/units/spec.ts";
@@ -17,35 +17,40 @@ const PREFIX = "lotse/";
 
 type Labels = Readonly<Record<string, string>>;
 
+/** Whether a label key is one of our marks. */
 export function isMark(key: string): boolean {
   return key.startsWith(PREFIX);
 }
 
-/** A part's name as a label's can be: an IPv6 address has colons. */
+/** Mark of a foreign part. Colons, as in IPv6 addresses, are not allowed in label keys. */
 export function foreignMark(part: string): string {
   return `${PREFIX}foreign-${part.replaceAll(":", "_")}`;
 }
 
+/** Mark of a label that comes from the Service. */
 export function labelMark(key: string): string {
   return `${PREFIX}label-${key.replaceAll("/", "_")}`;
 }
 
+/** Mark of a reverse DNS name that was set for the Service. */
 export function rdnsMark(version: IpVersion): string {
   return `${PREFIX}rdns-${version}`;
 }
 
+/** Mark of a delete protection that was set for the Service. */
 export const PROTECTED_MARK = `${PREFIX}protected`;
+/** Mark of a released resource; the value is the UID of its last Service. */
 export const RELEASED_MARK = `${PREFIX}released`;
 
-/** Value of marks that say all there is to say by being there. */
+/** Value of marks whose presence is the message. */
 export const YES = "true";
 
-/** A name as a label's value can hold it. */
+/** A name as a label value: hashed when it is too long. */
 export function nameValue(name: string): string {
   return name.length <= 63 ? name : createHash("sha256").update(name).digest("hex").slice(0, 32);
 }
 
-/** The labels that are neither ours nor the Service's. */
+/** The labels that belong neither to us nor to the Service. */
 export function othersLabels(labels: Labels, ownerLabel: string): Labels {
   const isOthers = (key: string) => key !== ownerLabel && !isMark(key) && !Object.hasOwn(labels, labelMark(key));
   return Object.fromEntries(Object.entries(labels).filter(([key]) => isOthers(key)));

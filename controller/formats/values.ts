@@ -1,15 +1,17 @@
-/** Texts of annotations and environment variables → values. A parser returns its value, or says what it allows. */
+/** Parsers for annotations and environment variables: text → value, or a description of what is allowed. */
 import ipaddr from "ipaddr.js";
 import { parseLabelSelector } from "./label-selector.ts";
 
+/** The value, or what is allowed: a noun phrase that completes "… is not". */
 export type Parsed<T> = { readonly value: T } | { readonly allowed: string };
 
+/** Parses the text of a setting. */
 export type Parser<T> = (text: string) => Parsed<T>;
 
 const TRUE = new Set(["1", "t", "T", "true", "True", "TRUE"]);
 const FALSE = new Set(["0", "f", "F", "false", "False", "FALSE"]);
 
-/** The beginning of a text in quotes, with nothing invisible in it: a terminal may take that for an instruction. */
+/** The start of a text in quotes, with invisible characters escaped: a terminal could interpret them as commands. */
 export function quote(text: string): string {
   const hidden = /\p{C}/gu;
   return JSON.stringify(text.slice(0, 80)).replace(hidden, (character) =>
@@ -17,46 +19,45 @@ export function quote(text: string): string {
   );
 }
 
-/** What a parser allows: what it says to a text that none allows. */
+/** What a parser allows, found by parsing a text that every restrictive parser rejects. */
 export function allowedBy(parse: Parser<unknown>): string {
   const parsed = parse("\u0000(");
   return "allowed" in parsed ? parsed.allowed : "any text";
 }
 
-/** A label selector; it is kept as text, because options are plain data. */
+/** A valid label selector. Kept as text because options are plain data. */
 export const selector: Parser<string> = (value) =>
   parseLabelSelector(value) ? { value } : { allowed: "a label selector such as pool=web,zone in (a,b)" };
 
-/** One line as the API takes it: bounded, no blanks around it, nothing invisible. Empty means the built-in default. */
+/** A single line of bounded length, without surrounding spaces or invisible characters. Empty means the built-in default. */
 export function line(most: number): Parser<string> {
   return (value) =>
     value.length <= most && /^(\S(.*\S)?)?$/.test(value) && !/\p{C}/u.test(value)
       ? { value }
-      : { allowed: `a line of at most ${most} characters without blanks around it` };
+      : { allowed: `a line of at most ${most} characters without leading or trailing spaces` };
 }
 
-/** As `line`, without blanks inside or any of the other characters. */
+/** Like `line`, but without any spaces or the characters in `without`. */
 export function word(most: number, without = ""): Parser<string> {
   return (value) =>
     value.length <= most && !/[\s\p{C}]/u.test(value) && ![...without].some((character) => value.includes(character))
       ? { value }
-      : {
-          allowed: `a word of at most ${most} characters without blanks${[...without].map((c) => ` or ${c}`).join("")}`,
-        };
+      : { allowed: `a word of at most ${most} characters without ${["spaces", ...without].join(" or ")}` };
 }
 
-/** A name that the status of a Service may carry: an address has no place there. Empty means none. */
+/** A DNS name, for the status of a Service or reverse DNS; IP addresses are rejected. Empty means none. */
 export const hostName: Parser<string> = (value) => {
   const isName = value.length <= 253 && /^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.(?=.)|$))*$/.test(value);
   return isName && !ipaddr.isValid(value) ? { value } : { allowed: "a lower-case DNS name" };
 };
 
+/** A boolean in Go's syntax. */
 export const boolean: Parser<boolean> = (input) => {
   if (TRUE.has(input)) return { value: true };
   return FALSE.has(input) ? { value: false } : { allowed: "true or false" };
 };
 
-/** Whole number within bounds, both included. */
+/** An integer within inclusive bounds. */
 export function integer(least: number, most: number): Parser<number> {
   return (input) => {
     const value = Number(input);
@@ -65,7 +66,7 @@ export function integer(least: number, most: number): Parser<number> {
   };
 }
 
-/** One of some words, in any case. */
+/** One of the given lower-case words; case-insensitive. */
 export function oneOf<const T extends string>(...words: readonly T[]): Parser<T> {
   return (input) => {
     const value = words.find((word) => word === input.toLowerCase());
@@ -83,12 +84,12 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   ns: 1e-6,
 };
 
-/** A duration in Go's syntax (`15s`, `1m30s`), cut to whole seconds, within bounds. */
+/** A duration in Go's syntax (`15s`, `1m30s`) → whole seconds, rounded down, within inclusive bounds. */
 export function seconds(least: number, most: number): Parser<number> {
   return (input) => {
     const value = parseGoSeconds(input);
     const isFine = value !== undefined && value >= least && value <= most;
-    return isFine ? { value } : { allowed: `a duration with unit from ${least}s to ${most}s, such as ${least}s` };
+    return isFine ? { value } : { allowed: `a duration with a unit, from ${least}s to ${most}s` };
   };
 }
 
@@ -99,36 +100,37 @@ function parseGoSeconds(input: string): number | undefined {
   for (const [, amount, unit] of input.matchAll(/([\d.]+)(h|ms|m|s|us|µs|ns)/g)) {
     totalMs += Number(amount) * (UNITS_MS[unit ?? ""] ?? 0);
   }
-  // Whole nanoseconds, Go's resolution, before the cut: 2.05m is 122.99… s in floating point.
+  // Rounds to nanoseconds, Go's resolution, before truncating: 2.05m is 122.99… s in floating point.
   return Math.floor(Math.round(totalMs * 1e6) / 1e9);
 }
 
-/** Comma-separated status codes with the API's wildcards. */
+/** Comma-separated HTTP status codes, with the API's wildcards. */
 export const statusCodes: Parser<readonly string[]> = (input) => {
   const value = input.split(",", 21).map((code) => code.trim());
   const isFine = value.length <= 20 && value.every((code) => /^[0-9?*]{1,3}$/.test(code));
   return isFine ? { value } : { allowed: "up to 20 status codes such as 2??,301" };
 };
 
+/** An IPv4 address. */
 export const ipv4: Parser<string> = (input) =>
   ipaddr.IPv4.isValidFourPartDecimal(input) ? { value: input } : { allowed: "an IPv4 address" };
 
-/** A range, written by its first address, as the API writes its subnets. */
+/** An IPv4 CIDR, normalised to its network address, as the API writes subnets. */
 export const cidr: Parser<string> = (input) => {
   const isCidr = ipaddr.IPv4.isValidCIDRFourPartDecimal(input);
-  if (!isCidr) return { allowed: "an IPv4 range such as 10.0.1.0/24" };
+  if (!isCidr) return { allowed: "an IPv4 CIDR such as 10.0.1.0/24" };
   const [, bits] = ipaddr.IPv4.parseCIDR(input);
   return { value: `${ipaddr.IPv4.networkAddressFromCIDR(input)}/${bits}` };
 };
 
-/** An id of the API. */
+/** The id of a load balancer. */
 export const id: Parser<number> = (input) =>
-  /^[1-9]\d{0,14}$/.test(input) ? { value: Number(input) } : { allowed: "the id of a load balancer, a number" };
+  /^[1-9]\d{0,14}$/.test(input) ? { value: Number(input) } : { allowed: "the numeric id of a load balancer" };
 
 const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const MOST_LABELS = 16;
 
-/** Labels as the API takes them. Keys are short enough for one of ours to say that they are ours. */
+/** Labels that the API accepts. Keys are limited to 56 characters so that `lotse/label-<key>` fits into a label key. */
 export const labels: Parser<Readonly<Record<string, string>>> = (input) => {
   const pairs = input === "" ? [] : input.split(",", MOST_LABELS + 1).map((pair) => pair.trim().split("="));
   const isFine = ([key = "", value, ...rest]: readonly string[]) =>

@@ -179,12 +179,12 @@ describe("a controller that cannot start", () => {
       { HCLOUD_TOKEN: token },
       /^error: unknown option '--cluster-cdir'/,
     ],
-    ["a missing token", [], {}, /^lotse: HCLOUD_TOKEN is not set: create a token/],
+    ["a missing token", [], {}, /^lotse: HCLOUD_TOKEN is not set: create an API token/],
     [
       "a bad value",
       ["--cluster-cidr=10.0.0.0"],
       { HCLOUD_TOKEN: token },
-      /^lotse: --cluster-cidr: "10.0.0.0" is not one CIDR, or one of each IP family$/,
+      /^lotse: --cluster-cidr: "10.0.0.0" is not one CIDR, or one per IP family$/,
     ],
     [
       "an API that does not answer",

@@ -1,4 +1,4 @@
-/** Options that say which certificates an https listener presents. */
+/** Options for the certificates of https listeners. */
 
 import { boolean, line, oneOf, type Parser } from "../../../formats/values.ts";
 import { option } from "./option.ts";
@@ -7,57 +7,58 @@ const DOMAIN = /^(?=.{1,253}$)(\*\.)?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\.)+[a-z
 const OBJECT_NAME = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const LINE = /^(?=.{1,128}$)[^\p{C}]+$/u;
 
-/** Items between commas; blanks around them do not count, nor do empty ones. */
+/** A comma-separated list. Spaces around items and empty items are ignored. */
 function list(item: RegExp, most: number, what: string): Parser<readonly string[]> {
   return (input) => {
     const items = input.split(",", 1_000).flatMap((text) => text.trim() || []);
     return items.length <= most && items.every((text) => item.test(text))
       ? { value: [...new Set(items)] }
-      : { allowed: `up to ${most} ${what}, separated by commas` };
+      : { allowed: `a comma-separated list of up to ${most} ${what}` };
   };
 }
 
+/** Rows by option name. */
 export const CERTIFICATE_OPTIONS = {
   certificates: option({
     annotation: "http-certificates",
     group: "certificates",
     parse: list(LINE, 50, "ids or names"),
     unset: "none",
-    doc: "Certificates of the project that https presents. Not read when `certificate-type` is `managed`.",
+    doc: "Existing certificates of the project to present. Ignored if `certificate-type` is `managed`.",
   }),
   certificateType: option({
     annotation: "certificate-type",
     group: "certificates",
     parse: oneOf("uploaded", "managed"),
     unset: "`uploaded`",
-    doc: "With `managed` a certificate is issued, renewed and removed for this Service.",
+    doc: "With `managed`, a certificate is issued, renewed and removed for this Service.",
   }),
   managedName: option({
     annotation: "http-managed-certificate-name",
     group: "certificates",
     parse: line(100),
-    unset: "`ccm-managed-certificate-` and the Service's uid",
-    doc: "Name of that certificate. The name of somebody else's certificate cannot be used.",
+    unset: "`ccm-managed-certificate-` and the Service's UID",
+    doc: "Name of the managed certificate. Must not be the name of a certificate that does not belong to this Service.",
   }),
   managedDomains: option({
     annotation: "http-managed-certificate-domains",
     group: "certificates",
     parse: list(DOMAIN, 100, "domain names"),
-    unset: "none: needed for `managed`",
-    doc: "Domains it is for; their DNS zones must be at Hetzner. When they change, https goes on with the old certificate until the new one is issued.",
+    unset: "none; required for `managed`",
+    doc: "Domains of the managed certificate. Their DNS zones must be hosted at Hetzner. After a change, the old certificate is presented until the new one is issued.",
   }),
   managedStaging: option({
     annotation: "http-managed-certificate-acme-staging",
     group: "certificates",
     parse: boolean,
     unset: "`false`",
-    doc: "Let it be issued by the authority that is for tests.",
+    doc: "Issue the managed certificate from the ACME staging CA, for tests.",
   }),
   tlsSecrets: option({
     annotation: "tls-secret",
     group: "certificates",
-    parse: list(OBJECT_NAME, 25, "names of Secrets"),
+    parse: list(OBJECT_NAME, 25, "Secret names"),
     unset: "none",
-    doc: "Secrets of type `kubernetes.io/tls` in the Service's namespace. They are uploaded, and followed when they are renewed. Needs `LOTSE_TLS_SECRETS=true`.",
+    doc: "Secrets of type `kubernetes.io/tls` in the Service's namespace. Their certificates are uploaded, and replaced when a Secret is renewed. Requires `LOTSE_TLS_SECRETS`.",
   }),
 } as const;

@@ -1,4 +1,4 @@
-/** Options of listeners: for all ports of a Service, or for one of them. */
+/** Options of listeners, for all ports of a Service or for a single port. */
 
 import { boolean, integer, oneOf, seconds, statusCodes, word } from "../../../formats/values.ts";
 import { CERTIFICATE_OPTIONS } from "./certificate-options.ts";
@@ -6,13 +6,14 @@ import { option } from "./option.ts";
 
 const protocol = oneOf("tcp", "http", "https");
 
+/** Rows by option name. */
 export const LISTENER_OPTIONS = {
   protocol: option({
     annotation: "protocol",
     group: "listener",
     parse: protocol,
     unset: "`tcp`",
-    doc: "What the balancer speaks.",
+    doc: "Protocol of the listener.",
   }),
   proxyProtocol: option({
     annotation: "uses-proxyprotocol",
@@ -20,50 +21,50 @@ export const LISTENER_OPTIONS = {
     parse: boolean,
     env: "USES_PROXYPROTOCOL",
     unset: "`false`",
-    doc: "Tell nodes the client's address with the PROXY protocol. As soon as one port does, the status says `ipMode: Proxy`.",
+    doc: "Pass the client's address to nodes with the PROXY protocol. If any port uses it, the status has `ipMode: Proxy`.",
   }),
   cookieName: option({
     annotation: "http-cookie-name",
     group: "listener",
     parse: word(100),
     unset: "`HCLBSTICKY`",
-    doc: "Cookie of sticky sessions.",
+    doc: "Name of the sticky session cookie.",
   }),
   cookieLifetime: option({
     annotation: "http-cookie-lifetime",
     group: "listener",
     parse: seconds(30, 86_400),
     unset: "`5m`",
-    doc: "Lifetime of that cookie.",
+    doc: "Lifetime of the sticky session cookie.",
   }),
   timeoutIdle: option({
     annotation: "http-timeout-idle",
     group: "listener",
     parse: seconds(30, 300),
     unset: "`50s`",
-    doc: "Idle timeout of http connections.",
+    doc: "Idle timeout of HTTP connections.",
   }),
   redirectHttp: option({
     annotation: "http-redirect-http",
     group: "listener",
     parse: boolean,
     unset: "`false`",
-    doc: "Redirect http on port 80 to this https port.",
+    doc: "Redirect HTTP requests on port 80 to this https port.",
   }),
   stickySessions: option({
     annotation: "http-sticky-sessions",
     group: "listener",
     parse: boolean,
     unset: "`false`",
-    doc: "Keep a client on one node, by a cookie.",
+    doc: "Keep each client on one node, with a cookie.",
   }),
   ...CERTIFICATE_OPTIONS,
   healthCheckProtocol: option({
     annotation: "health-check-protocol",
     group: "health",
     parse: protocol,
-    unset: "the port's, if any option of health checks is set; else `tcp`",
-    doc: "What health checks speak.",
+    unset: "the port's protocol if any health check option is set, otherwise `tcp`",
+    doc: "Protocol of health checks.",
   }),
   healthCheckPort: option({
     annotation: "health-check-port",
@@ -79,7 +80,7 @@ export const LISTENER_OPTIONS = {
     env: "HEALTH_CHECK_INTERVAL",
     envZeroIsUnset: true,
     unset: "`15s`",
-    doc: "Time between health checks.",
+    doc: "Interval between health checks.",
   }),
   healthCheckTimeout: option({
     annotation: "health-check-timeout",
@@ -88,7 +89,7 @@ export const LISTENER_OPTIONS = {
     env: "HEALTH_CHECK_TIMEOUT",
     envZeroIsUnset: true,
     unset: "`10s`",
-    doc: "Time for an answer.",
+    doc: "Timeout of a health check.",
   }),
   healthCheckRetries: option({
     annotation: "health-check-retries",
@@ -97,34 +98,34 @@ export const LISTENER_OPTIONS = {
     env: "HEALTH_CHECK_RETRIES",
     envZeroIsUnset: true,
     unset: "`3`",
-    doc: "Failures before a target is out.",
+    doc: "Failed checks before a target counts as unhealthy.",
   }),
   healthCheckDomain: option({
     annotation: "health-check-http-domain",
     group: "health",
     parse: word(128, "%\\"),
     unset: "none",
-    doc: "Host header of http health checks.",
+    doc: "Host header of HTTP health checks.",
   }),
   healthCheckPath: option({
     annotation: "health-check-http-path",
     group: "health",
     parse: word(256),
     unset: "`/`",
-    doc: "Path of http health checks.",
+    doc: "Path of HTTP health checks.",
   }),
   healthCheckTls: option({
     annotation: "health-check-http-validate-certificate",
     group: "health",
     parse: boolean,
-    unset: "whether health checks speak https",
-    doc: "Make http health checks over TLS.",
+    unset: "`true` if the health check protocol is `https`",
+    doc: "Use TLS for HTTP health checks.",
   }),
   healthCheckStatusCodes: option({
     annotation: "http-status-codes",
     group: "health",
     parse: statusCodes,
     unset: "`2??,3??`",
-    doc: "Status codes that mean healthy.",
+    doc: "Status codes that count as healthy.",
   }),
 } as const;

@@ -1,31 +1,32 @@
-/** One option of a Service: a row of the tables in balancer-options.ts and listener-options.ts. */
+/** One option of a Service: a row of the tables beside this file. */
 import type { Parser } from "../../../formats/values.ts";
 
-/** Headings of the reference, in its order. */
+/** Headings of the reference, in order. */
 export const GROUPS = {
-  balancer: "The balancer",
+  balancer: "Load balancer",
   network: "Network and addresses",
   targets: "Targets",
   listener: "Listeners",
   certificates: "Certificates",
   health: "Health checks",
-  status: "Status of the Service",
+  status: "Service status",
 } as const;
 
+/** An option with a value of type T. */
 export interface Option<T> {
-  /** Without prefix. */
+  /** Name of the annotation, without prefix. */
   readonly annotation: string;
   readonly group: keyof typeof GROUPS;
   readonly parse: Parser<T>;
-  /** What it does, for the reference. */
+  /** One-line doc, for the reference. */
   readonly doc: string;
-  /** What holds when nothing is set, for the reference. */
+  /** The default in words, for the reference. */
   readonly unset: string;
-  /** Environment variable with the cluster-wide default, without its prefix. */
+  /** Environment variable for the cluster-wide default, without prefix. */
   readonly env?: string;
-  /** Whether that variable set to zero counts as not set (HCCM E24, E25). */
+  /** Whether a zero in that variable counts as not set (HCCM E24, E25). */
   readonly envZeroIsUnset?: boolean;
 }
 
-/** A row, with the type of its value from its parser. */
+/** A row whose value type is inferred from its parser. */
 export const option = <T>(row: Option<T>): Option<T> => row;

@@ -4,9 +4,12 @@
  */
 import type { V1ServicePort } from "@kubernetes/client-node";
 import type { Note } from "../checks/notes.ts";
-import { OPTION_ROWS, PORT_ROWS, PREFIX, READ_BY_NOBODY } from "./annotations.ts";
+import { OPTION_ROWS, PORT_ROWS, PREFIX, UNUSED_ANNOTATIONS } from "./annotations.ts";
 
-const KNOWN: ReadonlySet<string> = new Set([...OPTION_ROWS.map(([, { annotation }]) => annotation), ...READ_BY_NOBODY]);
+const KNOWN: ReadonlySet<string> = new Set([
+  ...OPTION_ROWS.map(([, { annotation }]) => annotation),
+  ...UNUSED_ANNOTATIONS,
+]);
 const PER_PORT: ReadonlySet<string> = new Set(PORT_ROWS.map(([, { annotation }]) => annotation));
 /** More are not told about: an Event is short. */
 const MOST = 5;

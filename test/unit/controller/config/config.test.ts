@@ -82,7 +82,7 @@ describe("a configuration", () => {
     ["E6 false", {}, { HCLOUD_NETWORK: "n", HCLOUD_NETWORK_ROUTES_ENABLED: "false" }, []],
     ["E6 is not even parsed without a network", {}, { HCLOUD_NETWORK_ROUTES_ENABLED: "x" }, ["10.244.0.0/16"]],
     ["a bare --configure-cloud-routes", { "configure-cloud-routes": true }, { HCLOUD_NETWORK: "n" }, ["10.244.0.0/16"]],
-  ])("makes routes: HCCM %s", (_, flags, env, expected) => {
+  ])("creates routes: HCCM %s", (_, flags, env, expected) => {
     expect(load({ "cluster-cidr": "10.244.0.0/16", ...flags }, env).clusterCidrs).toEqual(expected);
   });
 });
@@ -160,14 +160,14 @@ describe("the token (HCCM E1)", () => {
     expect(loadConfig({}, { HCLOUD_TOKEN_FILE: file })).toMatchObject({ token: "abc", tokenFile: file });
   });
 
-  it("comes from the variable before the file, even when that is empty", async () => {
+  it("comes from the variable rather than the file, even when the variable is empty", async () => {
     const file = join(dir, "token");
     await writeFile(file, "abc");
     expect(loadConfig({}, { HCLOUD_TOKEN: "direct", HCLOUD_TOKEN_FILE: file }).token).toBe("direct");
     expect(mistakes({}, { HCLOUD_TOKEN: "", HCLOUD_TOKEN_FILE: file })[0]).toContain("HCLOUD_TOKEN is not set");
   });
 
-  it("may have another length than usual, with a warning", () => {
+  it("is accepted with a warning when its length is unusual", () => {
     expect(loadConfig({}, { HCLOUD_TOKEN: "t".repeat(63) }).warnings).toEqual([
       expect.stringContaining("63 characters"),
     ]);
@@ -177,8 +177,8 @@ describe("the token (HCCM E1)", () => {
   it.each([
     ["is missing", {}, "HCLOUD_TOKEN is not set"],
     ["is in a file that cannot be read", { HCLOUD_TOKEN_FILE: "/nowhere/token" }, "HCLOUD_TOKEN_FILE"],
-    ["has a line end", { HCLOUD_TOKEN: "abc\n" }, "line ends"],
-    ["has a blank", { HCLOUD_TOKEN: "a b" }, "blanks"],
+    ["contains a line break", { HCLOUD_TOKEN: "abc\n" }, "line breaks"],
+    ["contains a space", { HCLOUD_TOKEN: "a b" }, "spaces"],
   ])("is refused when it %s", (_, env, message) => {
     const found = mistakes({}, env);
     expect(found).toHaveLength(1);
@@ -215,7 +215,7 @@ describe("flags of other cloud-controller-managers (HCCM F1 to F14)", () => {
     expect(warnings).toEqual(ignored.map(({ name }) => expect.stringMatching(`^--${name} has no effect: .+`)));
   });
 
-  it("HCCM F1 to F7: those of the official chart start it as they are", () => {
+  it("HCCM F1 to F7: those of the official chart work unchanged", () => {
     const flags = {
       "cloud-provider": "hcloud",
       "allow-untagged-cloud": true,
@@ -231,11 +231,11 @@ describe("flags of other cloud-controller-managers (HCCM F1 to F14)", () => {
     expect({ lease, clusterCidrs }).toEqual({ lease: undefined, clusterCidrs: ["10.244.0.0/16"] });
   });
 
-  it("take durations as Go writes them, within reason", () => {
+  it("accept durations in Go's syntax, within bounds", () => {
     expect(load({}).nodeMonitorMs).toBe(5_000);
     expect(load({ "node-monitor-period": "1m30s" }).nodeMonitorMs).toBe(90_000);
     expect(mistakes({ "node-monitor-period": "5" })).toEqual([
-      '--node-monitor-period: "5" is not a duration with unit from 1s to 3600s, such as 1s',
+      '--node-monitor-period: "5" is not a duration with a unit, from 1s to 3600s',
     ]);
   });
 
@@ -244,7 +244,7 @@ describe("flags of other cloud-controller-managers (HCCM F1 to F14)", () => {
     ["*,-route", { nodes: true, lifecycle: true, loadBalancers: true, clusterCidrs: [] }],
     ["service-lb-controller", { nodes: false, lifecycle: false, loadBalancers: true, clusterCidrs: [] }],
     ["-service,*", { nodes: true, lifecycle: true, loadBalancers: false, clusterCidrs: ["10.244.0.0/16"] }],
-  ])("--controllers=%s switches parts on and off", (list, expected) => {
+  ])("--controllers=%s enables and disables controllers", (list, expected) => {
     expect(load({ controllers: list, "cluster-cidr": "10.244.0.0/16" })).toMatchObject(expected);
   });
 });
@@ -305,7 +305,7 @@ describe("the environment", () => {
     "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP",
     "HCLOUD_LOAD_BALANCERS_USES_PROXYPROTOCOL",
     "ROBOT_ENABLED",
-  ])("HCCM E3 to E30: %s that is set but empty is a mistake", (name) => {
+  ])("HCCM E3 to E30: an empty %s is a mistake", (name) => {
     expect(mistakes({}, { ...TOKEN, HCLOUD_NETWORK: "n", [name]: "" })).toEqual([`${name}: "" is not true or false`]);
   });
 
@@ -326,7 +326,7 @@ describe("the environment", () => {
     expect(mistakes({}, { ...TOKEN, [name]: wrong })).toEqual([expect.stringContaining(name)]);
   });
 
-  it("is documented, every variable of it and no other", () => {
+  it("is documented completely", () => {
     const readNames = new Set<string>();
     const env = { ...TOKEN, HCLOUD_NETWORK: "n", ROBOT_ENABLED: "true" };
     const watched = new Proxy<Record<string, string>>(env, {

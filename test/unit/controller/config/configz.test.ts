@@ -18,7 +18,7 @@ const shown = (flags: Record<string, string>, env: Record<string, string> = ENV)
   return { text, config: JSON.parse(text)["cloudcontrollermanager.config.k8s.io"] };
 };
 
-it("framework 5.5: shows what is in force, by flag, by environment and by default", () => {
+it("framework 5.5: shows the effective values of flags, environment and defaults", () => {
   const { config } = shown({ "cluster-cidr": "10.244.0.0/16", "leader-elect-lease-duration": "30s" });
   expect(config).toMatchObject({
     clusterName: "kubernetes",
@@ -30,7 +30,7 @@ it("framework 5.5: shows what is in force, by flag, by environment and by defaul
   });
 });
 
-it("shows no secret, wherever it was written", () => {
+it("shows no secret, wherever it was set", () => {
   const { text, config } = shown({ state: "s3://bucket/path?region=eu&secret=h1dden" });
   expect(text).not.toMatch(/t0ken|s3c|ret@|robot-us3r|robot-passw0rd|h1dden/);
   expect(config.endpoint).toBe("https://…@api.example/v1");

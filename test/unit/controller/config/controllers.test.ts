@@ -22,11 +22,11 @@ describe("--controllers", () => {
     ["*,-cloud-node-lifecycle-controller,-service-lb-controller", ["node", "route"]],
     ["route,-route", ["route"]],
     ["-node-route-controller,route", []],
-  ])("%j switches on %j", (text, expected) => {
+  ])("%j enables %j", (text, expected) => {
     expect(on(text)).toEqual(expected);
   });
 
-  it.each(["nodes", "-foo", "service,-", "**"])("%j is refused, with the names there are", (text) => {
+  it.each(["nodes", "-foo", "service,-", "**"])("%j is rejected with the list of known names", (text) => {
     expect(controllers(text)).toEqual({ allowed: expect.stringContaining("cloud-node-lifecycle") });
   });
 });

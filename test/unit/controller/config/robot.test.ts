@@ -10,7 +10,7 @@ function load(env: Readonly<Record<string, string>>) {
 }
 
 describe("dedicated servers", () => {
-  it("HCCM E26: are not looked at unless asked for", () => {
+  it("HCCM E26: are ignored by default", () => {
     expect(load({ ROBOT_ENABLED: "false", ROBOT_USER: "u", ROBOT_CACHE_TIMEOUT: "nonsense" })).toEqual({
       config: undefined,
       mistakes: [],
@@ -30,7 +30,7 @@ describe("dedicated servers", () => {
     });
   });
 
-  it("HCCM E27: may do without credentials, but not with half of them", () => {
+  it("HCCM E27: need no credentials, but reject half of them", () => {
     expect(load({}).config).not.toHaveProperty("credentials");
     expect(load({ ROBOT_USER: "u" }).mistakes).toEqual([expect.stringContaining("set both")]);
   });

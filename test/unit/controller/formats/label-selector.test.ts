@@ -90,24 +90,24 @@ describe("parseLabelSelector", () => {
     "{}",
     "a=b;c=d",
     "a=b\u0000",
-  ])("refuses %j: it would match no node and empty the balancer", (text) => {
+  ])("rejects %j, which would match no node and empty the load balancer", (text) => {
     expect(parseLabelSelector(text)).toBeUndefined();
   });
 
-  it("takes keys and values up to the longest that nodes can carry", () => {
+  it("accepts keys and values of the maximum length", () => {
     const key = `${"p".repeat(63)}.example.com/${"k".repeat(63)}`;
     const value = "v".repeat(63);
     expect(matches(`${key}=${value}`, { [key]: value })).toBe(true);
   });
 
-  it.each(["constructor", "toString", "hasOwnProperty", "valueOf"])("takes %s for an ordinary, absent key", (key) => {
+  it.each(["constructor", "toString", "hasOwnProperty", "valueOf"])("treats %s as an ordinary, absent key", (key) => {
     expect(matches(key, {})).toBe(false);
     expect(matches(`!${key}`, {})).toBe(true);
     expect(matches(`${key}!=x`, {})).toBe(true);
     expect(matches(key, { [key]: "x" })).toBe(true);
   });
 
-  it("agrees with a plain reading of every well-formed selector", () => {
+  it("agrees with a straightforward evaluation of every well-formed selector", () => {
     const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 1, maxLength: 2 });
     const blank = fc.constantFrom("", " ", "\t");
     const term = fc.oneof(
@@ -149,7 +149,7 @@ describe("parseLabelSelector", () => {
     ["a long key", `${"a".repeat(250_000)}!`],
     ["blanks", `a${" ".repeat(250_000)}b`],
     ["a long prefix", `${"a.".repeat(125_000)}/b`],
-  ])("answers a quarter megabyte of %s at once", (_, text) => {
+  ])("parses a quarter megabyte of %s without delay", (_, text) => {
     const started = performance.now();
     expect(parseLabelSelector(text)).toBeUndefined();
     expect(performance.now() - started).toBeLessThan(500);

@@ -19,7 +19,7 @@ const parse = (annotations: Record<string, string>, defaults = {}) => {
 const notes = (annotations: Record<string, string>) => settings(annotations).notes.map(({ message }) => message);
 
 describe("parseSettings", () => {
-  it("finds nothing in no annotations, and nothing wrong with those of others", () => {
+  it("ignores annotations of others", () => {
     for (const annotations of [{}, { "example.com/type": "x", protocol: "x" }]) {
       const { options, mistakes, notes } = parseSettings(annotations, PORTS, {});
       expect({ options, mistakes, notes }).toEqual({ options: {}, mistakes: [], notes: [] });
@@ -82,16 +82,16 @@ describe("parseSettings", () => {
     ["name", " web", "128 characters"],
     ["name", "web\nfront", "128 characters"],
     ["name", "x".repeat(129), "128 characters"],
-    ["location", "fsn 1", "without blanks"],
+    ["location", "fsn 1", "without spaces"],
     ["algorithm-type", "random", "round_robin, least_connections"],
     ["disable-public-network", "", "true or false"],
     ["ipv4-rdns", "under_score.example.com", "DNS name"],
     ["ipv6-rdns", "2001:db8::1", "DNS name"],
-    ["private-subnet-ip-range", "10.0.1.0", "an IPv4 range"],
-    ["private-subnet-ip-range", "2001:db8::/64", "an IPv4 range"],
-    ["id", "web", "a number"],
-    ["id", "0", "a number"],
-    ["id", "99999999999999999999", "a number"],
+    ["private-subnet-ip-range", "10.0.1.0", "an IPv4 CIDR"],
+    ["private-subnet-ip-range", "2001:db8::/64", "an IPv4 CIDR"],
+    ["id", "web", "the numeric id"],
+    ["id", "0", "the numeric id"],
+    ["id", "99999999999999999999", "the numeric id"],
     ["labels", "team", "such as team=web"],
     ["labels", "a=b=c", "such as team=web"],
     ["labels", "hcloud-ccm/service-uid=x", "such as team=web"],
@@ -110,15 +110,15 @@ describe("parseSettings", () => {
     ["http-managed-certificate-domains", "example", "domain names"],
     ["http-managed-certificate-domains", "example.com;www.example.com", "domain names"],
     ["http-managed-certificate-acme-staging", "yes", "true or false"],
-    ["tls-secret", "Web", "names of Secrets"],
-    ["tls-secret", "other/web", "names of Secrets"],
+    ["tls-secret", "Web", "Secret names"],
+    ["tls-secret", "other/web", "Secret names"],
     ["hostname", "10.0.0.1", "DNS name"],
     ["hostname", "lb_1.example.com", "DNS name"],
     ["hostname", "lb.example.com.", "DNS name"],
     ["hostname", "LB.example.com", "DNS name"],
     ["protocol", "tpc", "tcp, http, https"],
     ["http-cookie-name", "x".repeat(101), "100 characters"],
-    ["http-cookie-lifetime", "300", "with unit"],
+    ["http-cookie-lifetime", "300", "with a unit"],
     ["http-cookie-lifetime", "29s", "from 30s to 86400s"],
     ["http-timeout-idle", "301s", "from 30s to 300s"],
     ["health-check-port", "0", "from 1 to 65535"],
@@ -126,7 +126,7 @@ describe("parseSettings", () => {
     ["health-check-timeout", "61s", "from 1s to 60s"],
     ["health-check-retries", "6", "from 1 to 5"],
     ["health-check-http-domain", "a%20b", "%"],
-    ["health-check-http-path", "/a b", "without blanks"],
+    ["health-check-http-path", "/a b", "without spaces"],
     ["http-status-codes", "", "such as 2??,301"],
     ["http-status-codes", "ok", "such as 2??,301"],
     ["http-status-codes", "200,".repeat(20).concat("200"), "up to 20"],
@@ -138,13 +138,13 @@ describe("parseSettings", () => {
     expect(mistakes[0]).toContain(allowed);
   });
 
-  it("reports every mistake, and keeps what is right", () => {
+  it("reports every mistake and keeps the valid options", () => {
     const { options, mistakes } = parse({ protocol: "x", "health-check-retries": "9", type: "lb21" });
     expect(options).toEqual({ type: "lb21" });
     expect(mistakes).toHaveLength(2);
   });
 
-  it("puts annotations over defaults; an empty one counts as set (HCCM A2, A4)", () => {
+  it("prefers annotations to defaults, even empty ones (HCCM A2, A4)", () => {
     const defaults = { location: "nbg1", type: "lb31", usePrivateIp: true };
     expect(parse({ location: "", type: "lb21" }, defaults).options).toEqual({
       location: "",
@@ -153,14 +153,14 @@ describe("parseSettings", () => {
     });
   });
 
-  it("says what set each option: an annotation, or the variable that holds for all Services", () => {
+  it("names the source of each option: the annotation, or the variable for all Services", () => {
     expect(settings({ type: "lb21" }, { type: "lb31", usePrivateIp: true }).sources).toEqual({
       type: `annotation ${PREFIX}type`,
       usePrivateIp: "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP",
     });
   });
 
-  it("does not fall back on the default when an annotation is broken", () => {
+  it("does not fall back to the default when an annotation is invalid", () => {
     const { options, broken } = settings({ "algorithm-type": "x" }, { algorithm: "least_connections" });
     expect(options).toEqual({});
     expect([...broken]).toEqual(["algorithm"]);
@@ -195,7 +195,7 @@ describe("options of one port", () => {
     expect(of(443, annotations)?.protocol).toBe(tls);
   });
 
-  it("come before cluster-wide defaults, and leave the rest of them", () => {
+  it("take precedence over cluster-wide defaults, one by one", () => {
     const defaults = { proxyProtocol: true, healthCheckRetries: 2 };
     expect(of(80, { "web.uses-proxyprotocol": "false" }, defaults)).toEqual({
       proxyProtocol: false,
@@ -204,7 +204,7 @@ describe("options of one port", () => {
     expect(of(443, { "web.uses-proxyprotocol": "false" }, defaults)).toEqual(defaults);
   });
 
-  it("are wrong for that port alone, and right for it alone", () => {
+  it("are valid or invalid for that port alone", () => {
     const wrong = settings({ "web.protocol": "x" });
     expect(wrong.mistakes).toEqual([`annotation ${PREFIX}web.protocol: "x" is not one of tcp, http, https`]);
     expect([wrong.ports.get(80)?.broken.size, wrong.ports.get(443)?.broken.size, wrong.broken.size]).toEqual([1, 0, 0]);
@@ -212,14 +212,14 @@ describe("options of one port", () => {
     expect([right.ports.get(80)?.broken.size, right.ports.get(443)?.broken.size]).toEqual([0, 1]);
   });
 
-  it("say what set them", () => {
+  it("name their source", () => {
     expect(settings({ "web.protocol": "http" }).ports.get(80)?.sources.protocol).toBe(
       `annotation ${PREFIX}web.protocol`,
     );
   });
 
   it.each(OPTION_ROWS.map(([, { annotation }]) => annotation))(
-    "%s: for one port, or said to be for all",
+    "%s: can be set per port, or is reported as not",
     (annotation) => {
       const { mistakes, notes: found } = settings({ [`web.${annotation}`]: "\u0000(" });
       expect(mistakes.length + found.length).toBe(1);
@@ -227,14 +227,14 @@ describe("options of one port", () => {
   );
 
   describe("from appProtocol", () => {
-    it("are taken when asked for, before the Service's and after the port's own", () => {
+    it("are used on request, before the Service's and after the port's own", () => {
       expect(of(443, {})?.protocol).toBeUndefined();
       expect(of(443, { "uses-app-protocol": "true", protocol: "http" })?.protocol).toBe("https");
       expect(of(80, { "uses-app-protocol": "true", protocol: "http" })?.protocol).toBe("http");
       expect(of(443, { "uses-app-protocol": "true", "tls.protocol": "tcp" })?.protocol).toBe("tcp");
     });
 
-    it.each(["kubernetes.io/h2c", "constructor", "HTTP", ""])("are not taken from %j", (appProtocol) => {
+    it.each(["kubernetes.io/h2c", "constructor", "HTTP", ""])("are not derived from %j", (appProtocol) => {
       const ports = [{ port: 80, appProtocol }];
       const { ports: found } = parseSettings(prefixed({ "uses-app-protocol": "true" }), ports, {});
       expect(found.get(80)?.options.protocol).toBeUndefined();
@@ -242,7 +242,7 @@ describe("options of one port", () => {
   });
 });
 
-describe("an annotation of ours that means nothing", () => {
+describe("an unknown annotation with our prefix", () => {
   it.each([
     ["health-check-retrys", "did you mean health-check-retries?"],
     ["use-proxyprotocol", "did you mean uses-proxyprotocol?"],
@@ -252,12 +252,12 @@ describe("an annotation of ours that means nothing", () => {
     ["something-else-altogether", "there is no such option"],
     ["", "there is no such option"],
     ["x".repeat(300), "there is no such option"],
-  ])("%s: is told about, and is no mistake", (annotation, reason) => {
+  ])("%s: is reported, but is no mistake", (annotation, reason) => {
     expect(notes({ [annotation]: "x" })).toEqual([`annotation ${PREFIX}${annotation} has no effect: ${reason}`]);
     expect(parse({ [annotation]: "x" })).toEqual({ options: {}, mistakes: [] });
   });
 
-  it("is told about with the others, in one short note", () => {
+  it("is reported with the others in one short note", () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`zzzzzzzzz${index}`, "x"]));
     const [note, ...more] = notes(many);
     expect(more).toEqual([]);
@@ -288,27 +288,27 @@ describe("parseDefaults", () => {
     expect(parseDefaults({ [`HCLOUD_LOAD_BALANCERS_${variable}`]: text })).toEqual({ options, mistakes: [] });
   });
 
-  it.each(["INTERVAL", "TIMEOUT", "RETRIES"])("HCCM E24, E25: takes HEALTH_CHECK_%s 0 for not set", (variable) => {
+  it.each(["INTERVAL", "TIMEOUT", "RETRIES"])("HCCM E24, E25: treats HEALTH_CHECK_%s 0 as not set", (variable) => {
     expect(parseDefaults({ [`HCLOUD_LOAD_BALANCERS_HEALTH_CHECK_${variable}`]: "0" })).toEqual({
       options: {},
       mistakes: [],
     });
   });
 
-  it("takes an empty variable for one that is not set", () => {
+  it("treats an empty variable as not set", () => {
     expect(parseDefaults({ HCLOUD_LOAD_BALANCERS_TYPE: "", HCLOUD_LOAD_BALANCERS_LOCATION: " " })).toEqual({
       options: {},
       mistakes: [],
     });
   });
 
-  it("names the variable that is wrong", () => {
+  it("names the invalid variable", () => {
     expect(parseDefaults({ HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: "maybe" }).mistakes).toEqual([
       'HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: "maybe" is not true or false',
     ]);
   });
 
-  it("does not take annotations without a variable from the environment", () => {
+  it("reads no variable for annotations that have none", () => {
     expect(parseDefaults({ HCLOUD_LOAD_BALANCERS_: "x", HCLOUD_LOAD_BALANCERS_NAME: "x" }).options).toEqual({});
   });
 });
