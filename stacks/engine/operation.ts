@@ -1,6 +1,6 @@
 /**
- * One operation of the command line. It may begin before anybody knows what it is for: the command line starts and waits
- * for its key, which it gets together with the request. What a run has to wait for is then the run alone.
+ * One `pulumi` operation, started ahead of its request to hide the start-up time: plugin and command line start at once,
+ * and the command line blocks at the key service, before it reads the state, until `run` releases the key.
  */
 import type { Stack } from "@pulumi/pulumi/automation/index.js";
 import { parseCheckpoint, reconcile, renderCheckpoint } from "../state/checkpoint.ts";
@@ -25,15 +25,15 @@ import { advance, type Ending, newProgress, outcomesOf } from "./progress.ts";
 import type { RunReport, RunRequest, Step } from "./run.ts";
 import { WarmPlugin } from "./warm-plugin.ts";
 
-/** How many resources the engine works on at once; the order that the API needs is kept in the gateway. */
+/** Resources the engine works on at once. The gateway enforces the order that the API requires. */
 const PARALLEL = 64;
 
-/** Answers of running actions come through the gateway as they arrive, so the plugin may look early and often. */
+/** The gateway holds each poll until the action ends, so the plugin may poll early and often. */
 export const PROVIDER_CONFIG = { pollInterval: "50ms", pollFunction: "constant" };
 
 const PROVIDER = { version: VERSIONS.hcloud, config: PROVIDER_CONFIG };
 
-/** What every operation of a worker shares. */
+/** What all operations of a worker share. */
 export interface Workbench {
   readonly home: EngineHome;
   readonly stack: Stack;
@@ -44,68 +44,76 @@ export interface Workbench {
 
 /** What is known of an operation before its request. */
 export interface Beginning extends Pick<RunRequest, "mode" | "access"> {
-  /** Waited for first. There is one operation at a time: they share folders, key and channel. */
+  /** Awaited first. Operations share folders, key service and command line, so there is only one at a time. */
   readonly after?: Promise<void> | undefined;
 }
 
+type State =
+  /** Waits for its predecessor to end, then starts the plugin. */
+  | { readonly name: "preparing" }
+  /** The command line has not asked for the program yet: it is starting, or blocked at the key service. */
+  | { readonly name: "waiting"; readonly plugin: WarmPlugin }
+  /** The command line runs the program; from now on the cloud may have been changed. */
+  | { readonly name: "running" }
+  /** The command line ended before it ran the program: nothing has happened. */
+  | { readonly name: "died" }
+  /** The command line ended after it ran the program. */
+  | { readonly name: "finished" }
+  /** Asked to stop. Final: it does not matter how the operation ends. */
+  | { readonly name: "interrupted" };
+
+/** An operation from its start ahead of a request to its end. */
 export class Operation {
   readonly #bench: Workbench;
   readonly #beginning: Beginning;
-  readonly #program = Promise.withResolvers<ReturnType<typeof programOf>>();
   readonly #progress = newProgress();
-  readonly #abort = new AbortController();
+  readonly #program = Promise.withResolvers<ReturnType<typeof programOf>>();
+  /** Kills plugin and command line. */
+  readonly #kill = new AbortController();
   readonly #prepared: Promise<void>;
-  readonly #done: Promise<unknown>;
-  #plugin: WarmPlugin | undefined;
-  #isOver = false;
-  #isDeclaring = false;
-  #wasInterrupted = false;
+  readonly #ended: Promise<void>;
+  #state: State = { name: "preparing" };
 
   /** Starts plugin and command line. */
   constructor(bench: Workbench, beginning: Beginning) {
     this.#bench = bench;
     this.#beginning = beginning;
     this.#prepared = this.#prepare();
-    this.#done = this.#prepared
-      .then(() => this.#start())
-      .finally(() => {
-        this.#isOver = true;
-      });
-    this.#done.catch(() => {}); // whoever runs it hears of it, and nobody else has to
-    this.#program.promise.catch(() => {}); // likewise
+    this.#ended = this.#execute();
+    // `run` reports failures; without a request there is nothing to report.
+    this.#ended.catch(() => {});
+    this.#program.promise.catch(() => {});
   }
 
-  /** Whether it waits for just such a request. */
+  /** Whether `run` may be called with this request. */
   isReadyFor({ mode, access }: RunRequest): boolean {
-    const isMeant = this.#beginning.mode === mode && this.#beginning.access.token === access.token;
-    return isMeant && !this.#isOver && this.#plugin?.isRunning !== false;
+    if (this.#beginning.mode !== mode || this.#beginning.access.token !== access.token) return false;
+    return this.#state.name === "preparing" || (this.#state.name === "waiting" && this.#state.plugin.isRunning);
   }
 
-  /** True when it ended before it came to its program, and not because it was told to: nothing has happened yet. */
-  get diedWaiting(): boolean {
-    return this.#isOver && !this.#isDeclaring && !this.#wasInterrupted;
+  /** Whether the operation ended by itself before it changed anything, so that the request can be repeated. */
+  get hasDied(): boolean {
+    return this.#state.name === "died";
   }
 
-  /** Carries the request out, and returns what became of its units. */
+  /** Carries out the request and returns the outcome of each unit. */
   async run(request: RunRequest): Promise<RunReport["outcomes"]> {
-    const ended = await this.#ending(() => this.#withState(request));
-    this.#plugin?.stop();
-    return outcomesOf(this.#progress, [...request.units.map(unitOf), ...request.removals], ended);
+    const ending = await this.#runToEnd(request);
+    return outcomesOf(this.#progress, [...request.units.map(unitOf), ...request.removals], ending);
   }
 
-  /** Asks it to stop: it finishes what is in flight and starts nothing more. */
+  /** Asks the command line to stop: it finishes requests in flight and starts no others. */
   interrupt(): void {
-    this.#wasInterrupted = true;
+    this.#state = { name: "interrupted" };
     this.#bench.cli.interrupt();
   }
 
-  /** Ends it at once. Nothing is lost as long as it has no request. */
+  /** Kills the operation. Safe as long as it has no request. */
   async discard(): Promise<void> {
-    this.#abort.abort();
-    this.#program.reject(new Error("the operation was ended before it began"));
-    this.#plugin?.stop();
-    await this.#done.catch(() => {}); // that it was ended is no news
-    endPlugins(this.#bench.home.directory); // a command line that was killed could not
+    this.#kill.abort();
+    this.#program.reject(new Error("the operation was discarded"));
+    await this.#ended.catch(() => {}); // it failed because it was killed
+    endPlugins(this.#bench.home.directory); // a killed command line leaves its own plugins behind
   }
 
   async #prepare(): Promise<void> {
@@ -114,37 +122,53 @@ export class Operation {
     await after;
     keys.hold();
     const environment = cliEnvironment(home, access);
-    this.#plugin = new WarmPlugin(pluginFile(home), environment);
-    cli.environment = { ...environment, ...keys.environment, ...(await this.#plugin.environment()) };
-    // The command line wants to see that there is a stack; it reads what is in it when it has its key.
+    const plugin = new WarmPlugin(pluginFile(home), environment, this.#kill.signal);
+    cli.environment = { ...environment, ...keys.environment, ...(await plugin.environment()) };
+    // The command line requires that the stack exists; it reads the resources later, when it has its key.
     await writeState(backendFile(home), renderCheckpoint([], home.stack));
+    this.#enter({ name: "waiting", plugin });
   }
 
-  #start(): Promise<unknown> {
-    if (this.#wasInterrupted) this.#abort.abort();
-    const { home, stack, onStep } = this.#bench;
-    const options = {
+  /** Runs the command line from its start to its end. */
+  async #execute(): Promise<void> {
+    const { stack } = this.#bench;
+    try {
+      await this.#prepared;
+      if (this.#state.name === "interrupted") this.#kill.abort();
+      await (this.#beginning.mode === "apply" ? stack.up(this.#options()) : stack.preview(this.#options()));
+    } finally {
+      this.#kill.abort(); // ends the plugin
+      this.#enter({ name: this.#state.name === "running" ? "finished" : "died" });
+    }
+  }
+
+  #options() {
+    const { home, onStep } = this.#bench;
+    return {
       program: async () => {
-        this.#isDeclaring = true;
+        this.#enter({ name: "running" });
         return (await this.#program.promise)();
       },
-      // What a run may touch is what it sees. Without a target it could touch the stack itself as well.
+      // Limits the run to units. Without targets it could also change the stack resource itself.
       target: [unitsPattern(home.stack)],
       parallel: PARALLEL,
       continueOnError: true,
       suppressProgress: true,
-      signal: this.#abort.signal,
+      signal: this.#kill.signal,
       onEvent: (event: Parameters<typeof advance>[1]) => {
         const step = advance(this.#progress, event);
         if (step) onStep(step);
       },
     };
-    return this.#beginning.mode === "apply" ? stack.up(options) : stack.preview(options);
+  }
+
+  #enter(state: State): void {
+    if (this.#state.name !== "interrupted") this.#state = state;
   }
 
   /**
-   * Lets the command line work on the part of the state that the request is about, and keeps what became of it. The rest of the
-   * state is looked at while the command line reads its part; nothing is declared before it was found to be in order.
+   * Gives the command line the excerpt of the state that the request is about, and merges the result back. The rest of the
+   * state is parsed while the command line reads the excerpt; the program is withheld until that has succeeded.
    */
   async #withState(request: RunRequest): Promise<void> {
     const { home, keys } = this.#bench;
@@ -159,7 +183,7 @@ export class Operation {
     const state = reconcile(parseCheckpoint(await readState(stateFile(home))), request, context);
     try {
       this.#program.resolve(programOf(narrowed));
-      await this.#done;
+      await this.#ended;
     } finally {
       if (request.mode === "apply") {
         const after = parseCheckpoint(await readState(file));
@@ -168,14 +192,14 @@ export class Operation {
     }
   }
 
-  async #ending(work: () => Promise<void>): Promise<Ending> {
+  async #runToEnd(request: RunRequest): Promise<Ending> {
     try {
-      await work();
+      await this.#withState(request);
       return { ok: true, output: "" };
     } catch (error) {
       await this.discard();
-      if (this.#wasInterrupted) {
-        const message = "the run was ended because it took too long";
+      if (this.#state.name === "interrupted") {
+        const message = "the run exceeded its deadline and was interrupted";
         return { ok: false, output: message, failure: { code: "deadline", message, retry: "soon" } };
       }
       if (error instanceof CliError) return { ok: false, output: error.message };

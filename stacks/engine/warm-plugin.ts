@@ -1,21 +1,22 @@
-/** The provider's plugin, started before the run that will use it: the command line would start it in the middle of one. */
+/** The provider plugin, started ahead of the run, because the command line would start it only in the middle of one. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
 
-/** One that has said nothing after this time is done without. */
+/** A plugin that has not printed its port after this time is not used. */
 const START_MS = 10_000;
 
-/** A plugin for one run. It has that run's credential from its start, and ends with it. */
+/** The plugin of one run, started with that run's credential. */
 export class WarmPlugin {
   readonly #child: ChildProcess;
   readonly #port: Promise<string>;
 
-  constructor(path: string, environment: Record<string, string>) {
-    const child = spawn(path, [], { env: environment, stdio: ["ignore", "pipe", "ignore"] });
+  /** Starts the plugin. Aborting the signal kills it. */
+  constructor(path: string, env: Record<string, string>, signal: AbortSignal) {
+    const child = spawn(path, [], { env, signal, killSignal: "SIGKILL", stdio: ["ignore", "pipe", "ignore"] });
     this.#child = child;
-    // The first line it writes is the port it listens on.
+    // The first line of its output is the port it listens on.
     const line = once(createInterface({ input: child.stdout }), "line").then(([text]) => String(text).trim());
     const ended = new Promise<string>((resolve) => child.on("error", () => resolve("")).on("exit", () => resolve("")));
     this.#port = Promise.race([line, ended, setTimeout(START_MS, "", { ref: false })]);
@@ -25,13 +26,9 @@ export class WarmPlugin {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** What tells the command line to use it; nothing when it has ended, so that the command line starts its own. */
+  /** Variables that make the command line use this plugin; none if it has ended, so that the command line starts its own. */
   async environment(): Promise<Record<string, string>> {
     const port = await this.#port;
     return /^\d+$/.test(port) && this.isRunning ? { PULUMI_DEBUG_PROVIDERS: `hcloud:${port}` } : {};
-  }
-
-  stop(): void {
-    this.#child.kill("SIGKILL");
   }
 }

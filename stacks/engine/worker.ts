@@ -69,7 +69,7 @@ async function run(request: RunRequest): Promise<RunReport> {
   const started = performance.now();
   const ahead = operation?.isReadyFor(request) ? operation : undefined;
   let outcomes = await ahead?.run(request);
-  if (!outcomes || ahead?.diedWaiting) outcomes = await begin(request).run(request);
+  if (!outcomes || ahead?.hasDied) outcomes = await begin(request).run(request);
   operation = undefined;
   await pruneHistory(home);
   return { outcomes, durationMs: Math.round(performance.now() - started) };
