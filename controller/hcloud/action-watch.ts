@@ -1,5 +1,5 @@
 /** Running actions, all watched with one batched request at a time, whoever waits for them. */
-import { setTimeout } from "node:timers/promises";
+import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import type { ApiResponse } from "./exchange.ts";
 
 /** An action as the API shows it; fields we do not read are passed on as they are. */
@@ -32,12 +32,14 @@ interface Watched {
  */
 export class ActionWatch {
   readonly #fetch: (ids: readonly number[]) => Promise<readonly Action[]>;
+  readonly #clock: Clock;
   readonly #watched = new Map<number, Watched>();
   readonly #usualMs = new Map<string, number>();
   #polling = false;
 
-  constructor(fetch: (ids: readonly number[]) => Promise<readonly Action[]>) {
+  constructor(fetch: (ids: readonly number[]) => Promise<readonly Action[]>, clock = SYSTEM_CLOCK) {
     this.#fetch = fetch;
+    this.#clock = clock;
   }
 
   /** The action when it has ended, or as last seen when it runs longer than `limitMs`. */
@@ -47,8 +49,7 @@ export class ActionWatch {
     const limit = new AbortController();
     watched.waiting += 1;
     try {
-      const late = setTimeout(limitMs, action, { signal: limit.signal, ref: false });
-      late.catch(() => {}); // aborted below, when the action came first
+      const late = this.#clock.pause(limitMs, limit.signal).then(() => action);
       return await Promise.race([watched.done.promise, late]);
     } finally {
       limit.abort();
@@ -79,7 +80,7 @@ export class ActionWatch {
   #watch({ id, command }: Action): Watched {
     let watched = this.#watched.get(id);
     if (!watched) {
-      watched = { startedAt: performance.now(), command, done: Promise.withResolvers<Action>(), looks: 0, waiting: 0 };
+      watched = { startedAt: this.#clock.now(), command, done: Promise.withResolvers<Action>(), looks: 0, waiting: 0 };
       this.#watched.set(id, watched);
     }
     if (!this.#polling) {
@@ -93,10 +94,10 @@ export class ActionWatch {
     while (this.#watched.size > 0) {
       const waitMs = nextLook(
         [...this.#watched.values()].map((watched) => this.#expectedEnd(watched)),
-        performance.now(),
+        this.#clock.now(),
       );
       // New actions may want an earlier look than the ones known now: no sleep is longer than the least useful one.
-      await setTimeout(Math.min(waitMs, LOOK_MS.between));
+      await this.#clock.pause(Math.min(waitMs, LOOK_MS.between));
       if (waitMs > LOOK_MS.between) continue;
       await this.#look();
     }
@@ -106,7 +107,7 @@ export class ActionWatch {
   async #look(): Promise<void> {
     const due = [...this.#watched].sort(([, a], [, b]) => this.#expectedEnd(a) - this.#expectedEnd(b)).slice(0, BATCH);
     // A look that came early for an action, on account of others, says nothing about how long it takes. Timers fire a moment early.
-    const now = performance.now() + 1;
+    const now = this.#clock.now() + 1;
     for (const [, watched] of due) if (this.#expectedEnd(watched) <= now) watched.looks += 1;
     const actions = await this.#fetch(due.map(([id]) => id)).catch(() => []); // the next look asks again
     for (const action of actions) if (action.status !== "running") this.#end(action);
@@ -116,7 +117,7 @@ export class ActionWatch {
     const watched = this.#watched.get(action.id);
     if (!watched) return;
     this.#watched.delete(action.id);
-    this.#usualMs.set(watched.command, learnt(performance.now() - watched.startedAt, watched.looks));
+    this.#usualMs.set(watched.command, learnt(this.#clock.now() - watched.startedAt, watched.looks));
     watched.done.resolve(action);
   }
 

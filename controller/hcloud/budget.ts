@@ -2,6 +2,8 @@
  * The rate budget of the project: how many requests the API will still answer, from its own headers. The API refills it
  * continuously (limit per hour), and the whole project shares it, so that other clients are seen only in the next answer.
  */
+import { SYSTEM_CLOCK } from "../work/clock.ts";
+
 export type Priority = "normal" | "urgent";
 
 /** Requests kept back for what must not wait: node lifecycle and deletions. */
@@ -17,7 +19,7 @@ export class Budget {
   #isRefused = false;
   #at: number;
 
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now = SYSTEM_CLOCK.now) {
     this.#now = now;
     this.#at = now();
   }

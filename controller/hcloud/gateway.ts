@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { messageOf } from "../diagnostics/errors.ts";
+import { SYSTEM_CLOCK } from "../work/clock.ts";
 import { type Action, ActionWatch } from "./action-watch.ts";
 import type { LoadBalancer } from "./api.ts";
 import type { Priority } from "./budget.ts";
@@ -67,12 +68,13 @@ export class Gateway {
   readonly #server: Server;
   readonly #sessions = new Map<string, Session>();
   readonly #lanes = new Lanes();
-  readonly #cache = new ReadCache();
+  readonly #cache: ReadCache;
   readonly #actions: ActionWatch;
 
-  constructor(upstream: Upstream, report: (exchange: Exchange) => void) {
-    this.#sender = new Sender(upstream, report);
-    this.#actions = new ActionWatch((ids) => this.#fetchActions(ids));
+  constructor(upstream: Upstream, report: (exchange: Exchange) => void, clock = SYSTEM_CLOCK) {
+    this.#sender = new Sender(upstream, report, clock);
+    this.#cache = new ReadCache(clock.now);
+    this.#actions = new ActionWatch((ids) => this.#fetchActions(ids), clock);
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 

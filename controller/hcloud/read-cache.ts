@@ -1,4 +1,5 @@
 /** Answers to reads: identical ones in flight are asked once, and a fresh answer serves for a moment. */
+import { SYSTEM_CLOCK } from "../work/clock.ts";
 import type { ApiResponse } from "./exchange.ts";
 
 interface Entry {
@@ -12,7 +13,7 @@ export class ReadCache {
   readonly #entries = new Map<string, Entry>();
   readonly #now: () => number;
 
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now = SYSTEM_CLOCK.now) {
     this.#now = now;
   }
 

@@ -1,6 +1,6 @@
 /** Sends requests to the API: within the rate budget, again where that is safe, and each one reported. */
-import { setTimeout } from "node:timers/promises";
 import type { LoadBalancerSpec } from "../../stacks/units/spec.ts";
+import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import { Budget, type Priority } from "./budget.ts";
 import { type ApiRequest, type ApiResponse, endpointOf, isRead } from "./exchange.ts";
 import type { Upstream } from "./upstream.ts";
@@ -38,11 +38,14 @@ const READ_TRIES = 4;
 export class Sender {
   readonly #upstream: Upstream;
   readonly #report: (exchange: Exchange) => void;
-  readonly #budget = new Budget();
+  readonly #clock: Clock;
+  readonly #budget: Budget;
 
-  constructor(upstream: Upstream, report: (exchange: Exchange) => void) {
+  constructor(upstream: Upstream, report: (exchange: Exchange) => void, clock = SYSTEM_CLOCK) {
     this.#upstream = upstream;
     this.#report = report;
+    this.#clock = clock;
+    this.#budget = new Budget(clock.now);
   }
 
   get budget(): Pick<Budget, "remaining" | "limit"> {
@@ -58,20 +61,20 @@ export class Sender {
       });
       const isTransient = !response || (isRead(request) && isPassing(response.status) && attempt < READ_TRIES);
       if (response && response.status !== 429 && !isTransient) return response;
-      if (isTransient) await setTimeout(100 * 2 ** attempt);
+      if (isTransient) await this.#clock.pause(100 * 2 ** attempt);
     }
   }
 
   async #sendOnce(info: RunInfo, request: ApiRequest, priority: Priority, mayGo: () => boolean): Promise<ApiResponse> {
     const waitMs = this.#budget.spend(priority);
-    if (waitMs > 0) await setTimeout(waitMs);
+    if (waitMs > 0) await this.#clock.pause(waitMs);
     if (!mayGo()) throw new Error("the run ended while this request was queued");
-    const started = performance.now();
+    const started = this.#clock.now();
     const note = ({ status, headers, body }: ApiResponse) => {
       this.#budget.learn(status, headers);
       const { method, path } = request;
       const unit = info.attribute?.(request, body);
-      const durationMs = Math.round(performance.now() - started);
+      const durationMs = Math.round(this.#clock.now() - started);
       const endpoint = endpointOf(path);
       this.#report({ run: info.run, ...(unit !== undefined && { unit }), method, path, endpoint, status, durationMs });
     };

@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 import { KubeError, messageOf, NotLeader } from "../diagnostics/errors.ts";
 import { parseJson } from "../diagnostics/printable.ts";
 import { sendIfAllowed } from "../net/fence.ts";
+import type { Clock } from "../work/clock.ts";
 import { hedgedProbe } from "./hedged-probe.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 
@@ -44,6 +45,7 @@ export interface ClientOptions {
   /** Asked at the last moment before a write is sent. */
   readonly mayWrite?: () => boolean;
   readonly onExchange?: (exchange: KubeExchange) => void;
+  readonly clock?: Clock;
 }
 
 /** A client of one API server. Keeps its connections open until `close`. */
@@ -121,7 +123,8 @@ export class KubeClient {
       const answer = await this.#open("GET", "/version", { signal, isFresh: true });
       answer.destroy();
     };
-    return hedgedProbe(ask, AbortSignal.any([AbortSignal.timeout(this.#timeoutMs), this.#closed.signal]));
+    const until = AbortSignal.any([AbortSignal.timeout(this.#timeoutMs), this.#closed.signal]);
+    return hedgedProbe(ask, until, this.#options.clock);
   }
 
   /** Where one connection has died unnoticed, those that nobody uses have, too. */

@@ -1,5 +1,5 @@
 /** Notices within half a second that a server answers again. */
-import { setTimeout } from "node:timers/promises";
+import { SYSTEM_CLOCK } from "../work/clock.ts";
 
 /** Interval between two probes. */
 const EVERY_MS = 500;
@@ -8,23 +8,26 @@ const EVERY_MS = 500;
  * Sends a probe every half second without waiting for the ones before it: a lost probe is answered late or never, while a
  * slow server still answers the first. Resolves with the first answer; rejects with the last failure once `until` fires.
  */
-export async function hedgedProbe(ask: (signal: AbortSignal) => Promise<void>, until: AbortSignal): Promise<void> {
+export async function hedgedProbe(
+  ask: (signal: AbortSignal) => Promise<void>,
+  until: AbortSignal,
+  clock = SYSTEM_CLOCK,
+): Promise<void> {
   const done = new AbortController();
   const signal = AbortSignal.any([until, done.signal]);
-  const answered = Promise.withResolvers<"answered">();
+  const answered = Promise.withResolvers<true>();
   let failure: unknown;
   const asked: Promise<void>[] = [];
   try {
     while (!until.aborted) {
       const attempt = ask(signal).then(
-        () => answered.resolve("answered"),
+        () => answered.resolve(true),
         (error: unknown) => {
           failure = error;
         },
       );
       asked.push(attempt);
-      const pause = setTimeout(EVERY_MS, "asked", { signal }).catch(() => "asked"); // the signal ends the loop
-      if ((await Promise.race([answered.promise, pause])) === "answered") return;
+      if (await Promise.race([answered.promise, clock.pause(EVERY_MS, signal)])) return;
     }
   } finally {
     done.abort();

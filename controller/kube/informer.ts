@@ -1,7 +1,7 @@
 /** A local copy of one kind of object, kept current by list and watch, that survives whatever the API server does. */
 import { KubeError, messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
-import { pause } from "../work/pause.ts";
+import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import { TIMINGS } from "../work/timings.ts";
 import type { KubeClient, WatchEvent } from "./client.ts";
 import { readList } from "./list.ts";
@@ -32,6 +32,7 @@ export interface InformerOptions<T extends KubeObject> {
   readonly onBack?: (silentMs: number) => void;
   /** What has not been heard of for longer is not current. */
   readonly staleMs?: number | undefined;
+  readonly clock?: Clock;
 }
 
 /** Refusals in a row after which pauses grow: just after its start, an API server refuses what it allows a moment later. */
@@ -42,6 +43,7 @@ const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404, 429]);
 /** Keeps a copy of all objects under one path, to be acted on only while it `isCurrent`. */
 export class Informer<T extends KubeObject> {
   readonly #options: InformerOptions<T>;
+  readonly #clock: Clock;
   readonly #items = new Map<string, T>();
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
@@ -55,6 +57,7 @@ export class Informer<T extends KubeObject> {
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
+    this.#clock = options.clock ?? SYSTEM_CLOCK;
   }
 
   get items(): ReadonlyMap<string, T> {
@@ -72,7 +75,7 @@ export class Informer<T extends KubeObject> {
 
   /** Milliseconds since the API server last said anything. */
   get silentMs(): number {
-    return performance.now() - this.#lastContact;
+    return this.#clock.now() - this.#lastContact;
   }
 
   /** Starts listing and watching. Resolves when the first list is in. */
@@ -106,7 +109,7 @@ export class Informer<T extends KubeObject> {
         this.#note(error, failures);
       }
       // Also after an orderly end: a server that closes every watch at once must not be hammered.
-      await pause(retryDelay(failures, isRefused), signal);
+      await this.#clock.pause(retryDelay(failures, isRefused), signal);
     }
   }
 
@@ -134,13 +137,13 @@ export class Informer<T extends KubeObject> {
 
   /** How long the watch has stood that just ended; 0 when none did. */
   #stoodMs(): number {
-    return this.#awaySince === undefined ? performance.now() - this.#openedAt : 0;
+    return this.#awaySince === undefined ? this.#clock.now() - this.#openedAt : 0;
   }
 
   async #list(): Promise<void> {
     const { items, metadata } = await readList<T>(this.#options.client, this.#options.path);
     const found = new Map(items.map((item) => [keyOf(item), item]));
-    this.#lastContact = performance.now();
+    this.#lastContact = this.#clock.now();
     const gone = [...this.#items].filter(([key]) => !found.has(key));
     for (const [key] of gone) this.#apply(key, undefined);
     for (const [key, item] of found) this.#apply(key, item);
@@ -157,7 +160,7 @@ export class Informer<T extends KubeObject> {
       signal: this.#stop.signal,
       longestMs: timeoutSeconds * 1000 + grace,
       onOpen: () => {
-        this.#lastContact = performance.now();
+        this.#lastContact = this.#clock.now();
         this.#openedAt = this.#lastContact;
         const awaySince = this.#awaySince;
         this.#awaySince = undefined;
@@ -168,7 +171,7 @@ export class Informer<T extends KubeObject> {
   }
 
   #take({ type, object }: WatchEvent<T>): void {
-    this.#lastContact = performance.now();
+    this.#lastContact = this.#clock.now();
     if (type === "ERROR") {
       const status = object as { code?: number; message?: string };
       throw new KubeError(`watch ${this.#options.path}`, status.code ?? 0, status.message ?? "watch error");

@@ -6,7 +6,7 @@
 import type { LeaseConfig } from "../config/config.ts";
 import { ifFound, isConflict, isNotFound, messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
-import { pause } from "../work/pause.ts";
+import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import { type KubeClient, paths } from "./client.ts";
 
 /** Whether this process may write. */
@@ -45,14 +45,6 @@ export interface LeaseObject {
   };
 }
 
-/** Two clocks, because each has a blind spot: one stands still while a machine is suspended, the other can be set. */
-export interface Clock {
-  readonly monotonicMs: () => number;
-  readonly wallMs: () => number;
-}
-
-const SYSTEM_CLOCK: Clock = { monotonicMs: () => performance.now(), wallMs: () => Date.now() };
-
 export interface LeaseParts {
   readonly client: Pick<KubeClient, "get" | "create" | "replace">;
   readonly config: LeaseConfig;
@@ -74,7 +66,10 @@ export class LeaderLease implements Leadership {
   #since = 0;
   /** As it was before somebody deleted it. */
   #orphaned: LeaseObject | undefined;
-  /** When the last renewal that succeeded was sent. */
+  /**
+   * When the last successful renewal was sent, by both clocks, because each has a blind spot: the monotonic one stands
+   * still while a machine is suspended, the other can be set.
+   */
   #renewed: { readonly monotonicMs: number; readonly wallMs: number } | undefined;
   #keeping: Promise<void> | undefined;
 
@@ -85,8 +80,8 @@ export class LeaderLease implements Leadership {
 
   get isHeld(): boolean {
     if (!this.#renewed) return false;
-    const monotonic = this.#clock.monotonicMs() - this.#renewed.monotonicMs;
-    const wall = this.#clock.wallMs() - this.#renewed.wallMs;
+    const monotonic = this.#clock.now() - this.#renewed.monotonicMs;
+    const wall = this.#clock.wallTime() - this.#renewed.wallMs;
     return Math.max(monotonic, wall) < this.#parts.config.deadlineMs;
   }
 
@@ -112,7 +107,7 @@ export class LeaderLease implements Leadership {
       } catch (error) {
         log.warn({ lease: config.name, error: messageOf(error) }, "lease unreadable, retrying");
       }
-      await pause(config.retryMs * (1 + Math.random()), signal);
+      await this.#clock.pause(config.retryMs * (1 + Math.random()), signal);
     }
     return false;
   }
@@ -127,7 +122,7 @@ export class LeaderLease implements Leadership {
       ...this.#record.spec,
       holderIdentity: "",
       leaseDurationSeconds: 1,
-      renewTime: microTime(this.#clock.wallMs()),
+      renewTime: microTime(this.#clock.wallTime()),
     };
     await this.#replace({ ...this.#record, spec }).catch((error: unknown) => {
       this.#parts.log.warn(
@@ -142,7 +137,7 @@ export class LeaderLease implements Leadership {
     const { retryMs } = this.#parts.config;
     let pauseMs = retryMs;
     for (;;) {
-      await pause(Math.min(pauseMs, this.#remainingMs()), this.#stop.signal);
+      await this.#clock.pause(Math.min(pauseMs, this.#remainingMs()), this.#stop.signal);
       if (this.#stop.signal.aborted) return;
       if (!this.isHeld) return this.#lose("the lease was not renewed in time");
       const outcome = await this.#renew();
@@ -164,7 +159,7 @@ export class LeaderLease implements Leadership {
   }
 
   #remainingMs(): number {
-    const age = this.#clock.monotonicMs() - (this.#renewed?.monotonicMs ?? 0);
+    const age = this.#clock.now() - (this.#renewed?.monotonicMs ?? 0);
     return Math.max(0, this.#parts.config.deadlineMs - age);
   }
 
@@ -195,7 +190,7 @@ export class LeaderLease implements Leadership {
 
   #isExpired({ spec }: LeaseObject): boolean {
     const durationMs = (spec?.leaseDurationSeconds ?? 0) * 1000 || this.#parts.config.durationMs;
-    return this.#clock.monotonicMs() - this.#since >= durationMs;
+    return this.#clock.now() - this.#since >= durationMs;
   }
 
   async #look(): Promise<void> {
@@ -204,15 +199,14 @@ export class LeaderLease implements Leadership {
   }
 
   #note(record: LeaseObject | undefined): void {
-    if (record?.metadata.resourceVersion !== this.#record?.metadata.resourceVersion)
-      this.#since = this.#clock.monotonicMs();
+    if (record?.metadata.resourceVersion !== this.#record?.metadata.resourceVersion) this.#since = this.#clock.now();
     this.#record = record;
   }
 
   /** Writes us into the lease. False when somebody else was faster. */
   async #write(before: LeaseObject | undefined): Promise<boolean> {
     const { client, config, identity } = this.#parts;
-    const sent = { monotonicMs: this.#clock.monotonicMs(), wallMs: this.#clock.wallMs() };
+    const sent = { monotonicMs: this.#clock.now(), wallMs: this.#clock.wallTime() };
     const lease = claim(before, config, identity, microTime(sent.wallMs));
     try {
       if (before) await this.#replace(lease);

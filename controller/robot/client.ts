@@ -4,6 +4,7 @@ import { CloudError, messageOf } from "../diagnostics/errors.ts";
 import { parseJson } from "../diagnostics/printable.ts";
 import { openWayOut, readText, type WayOut } from "../net/outbound.ts";
 import { Aged } from "../work/aged.ts";
+import { SYSTEM_CLOCK } from "../work/clock.ts";
 import type { RobotInventory, RobotServer, RobotState } from "./api.ts";
 
 const TIMEOUT_MS = 15_000;
@@ -29,7 +30,7 @@ export class RobotClient {
   /** Why Robot is left alone, and until when. */
   #pause: { readonly until: number; readonly error: CloudError } | undefined;
 
-  constructor(settings: Settings, now: () => number = () => performance.now()) {
+  constructor(settings: Settings, now = SYSTEM_CLOCK.now) {
     this.#settings = settings;
     this.#now = now;
     this.#list = new Aged(() => this.#readAll(), now);

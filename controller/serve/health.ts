@@ -1,5 +1,6 @@
 /** What health endpoints answer, from named checks. */
 import type { Exchange } from "../hcloud/sender.ts";
+import { SYSTEM_CLOCK } from "../work/clock.ts";
 import type { NoteCheck } from "./slis.ts";
 
 /** One thing to look at. */
@@ -50,7 +51,7 @@ export class CloudContact {
   #failingSince: number | undefined;
   #isRefused = false;
 
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now = SYSTEM_CLOCK.now) {
     this.#now = now;
   }
 

@@ -1,3 +1,6 @@
+/** Values that are read again once they are too old. */
+import { SYSTEM_CLOCK } from "./clock.ts";
+
 /** A value with an age. A failed read leaves nothing behind: the next one asks again. */
 export class Aged<T> {
   readonly #read: () => Promise<T>;
@@ -6,7 +9,7 @@ export class Aged<T> {
   #startedAt = 0;
   #isReading = false;
 
-  constructor(read: () => Promise<T>, now: () => number = () => performance.now()) {
+  constructor(read: () => Promise<T>, now = SYSTEM_CLOCK.now) {
     this.#read = read;
     this.#now = now;
   }

@@ -1,5 +1,6 @@
 /** Which units have failed, and when each may be tried again. */
 import type { Failure } from "../../stacks/engine/run.ts";
+import { SYSTEM_CLOCK } from "./clock.ts";
 import { TIMINGS } from "./timings.ts";
 
 interface Entry {
@@ -13,7 +14,7 @@ export class Backoff {
   readonly #entries = new Map<string, Entry>();
   readonly #now: () => number;
 
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now = SYSTEM_CLOCK.now) {
     this.#now = now;
   }
 

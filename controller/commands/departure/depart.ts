@@ -1,5 +1,4 @@
 /** `lotse destroy` and `lotse release`: leaving, with nothing left in the cloud or with everything left there. */
-import { setTimeout } from "node:timers/promises";
 import type { RunReport } from "../../../stacks/engine/run.ts";
 import { startOwnEngine } from "../../app/assemble.ts";
 import { Absence } from "../../apply/absence.ts";
@@ -16,6 +15,7 @@ import { Patcher } from "../../kube/write.ts";
 import { AuditRecord } from "../../record/record.ts";
 import type { Rendered } from "../../render/cluster.ts";
 import { serviceName } from "../../render/service/ownership/ours.ts";
+import { SYSTEM_CLOCK } from "../../work/clock.ts";
 import type { Given } from "../command-line.ts";
 import { commandConfig, open, type Session } from "../open.ts";
 import { type Departure, type DepartureMode, dispositionsOf, planDeparture, unproven } from "./departure.ts";
@@ -101,7 +101,7 @@ async function clearForGood(departing: Departing): ReturnType<typeof clearCloud>
   process.stderr.write(
     `lotse: checking again in ${seconds} s: some Services have no load balancer yet, but it may be in creation\n`,
   );
-  await setTimeout(waitMs);
+  await SYSTEM_CLOCK.pause(waitMs);
   return clearCloud(departing);
 }
 

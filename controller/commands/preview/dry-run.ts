@@ -2,10 +2,10 @@
  * `lotse run --dry-run`, the observe-only mode: previews at every resync, and logs the result whenever it differs from the
  * one before. Writes nothing, no Events and no statuses either, and takes no Lease, so it may run beside the controller.
  */
-import { setTimeout } from "node:timers/promises";
 import type { Config } from "../../config/config.ts";
 import { messageOf } from "../../diagnostics/errors.ts";
 import type { Logger } from "../../diagnostics/log.ts";
+import { SYSTEM_CLOCK } from "../../work/clock.ts";
 import type { Forecast } from "./forecast.ts";
 import { forecastChanges } from "./preview.ts";
 
@@ -21,7 +21,7 @@ export async function rehearseForever(config: Config, log: Logger, signal: Abort
     } catch (error) {
       log.warn({ error: messageOf(error) }, "observation failed, retrying");
     }
-    await setTimeout(config.resyncMs, undefined, { signal }).catch(() => {}); // the signal ends the loop
+    await SYSTEM_CLOCK.pause(config.resyncMs, signal);
   }
 }
 

@@ -29,7 +29,7 @@ export async function preview({ flags }: Given): Promise<number> {
 function formatted(forecast: Forecast, flags: FlagValues): string {
   if (flags.json) return jsonText(forecast);
   const shown = forPeople(forecast);
-  return flags.markdown ? forecastMarkdown(shown) : forecastText(shown, paintFor(process.stdout, process.env));
+  return flags.markdown ? forecastMarkdown(shown) : forecastText(shown, paintFor(process.stdout));
 }
 
 /** What would change now, or with the manifests of `--from` applied. */

@@ -17,7 +17,7 @@ export async function adopt({ flags }: Given): Promise<number> {
   const forecast = await forecastPlan(planned, session, []);
   const services = adoptionsOf(planned.rendered, forecast);
   const shown = forPeople({ services, forecast });
-  const paint = paintFor(process.stdout, process.env);
+  const paint = paintFor(process.stdout);
   process.stdout.write(
     flags.json
       ? jsonText({ services, forecast })

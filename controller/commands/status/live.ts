@@ -1,5 +1,5 @@
 /** A view in a terminal that is drawn again and again, over itself, until somebody ends it. */
-import { setTimeout } from "node:timers/promises";
+import { SYSTEM_CLOCK } from "../../work/clock.ts";
 
 /** What we need of a terminal. */
 export interface Screen {
@@ -37,7 +37,7 @@ export async function showLive(
     while (!signal.aborted) {
       text = (await Promise.race([look(), ended])) ?? text;
       draw();
-      await setTimeout(everyMs, undefined, { signal }).catch(() => {}); // the signal ends the loop
+      await SYSTEM_CLOCK.pause(everyMs, signal);
     }
   } finally {
     screen.off("resize", draw);

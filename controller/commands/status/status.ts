@@ -20,7 +20,7 @@ const AGES: Ages = { servers: 30_000, loadBalancers: 10_000, certificates: 600_0
 
 export async function status({ flags }: Given): Promise<void> {
   await using session = await open(commandConfig(flags, process.env), { level: "error" });
-  const paint = paintFor(process.stdout, process.env);
+  const paint = paintFor(process.stdout);
   const look = async () => {
     const found = await readStatus(session);
     return flags.json ? jsonText(found) : statusText(forPeople(found), paint);

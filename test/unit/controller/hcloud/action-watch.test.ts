@@ -1,11 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Action } from "../../../../controller/hcloud/action-watch.ts";
-import { withTimers } from "../../../support/timers.ts";
-
-vi.mock("node:timers/promises", () => import("../../../support/fake-timers.ts"));
-const { ActionWatch, nextLook } = await withTimers(() => import("../../../../controller/hcloud/action-watch.ts"));
-beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
+import { describe, expect, it } from "vitest";
+import { type Action, ActionWatch, nextLook } from "../../../../controller/hcloud/action-watch.ts";
+import { ManualClock } from "../../../support/clock.ts";
 
 const running = (id: number, command = "attach"): Action => ({ id, command, status: "running" });
 
@@ -14,12 +9,13 @@ function aWatch() {
   const ended = new Map<number, Action["status"]>();
   const looks: number[][] = [];
   const world = { isDown: false };
+  const clock = new ManualClock();
   const watch = new ActionWatch(async (ids) => {
     looks.push([...ids]);
     if (world.isDown) throw new Error("unreachable");
     return ids.map((id) => ({ ...running(id), status: ended.get(id) ?? "running" }));
-  });
-  return { watch, ended, looks, world };
+  }, clock);
+  return { watch, ended, looks, world, clock };
 }
 
 describe("the watch over actions", () => {
@@ -31,94 +27,94 @@ describe("the watch over actions", () => {
   });
 
   it("asks about all running actions at once, and stops when none is left", async () => {
-    const { watch, ended, looks } = aWatch();
+    const { watch, ended, looks, clock } = aWatch();
     const settled = Promise.all([watch.settle(running(1), 20_000), watch.settle(running(2), 20_000)]);
     ended.set(1, "success").set(2, "error");
-    await vi.advanceTimersByTimeAsync(2_000);
+    await clock.advance(2_000);
     await expect(settled).resolves.toMatchObject([
       { id: 1, status: "success" },
       { id: 2, status: "error" },
     ]);
     expect(looks).toEqual([[1, 2]]);
-    await vi.advanceTimersByTimeAsync(60_000);
+    await clock.advance(60_000);
     expect(looks).toHaveLength(1);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(clock.sleeping).toBe(0);
   });
 
   it("serves all who wait for the same action", async () => {
-    const { watch, ended, looks } = aWatch();
+    const { watch, ended, looks, clock } = aWatch();
     const settled = Promise.all([watch.settle(running(1), 20_000), watch.settle(running(1), 20_000)]);
     ended.set(1, "success");
-    await vi.advanceTimersByTimeAsync(2_000);
+    await clock.advance(2_000);
     await expect(settled).resolves.toMatchObject([{ status: "success" }, { status: "success" }]);
     expect(looks.every((ids) => ids.length === 1)).toBe(true);
   });
 
   it("gives an action as last seen when it runs longer than the limit, and goes on watching", async () => {
-    const { watch, ended } = aWatch();
+    const { watch, ended, clock } = aWatch();
     const early = watch.settle(running(1), 1_000);
-    await vi.advanceTimersByTimeAsync(1_000);
+    await clock.advance(1_000);
     await expect(early).resolves.toEqual(running(1));
     const late = watch.settle(running(1), 20_000);
     ended.set(1, "success");
-    await vi.advanceTimersByTimeAsync(3_000);
+    await clock.advance(3_000);
     await expect(late).resolves.toMatchObject({ status: "success" });
   });
 
   it("asks again after a look that failed", async () => {
-    const { watch, ended, world, looks } = aWatch();
+    const { watch, ended, world, looks, clock } = aWatch();
     world.isDown = true;
     const settled = watch.settle(running(1), 20_000);
-    await vi.advanceTimersByTimeAsync(1_000);
+    await clock.advance(1_000);
     expect(looks.length).toBeGreaterThan(0);
     world.isDown = false;
     ended.set(1, "success");
-    await vi.advanceTimersByTimeAsync(3_000);
+    await clock.advance(3_000);
     await expect(settled).resolves.toMatchObject({ status: "success" });
   });
 
   it("never asks about more actions than the API answers on one page", async () => {
-    const { watch, ended, looks } = aWatch();
+    const { watch, ended, looks, clock } = aWatch();
     const ids = Array.from({ length: 30 }, (_, index) => index + 1);
     const settled = Promise.all(ids.map((id) => watch.settle(running(id), 20_000)));
     for (const id of ids) ended.set(id, "success");
-    await vi.advanceTimersByTimeAsync(5_000);
+    await clock.advance(5_000);
     await expect(settled).resolves.toHaveLength(30);
     expect(looks.map((look) => look.length)).toEqual([25, 5]);
   });
 
   it("learns how long actions of a kind take, and asks when it is likely to be worth it", async () => {
-    const { watch, ended, looks } = aWatch();
+    const { watch, ended, looks, clock } = aWatch();
     const first = watch.settle(running(1), 20_000);
-    await vi.advanceTimersByTimeAsync(1_000);
+    await clock.advance(1_000);
     ended.set(1, "success");
-    await vi.advanceTimersByTimeAsync(1_000);
+    await clock.advance(1_000);
     await first;
     const before = looks.length;
     ended.set(2, "success");
     const second = watch.settle(running(2), 20_000);
-    await vi.advanceTimersByTimeAsync(900);
+    await clock.advance(900);
     expect(looks).toHaveLength(before);
-    await vi.advanceTimersByTimeAsync(500);
+    await clock.advance(500);
     await expect(second).resolves.toMatchObject({ status: "success" });
     expect(looks).toHaveLength(before + 1);
   });
 
   it("does not put an action off because a look at others came too early for it", async () => {
-    const { watch, ended, looks } = aWatch();
+    const { watch, ended, looks, clock } = aWatch();
     const first = watch.settle(running(1), 20_000);
     ended.set(1, "success");
-    await vi.advanceTimersByTimeAsync(1_000);
+    await clock.advance(1_000);
     await first; // an action takes about 300 ms, as far as is known now
     const early = watch.settle(running(2), 20_000);
-    await vi.advanceTimersByTimeAsync(200);
+    await clock.advance(200);
     const late = watch.settle(running(3), 20_000);
     ended.set(2, "success");
-    await vi.advanceTimersByTimeAsync(150);
+    await clock.advance(150);
     await early;
     expect(looks.at(-1)).toEqual([2, 3]);
     ended.set(3, "success");
-    await vi.advanceTimersByTimeAsync(200);
+    await clock.advance(200);
     await expect(late).resolves.toMatchObject({ status: "success" });
   });
 });

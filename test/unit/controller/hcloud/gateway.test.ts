@@ -1,38 +1,32 @@
 import { request, type ServerResponse } from "node:http";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ApiRequest } from "../../../../controller/hcloud/exchange.ts";
-import type { Exchange, Gateway as GatewayType, RunAccess } from "../../../../controller/hcloud/gateway.ts";
+import { type Exchange, Gateway, type RunAccess } from "../../../../controller/hcloud/gateway.ts";
+import { Upstream } from "../../../../controller/hcloud/upstream.ts";
 import { aBalancerSpec, aListener } from "../../../support/builders.ts";
+import { QuickClock } from "../../../support/clock.ts";
 import { type Received, reply, startServer, type TestServer } from "../../../support/http-server.ts";
-import { withTimers } from "../../../support/timers.ts";
-
-vi.mock("node:timers/promises", () => import("../../../support/quick-timers.ts"));
-const [{ Gateway }, { Upstream }, { waits }] = await withTimers(() =>
-  Promise.all([
-    import("../../../../controller/hcloud/gateway.ts"),
-    import("../../../../controller/hcloud/upstream.ts"),
-    import("../../../support/quick-timers.ts"),
-  ]),
-);
 
 const TOKEN = "the-real-token";
 /** Figures with which the budget refills in milliseconds. */
 const RICH = { "ratelimit-limit": "36000000", "ratelimit-remaining": "36000000" };
 
 let upstream: TestServer;
-let gateway: GatewayType;
+let clock: QuickClock;
+let gateway: Gateway;
 let exchanges: Exchange[];
 /** What the API answers; each test says. */
 let answer: (request: Received, response: ServerResponse) => void | Promise<void>;
 
 beforeEach(async () => {
-  waits.length = 0;
+  clock = new QuickClock();
   exchanges = [];
   answer = (_, response) => reply(response, {});
   upstream = await startServer((request, response) => answer(request, response));
   gateway = new Gateway(
     new Upstream({ endpoint: `${upstream.url}/v1/`, token: () => TOKEN, userAgent: "test", timeoutMs: 2_000 }),
     (exchange) => exchanges.push(exchange),
+    clock,
   );
   await gateway.start();
 });
@@ -242,26 +236,21 @@ describe("reads", () => {
   });
 
   it("of servers are served from a list as old as a turn may take it, of balancers from a fresh one only", async () => {
-    vi.useFakeTimers({ toFake: ["performance"] });
-    try {
-      answer = (_, response) => reply(response, { servers: [{ id: 5 }], load_balancers: [{ id: 6 }] });
-      await gateway.read("/servers?page=1&per_page=50");
-      await gateway.read("/load_balancers?page=1&per_page=50");
-      vi.advanceTimersByTime(50_000);
-      await call(open(), "GET", "/servers/5");
-      expect(upstream.received).toHaveLength(2);
-      await call(open(), "GET", "/load_balancers/6");
-      expect(upstream.received).toHaveLength(3);
-    } finally {
-      vi.useRealTimers();
-    }
+    answer = (_, response) => reply(response, { servers: [{ id: 5 }], load_balancers: [{ id: 6 }] });
+    await gateway.read("/servers?page=1&per_page=50");
+    await gateway.read("/load_balancers?page=1&per_page=50");
+    clock.skip(50_000);
+    await call(open(), "GET", "/servers/5");
+    expect(upstream.received).toHaveLength(2);
+    await call(open(), "GET", "/load_balancers/6");
+    expect(upstream.received).toHaveLength(3);
   });
 
   it.each([500, 502, 503])("are sent again after %d, each time later", async (status) => {
     answer = (_, response) => reply(response, {}, upstream.received.length < 4 ? status : 200);
     expect((await call(open(), "GET", "/servers/1")).status).toBe(200);
     expect(upstream.received).toHaveLength(4);
-    expect(waits).toEqual([200, 400, 800]);
+    expect(clock.pauses).toEqual([200, 400, 800]);
   });
 
   it("give up after some tries with the API's own answer", async () => {
@@ -452,7 +441,7 @@ describe("refusals for the rate", () => {
     answer = (_, response) => reply(response, {}, upstream.received.length < 3 ? 429 : 200, RICH);
     expect((await call(open(), method, "/load_balancers/1")).status).toBe(200);
     expect(upstream.received).toHaveLength(3);
-    expect(waits.filter((ms) => ms > 0)).toHaveLength(2);
+    expect(clock.pauses.filter((ms) => ms > 0)).toHaveLength(2);
   });
 });
 

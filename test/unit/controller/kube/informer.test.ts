@@ -1,19 +1,10 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { KubeClient as KubeClientType } from "../../../../controller/kube/client.ts";
-import type { Informer as InformerType, KubeObject } from "../../../../controller/kube/informer.ts";
+import { KubeClient } from "../../../../controller/kube/client.ts";
+import { Informer, type KubeObject, keyOf } from "../../../../controller/kube/informer.ts";
+import { QuickClock } from "../../../support/clock.ts";
 import { reply, startServer, type TestServer } from "../../../support/http-server.ts";
 import { aLog } from "../../../support/log.ts";
-import { withTimers } from "../../../support/timers.ts";
-
-vi.mock("node:timers/promises", () => import("../../../support/quick-timers.ts"));
-const [{ KubeClient }, { Informer, keyOf }, { waits }] = await withTimers(() =>
-  Promise.all([
-    import("../../../../controller/kube/client.ts"),
-    import("../../../../controller/kube/informer.ts"),
-    import("../../../support/quick-timers.ts"),
-  ]),
-);
 
 interface Thing extends KubeObject {
   readonly value?: string;
@@ -34,9 +25,9 @@ class FakeApi {
 
   answer(path: string, response: ServerResponse): void {
     const query = new URL(path, "http://x").searchParams;
-    const isKnock = path === "/version";
-    const surprise = isKnock ? undefined : this.surprises.shift();
-    if (isKnock) reply(response, {});
+    const isProbe = path === "/version";
+    const surprise = isProbe ? undefined : this.surprises.shift();
+    if (isProbe) reply(response, {});
     else if (surprise) surprise(response);
     else if (query.get("watch") === "true") this.#watch(response);
     else this.#list(query, response);
@@ -75,8 +66,9 @@ class FakeApi {
 
 let api: FakeApi;
 let server: TestServer;
-let client: KubeClientType;
-let informer: InformerType<Thing>;
+let clock: QuickClock;
+let client: KubeClient;
+let informer: Informer<Thing>;
 let changes: string[];
 let backs: number[];
 let lines: readonly Record<string, unknown>[];
@@ -85,7 +77,8 @@ let seen: PromiseWithResolvers<void>;
 beforeEach(async () => {
   api = new FakeApi();
   server = await startServer(({ path }, response) => api.answer(path, response));
-  client = new KubeClient({ server: new URL(server.url), credentials: async () => ({}) }, { timeoutMs: 2_000 });
+  clock = new QuickClock();
+  client = new KubeClient({ server: new URL(server.url), credentials: async () => ({}) }, { timeoutMs: 2_000, clock });
   changes = [];
   backs = [];
   const logged = aLog();
@@ -95,6 +88,7 @@ beforeEach(async () => {
   informer = new Informer<Thing>({
     client,
     path: "/api/v1/things",
+    clock,
     log: logged.log,
     onBack: (silentMs) => backs.push(silentMs),
     onChange: ({ old, now }) => {
@@ -167,8 +161,8 @@ it.each([
 ])("asks %s", async (_, status, length, least, most) => {
   api.surprises.push(...Array.from({ length }, () => (response: ServerResponse) => reply(response, {}, status)));
   await start(thing("a", "1"));
-  expect(Math.max(...waits)).toBeGreaterThan(least);
-  expect(Math.max(...waits)).toBeLessThanOrEqual(most);
+  expect(Math.max(...clock.pauses)).toBeGreaterThan(least);
+  expect(Math.max(...clock.pauses)).toBeLessThanOrEqual(most);
 });
 
 describe("the watch", () => {
@@ -230,11 +224,11 @@ describe("the watch", () => {
     changes.length = 0;
     api.things = [thing("stays", "1"), thing("changes", "20"), thing("new", "21")];
     api.version = "30";
-    waits.length = 0;
+    clock.pauses.length = 0;
     const again = api.watched();
     expire();
     await again;
-    expect(waits.length, "no pause but that after an orderly end").toBeLessThanOrEqual(1);
+    expect(clock.pauses.length, "no pause but that after an orderly end").toBeLessThanOrEqual(1);
     expect(changes).toEqual(["goes@3 → –", "changes@2 → changes@20", "– → new@21"]);
     expect(names().toSorted()).toEqual(["ns/changes", "ns/new", "ns/stays"]);
     expect(watchVersions().at(-1)).toBe("30");
@@ -244,12 +238,12 @@ describe("the watch", () => {
     const tooOld = (response: ServerResponse) => reply(response, { message: "too old" }, 410);
     const list = (response: ServerResponse) => reply(response, { metadata: { resourceVersion: "10" }, items: [] });
     await start(thing("a", "1"));
-    waits.length = 0;
+    clock.pauses.length = 0;
     api.surprises.push(tooOld, list, tooOld, list, tooOld);
     const again = api.watched();
     api.end();
     await again;
-    expect(waits).toHaveLength(3);
+    expect(clock.pauses).toHaveLength(3);
     expect(lines.filter(({ level }) => level === "warn")).toHaveLength(2);
   });
 
@@ -279,12 +273,12 @@ describe("the watch", () => {
 
   it("is tried twice a second at least, however long the outage, and says so now and then", async () => {
     await start(thing("a", "1"));
-    waits.length = 0;
+    clock.pauses.length = 0;
     api.surprises.push(...Array.from({ length: 20 }, () => (response: ServerResponse) => reply(response, {}, 503)));
     const again = api.watched();
     api.drop();
     await again;
-    expect(Math.max(...waits)).toBeLessThanOrEqual(500);
+    expect(Math.max(...clock.pauses)).toBeLessThanOrEqual(500);
     const warnings = lines.filter(({ level }) => level === "warn").map(({ failures }) => failures);
     expect(warnings).toEqual([1, 2, 4, 8, 16]);
   });

@@ -1,12 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Clock, LeaderLease as LeaderLeaseType, LeaseObject } from "../../../../controller/kube/lease.ts";
+import { KubeError } from "../../../../controller/diagnostics/errors.ts";
+import { LeaderLease, type LeaseObject } from "../../../../controller/kube/lease.ts";
+import type { Clock } from "../../../../controller/work/clock.ts";
+import { ManualClock } from "../../../support/clock.ts";
 import { aLog } from "../../../support/log.ts";
-import { withTimers } from "../../../support/timers.ts";
-
-vi.mock("node:timers/promises", () => import("../../../support/fake-timers.ts"));
-const [{ LeaderLease }, { KubeError }] = await withTimers(() =>
-  Promise.all([import("../../../../controller/kube/lease.ts"), import("../../../../controller/diagnostics/errors.ts")]),
-);
 
 const CONFIG = { namespace: "kube-system", name: "ccm", durationMs: 15_000, deadlineMs: 10_000, retryMs: 2_000 };
 
@@ -49,11 +46,12 @@ class FakeApi {
 }
 
 let api: FakeApi;
-let leases: LeaderLeaseType[];
+let clock: ManualClock;
+let leases: LeaderLease[];
 let signal: AbortController;
 
 beforeEach(() => {
-  vi.useFakeTimers({ now: new Date("2026-01-01T00:00:00Z") });
+  clock = new ManualClock("2026-01-01T00:00:00Z");
   vi.spyOn(Math, "random").mockReturnValue(0);
   api = new FakeApi();
   leases = [];
@@ -63,18 +61,11 @@ afterEach(async () => {
   signal.abort();
   api.failure = undefined;
   await Promise.all(leases.map((lease) => lease.release()));
-  vi.useRealTimers();
   vi.restoreAllMocks();
 });
 
-function aLease(identity: string, clock?: Clock): LeaderLeaseType {
-  const lease = new LeaderLease({
-    client: api.client,
-    config: CONFIG,
-    identity,
-    log: aLog().log,
-    ...(clock && { clock }),
-  });
+function aLease(identity: string, by: Clock = clock): LeaderLease {
+  const lease = new LeaderLease({ client: api.client, config: CONFIG, identity, log: aLog().log, clock: by });
   leases.push(lease);
   return lease;
 }
@@ -85,7 +76,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   void promise.then(() => {
     settled = true;
   });
-  await vi.advanceTimersByTimeAsync(0);
+  await clock.advance(0);
   return settled;
 }
 
@@ -117,7 +108,7 @@ describe("a lease that nobody holds", () => {
   it("goes to one of many who want it at the same moment", async () => {
     const rivals = ["a", "b", "c"].map((name) => aLease(name));
     for (const rival of rivals) void rival.acquire(signal.signal);
-    await vi.advanceTimersByTimeAsync(30_000);
+    await clock.advance(30_000);
     expect(rivals.filter(({ isHeld }) => isHeld)).toHaveLength(1);
   });
 });
@@ -130,9 +121,9 @@ describe("a lease that another holds", () => {
     });
     const lease = aLease("a");
     const acquired = lease.acquire(signal.signal);
-    await vi.advanceTimersByTimeAsync(14_000);
+    await clock.advance(14_000);
     expect(lease.isHeld).toBe(false);
-    await vi.advanceTimersByTimeAsync(2_000);
+    await clock.advance(2_000);
     expect(await acquired).toBe(true);
     expect(api.lease?.spec).toMatchObject({ holderIdentity: "a", leaseTransitions: 1 });
   });
@@ -142,7 +133,7 @@ describe("a lease that another holds", () => {
     await holder.acquire(signal.signal);
     const lease = aLease("a");
     const acquired = lease.acquire(signal.signal);
-    await vi.advanceTimersByTimeAsync(120_000);
+    await clock.advance(120_000);
     expect(await isSettled(acquired)).toBe(false);
     expect([holder.isHeld, lease.isHeld]).toEqual([true, false]);
   });
@@ -154,18 +145,18 @@ describe("a lease that another holds", () => {
     });
     const lease = aLease("a");
     void lease.acquire(signal.signal);
-    await vi.advanceTimersByTimeAsync(3_000);
+    await clock.advance(3_000);
     api.lease = undefined;
-    await vi.advanceTimersByTimeAsync(14_000);
+    await clock.advance(14_000);
     expect(lease.isHeld).toBe(false);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await clock.advance(5_000);
     expect(lease.isHeld).toBe(true);
   });
 
   it("is given up on when the process is to stop", async () => {
     api.store({ metadata: { name: "ccm", namespace: "kube-system" }, spec: { holderIdentity: "x" } });
     const acquired = aLease("a").acquire(signal.signal);
-    await vi.advanceTimersByTimeAsync(1_000);
+    await clock.advance(1_000);
     signal.abort();
     expect(await acquired).toBe(false);
     expect(api.lease?.spec?.holderIdentity).toBe("x");
@@ -175,7 +166,7 @@ describe("a lease that another holds", () => {
 describe("the leader", () => {
   it("renews every two seconds", async () => {
     await aLease("a").acquire(signal.signal);
-    await vi.advanceTimersByTimeAsync(20_000);
+    await clock.advance(20_000);
     expect(api.lease?.metadata.resourceVersion).toBe("11");
     expect(api.lease?.spec).toMatchObject({
       acquireTime: "2026-01-01T00:00:00.000000Z",
@@ -189,18 +180,18 @@ describe("the leader", () => {
     await lease.acquire(signal.signal);
     const other = aLease("b");
     void other.acquire(signal.signal);
-    await vi.advanceTimersByTimeAsync(2_500);
+    await clock.advance(2_500);
     api.failure = new KubeError("PUT", 0, "no answer");
-    await vi.advanceTimersByTimeAsync(9_400);
+    await clock.advance(9_400);
     expect(lease.isHeld).toBe(true);
-    await vi.advanceTimersByTimeAsync(200);
+    await clock.advance(200);
     expect(lease.isHeld).toBe(false);
     expect(await isSettled(lease.lost)).toBe(true);
     expect(await lease.lost).toContain("in time");
     api.failure = undefined;
-    await vi.advanceTimersByTimeAsync(2_000);
+    await clock.advance(2_000);
     expect(other.isHeld).toBe(false);
-    await vi.advanceTimersByTimeAsync(6_000);
+    await clock.advance(6_000);
     expect(other.isHeld).toBe(true);
   });
 
@@ -208,12 +199,12 @@ describe("the leader", () => {
     const lease = aLease("a");
     await lease.acquire(signal.signal);
     api.failure = new KubeError("PUT", 500, "etcd is away");
-    await vi.advanceTimersByTimeAsync(7_000);
+    await clock.advance(7_000);
     api.failure = undefined;
     api.losesAnswers = true;
-    await vi.advanceTimersByTimeAsync(1_000);
+    await clock.advance(1_000);
     api.losesAnswers = false;
-    await vi.advanceTimersByTimeAsync(20_000);
+    await clock.advance(20_000);
     expect(lease.isHeld).toBe(true);
     expect(await isSettled(lease.lost)).toBe(false);
   });
@@ -222,7 +213,7 @@ describe("the leader", () => {
     const lease = aLease("a");
     await lease.acquire(signal.signal);
     api.store({ ...(api.lease as LeaseObject), spec: { ...api.lease?.spec, holderIdentity: "thief" } });
-    await vi.advanceTimersByTimeAsync(2_100);
+    await clock.advance(2_100);
     expect(lease.isHeld).toBe(false);
     expect(await lease.lost).toContain("thief");
     await lease.release();
@@ -233,18 +224,21 @@ describe("the leader", () => {
     const lease = aLease("a");
     await lease.acquire(signal.signal);
     api.lease = undefined;
-    await vi.advanceTimersByTimeAsync(3_000);
+    await clock.advance(3_000);
     expect((api.lease as LeaseObject | undefined)?.spec?.holderIdentity).toBe("a");
     expect(lease.isHeld).toBe(true);
   });
 
   it.each([
-    ["stopped, while the monotonic clock goes on", { monotonicMs: 60_000, wallMs: 0 }],
-    ["suspended with its machine, when only the wall clock shows it", { monotonicMs: 0, wallMs: 60_000 }],
+    ["stopped, while the monotonic clock goes on", { now: 60_000, wallTime: 0 }],
+    ["suspended with its machine, when only the wall clock shows it", { now: 0, wallTime: 60_000 }],
   ])("knows at its next step that it was %s", async (_, jump) => {
-    const ahead = { monotonicMs: 0, wallMs: 0 };
-    const clock = { monotonicMs: () => performance.now() + ahead.monotonicMs, wallMs: () => Date.now() + ahead.wallMs };
-    const lease = aLease("a", clock);
+    const ahead = { now: 0, wallTime: 0 };
+    const lease = aLease("a", {
+      now: () => clock.now() + ahead.now,
+      wallTime: () => clock.wallTime() + ahead.wallTime,
+      pause: clock.pause,
+    });
     await lease.acquire(signal.signal);
     expect(lease.isHeld).toBe(true);
     Object.assign(ahead, jump);

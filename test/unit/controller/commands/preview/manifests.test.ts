@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { paintFor } from "../../../../../controller/commands/paint.ts";
 import { parseManifests, readManifests } from "../../../../../controller/commands/preview/manifests.ts";
 import { applyManifests } from "../../../../../controller/commands/preview/overlay.ts";
 import { type RenderOptions, renderCluster, type Snapshot } from "../../../../../controller/render/cluster.ts";
@@ -154,13 +153,4 @@ describe("manifests over a cluster", () => {
     ]);
     expect(notes).toEqual(["Node node-9 has no server in this project, so it gets no target and no route"]);
   });
-});
-
-it.each([
-  [{ isTTY: true }, {}, "\u001b[31mx\u001b[0m"],
-  [{ isTTY: true }, { NO_COLOR: "1" }, "x"],
-  [{ isTTY: true }, { TERM: "dumb" }, "x"],
-  [{}, {}, "x"],
-])("colours on %j with %j", (stream, env, expected) => {
-  expect(paintFor(stream, env)("x", "red")).toBe(expected);
 });
