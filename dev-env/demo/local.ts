@@ -1,4 +1,6 @@
-/** A simulated cloud and a cluster on this machine, untouched by any controller, with a file of settings for a shell. */
+/**
+ * A simulated cloud and a cluster on this machine, untouched by any controller, with a file of settings for a shell.
+ */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,7 +31,9 @@ const NODE = join(ROOT, "node_modules", ".bin");
 const LAUNCHER = `#!/bin/sh\nexec node '${join(ROOT, "controller", "main.ts")}' "$@"\n`;
 const NODES = ["node-1", "node-2", "node-3"];
 
-/** Flags of a controller for this cluster: a single replica needs no lease, and port 0 avoids conflicts between demos. */
+/**
+ * Flags of a controller for this cluster: a single replica needs no lease, and port 0 avoids conflicts between demos.
+ */
 export const CONTROLLER_FLAGS = ["--cluster-cidr=10.244.0.0/16", "--leader-elect=false", "--secure-port=0"];
 
 /** Starts everything. Each part that was started is added to `ends`, for the caller to dispose of. */

@@ -1,7 +1,7 @@
 /**
- * The demo that `npm start` runs: a simulated Hetzner Cloud, a real control plane with three nodes, the real controller and
- * engine, and an example Service. It prints each event, runs until Ctrl-C, and cleans up. With `--no-controller` it leaves
- * the controller to the user.
+ * The demo that `npm start` runs: a simulated Hetzner Cloud, a real control plane with three nodes, the real controller
+ * and engine, and an example Service. It prints each event, runs until Ctrl-C, and cleans up. With `--no-controller` it
+ * leaves the controller to the user.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";

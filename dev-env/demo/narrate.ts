@@ -1,8 +1,8 @@
 /** Turns records of the controller's log into lines for a person who watches the demo. */
 
 /**
- * Log messages that the demo recognises: the one place that depends on the controller's wording. A unit test checks that
- * the controller still logs each of them.
+ * Log messages that the demo recognises: the one place that depends on the controller's wording. A unit test checks
+ * that the controller still logs each of them.
  */
 export const MESSAGES = {
   running: "controller running",

@@ -31,7 +31,7 @@ export class PodPort {
     this.#server.close();
   }
 
-  /** Real servers either require the PROXY protocol or reject it; this one accepts both and reports the client's address. */
+  /** Accepts connections with and without the PROXY protocol, and remembers the client's address. */
   #receive(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket)).on("error", () => {});

@@ -73,8 +73,8 @@ export class Pods {
   }
 
   /**
-   * Answers of a machine on the ports of a Service. When its pods have moved away, the terminating ones still answer and
-   * only the health-check node port reports 503, as with kube-proxy.
+   * Answers of a machine on the ports of a Service. When its pods have moved away, the terminating ones still answer
+   * and only the health-check node port reports 503, as with kube-proxy.
    */
   #answersOf({ metadata, spec }: V1Service, machine: string): readonly (readonly [number, Answer])[] {
     const service = `${metadata?.namespace}/${metadata?.name}`;

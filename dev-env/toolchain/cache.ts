@@ -30,8 +30,8 @@ export function layOutCache(tools: Tools, env: Readonly<Record<string, string | 
 }
 
 /**
- * Path of the link to a tool in the set. The plugin is not in `binDir`, because the engine would prefer a plugin on PATH
- * to the one in PULUMI_HOME, and would print a warning in every run.
+ * Path of the link to a tool in the set. The plugin is not in `binDir`, because the engine would prefer a plugin on
+ * PATH to the one in PULUMI_HOME, and would print a warning in every run.
  */
 export function linkTo(cache: Cache, tool: Tool): string {
   if (tool.name !== "pulumi-resource-hcloud") return join(cache.binDir, tool.name);

@@ -45,7 +45,9 @@ export async function ensureToolchain(
   };
 }
 
-/** Reads the pins of this checkout for a platform such as "linux-x64". `apiServer` selects another API server version. */
+/**
+ * Reads the pins of this checkout for a platform such as "linux-x64". `apiServer` selects another API server version.
+ */
 export function loadTools(platform: string, apiServer?: string): Tools {
   return describeTools(readModule, platform, apiServer);
 }

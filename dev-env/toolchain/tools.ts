@@ -29,8 +29,8 @@ export interface Tool {
   /** Arguments of `go` for the build, except folder and output. */
   readonly buildArgs: readonly string[];
   /**
-   * Its folder in the store if it was built, named by a hash of sources, pins, flags and platform. The Go version is not
-   * part of it, so that finding a binary does not require running `go`.
+   * Its folder in the store if it was built, named by a hash of sources, pins, flags and platform. The Go version is
+   * not part of it, so that finding a binary does not require running `go`.
    */
   readonly storeName: string;
   /** The minimum Go version. */
@@ -128,8 +128,8 @@ const recipes: Readonly<Record<ToolName, Recipe>> = {
 };
 
 /**
- * Describes all tools from the Go modules that `readModule` reads below `go/`. `apiServer` selects another minor version
- * of the API server, which has its own module.
+ * Describes all tools from the Go modules that `readModule` reads below `go/`. `apiServer` selects another minor
+ * version of the API server, which has its own module.
  */
 export function describeTools(readModule: (name: string) => ModuleFiles, platform: string, apiServer?: string): Tools {
   const tools = forEachTool((name) => {

@@ -1,3 +1,4 @@
+/** The Pulumi component of one certificate. */
 import * as hcloud from "@pulumi/hcloud";
 import * as pulumi from "@pulumi/pulumi";
 import { managedInputs, uploadedInputs } from "../units/inputs.ts";
@@ -5,8 +6,8 @@ import { COMPONENT_TYPE, certificateUnit, partName } from "../units/names.ts";
 import type { CertificateSpec } from "../units/spec.ts";
 
 /**
- * One certificate of a Service. What it holds never changes, because its unit is named by it; a difference in the text of
- * the same content (line ends, the order of names) must not make a new one.
+ * One certificate of a Service. Its unit is named by its content, so the content never changes. Textual differences of
+ * the same content (line endings, the order of names) must not replace it, hence `ignoreChanges`.
  */
 export class Certificate extends pulumi.ComponentResource {
   constructor(spec: CertificateSpec) {

@@ -1,3 +1,4 @@
+/** The Pulumi component of one load balancer. */
 import * as hcloud from "@pulumi/hcloud";
 import * as pulumi from "@pulumi/pulumi";
 import { attachmentInputs, balancerInputs, isPrivate, listenerInputs, targetInputs } from "../units/inputs.ts";
@@ -5,10 +6,10 @@ import { COMPONENT_TYPE, listenerPart, loadBalancerUnit, partName, rdnsPart, tar
 import type { LoadBalancerSpec } from "../units/spec.ts";
 
 /**
- * One Service's balancer with its network, listeners and targets.
+ * The load balancer of one Service, with its network, listeners and targets.
  *
- * Everything on it is `deletedWith` the balancer: removing the unit is one call. Private targets wait for the network,
- * because the provider only sleeps and fails when it is not there yet (hcloud-api.md, pitfall 5).
+ * All parts are `deletedWith` the load balancer, so that removing the unit takes one call. Targets depend on the
+ * network, because the provider sleeps and then fails if it adds a private target before the attachment exists.
  */
 export class LoadBalancer extends pulumi.ComponentResource {
   constructor(spec: LoadBalancerSpec) {
@@ -18,7 +19,7 @@ export class LoadBalancer extends pulumi.ComponentResource {
     const balancer = new hcloud.LoadBalancer(
       partName(unit, "balancer"),
       { ...balancerInputs(spec), ...spec.place },
-      // A move is not possible in place, and a new address behind a user's back is worse than the old location.
+      // Moving would replace the load balancer, and an unexpected new address is worse than the old location.
       { parent: this, ignoreChanges: ["location", "networkZone"] },
     );
     const loadBalancerId = balancer.id.apply(Number);
@@ -44,8 +45,8 @@ export class LoadBalancer extends pulumi.ComponentResource {
     for (const target of spec.targets) {
       new hcloud.LoadBalancerTarget(
         partName(unit, targetPart(target)),
-        // A balancer that is attached anew has lost its private targets: by this they are made again behind it.
-        // `replaceWith` would say so more plainly, but makes the engine write a newer state format.
+        // Attaching a load balancer again drops its private targets. Taking the id from the attachment replaces them
+        // with it. `replaceWith` would be clearer, but makes the engine write a newer state format.
         {
           loadBalancerId: network && isPrivate(target) ? network.loadBalancerId : loadBalancerId,
           ...targetInputs(target),

@@ -1,10 +1,13 @@
+/** The Pulumi component of one route. */
 import * as hcloud from "@pulumi/hcloud";
 import * as pulumi from "@pulumi/pulumi";
 import { routeInputs } from "../units/inputs.ts";
 import { COMPONENT_TYPE, partName, routeUnit } from "../units/names.ts";
 import type { RouteSpec } from "../units/spec.ts";
 
-/** The route to one node's pods. A changed gateway replaces it, old one first: the API allows one route per destination. */
+/**
+ * The route to one node's pods. A new gateway replaces it, old route first: the API allows one route per destination.
+ */
 export class Route extends pulumi.ComponentResource {
   constructor(spec: RouteSpec) {
     const unit = routeUnit(spec);

@@ -1,25 +1,25 @@
-/** The `pulumi` command line under the automation API: our own environment, process handling and exit. */
+/** The `pulumi` command line for the automation API, with its own environment and process handling. */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import type { PulumiCommand } from "@pulumi/pulumi/automation/index.js";
 
-/** The command line ended with an error. */
+/** The command line failed. The message is the end of its output. */
 export class CliError extends Error {
   readonly exitCode: number | null;
   constructor(operation: string, exitCode: number | null, output: string) {
-    super(output.trim() || `pulumi ${operation} ended with code ${exitCode}`);
+    super(output.trim() || `pulumi ${operation} exited with code ${exitCode}`);
     this.name = "CliError";
     this.exitCode = exitCode;
   }
 }
 
-/** Operations that the automation API asks for and a run can do without: each would start the command line once more. */
+/** Canned answers to commands that a run does not need. Each would start another `pulumi` process. */
 const ANSWERS: Readonly<Record<string, string>> = {
   "stack select": "",
   "stack output": "{}",
   "stack history": "[]",
 };
 
-/** What the automation API calls a command with; its own type of it is internal. */
+/** Arguments of `PulumiCommand.run`, whose own type is internal to the SDK. */
 type RunArguments = [
   args: string[],
   cwd: string,
@@ -30,11 +30,11 @@ type RunArguments = [
 ];
 
 /**
- * A command for the automation API that starts `pulumi` once per run. Everything else it asks for is answered here:
- * the stack exists because we wrote its state, and what came out of a run is known from the event stream.
+ * A command for the automation API that starts `pulumi` once per run. Other commands get canned answers: the stack
+ * exists because its state file was written, and the results of a run come from the event stream.
  */
 export class Cli {
-  /** The whole environment of the next process. */
+  /** The complete environment of the next process. */
   environment: Record<string, string> = {};
   readonly #base: PulumiCommand;
   #child: ChildProcess | undefined;
@@ -43,18 +43,18 @@ export class Cli {
     this.#base = base;
   }
 
-  /** The command as the automation API wants it. */
+  /** The command to pass to the automation API. */
   get command(): PulumiCommand {
     const run = async (...[args, cwd, additional, _onOutput, _onError, signal]: RunArguments) => {
       const answer = ANSWERS[args.slice(0, 2).join(" ")];
       if (answer !== undefined) return { stdout: answer, stderr: "", code: 0 };
       return this.#start(args, { cwd, env: { ...additional, ...this.environment }, ...(signal && { signal }) });
     };
-    // The class has a private constructor; its prototype carries version and path, only `run` is ours.
+    // The class has a private constructor, so the original serves as prototype and only `run` is overridden.
     return Object.create(this.#base, { run: { value: run } }) as PulumiCommand;
   }
 
-  /** Asks a running operation to stop: it finishes what is in flight and starts nothing more. */
+  /** Asks the running process to stop: it finishes requests in flight and starts no others. */
   interrupt(): void {
     this.#child?.kill("SIGINT");
   }
@@ -86,7 +86,7 @@ export class Cli {
   }
 }
 
-/** The end of an output is what explains a failure; the rest of a long one is not worth the memory. */
+/** Limits memory. The end of the output explains a failure. */
 function keepTail(text: string): string {
   return text.length > 64_000 ? text.slice(-32_000) : text;
 }

@@ -1,4 +1,4 @@
-/** The engine as the controller sees it: one run at a time, in a worker process that may die at any moment. */
+/** The engine as the controller sees it: one run at a time, in a worker process that may die at any time. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:fs";
@@ -21,25 +21,26 @@ import { endPlugins } from "./leftovers.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
 
+/** Limits and callbacks of an engine. */
 export interface EngineOptions {
   readonly home: EngineHome;
-  /** A run that takes longer is interrupted, and killed if that does not end it. */
+  /** A run that takes longer is interrupted, and after `graceMs` killed. */
   readonly deadlineMs: number;
-  /** How long an interrupted run may take to end by itself. */
+  /** How long an interrupted run may take to end. */
   readonly graceMs: number;
-  /** Where the state is kept between processes; absent means that it is rebuilt from the cloud each time. */
+  /** Where the state is kept between processes. If absent, it is rebuilt from the cloud. */
   readonly store?: StateStore;
-  /** A worker that takes more memory after a run is replaced: the SDK keeps what was declared, and Node gives little back. */
+  /** A worker above this size is replaced after its run, because the SDK retains everything a program declared. */
   readonly maxWorkerBytes: number;
-  /** Told of every start of a worker. */
+  /** Called at every start of a worker. */
   readonly onWorker?: () => void;
 }
 
-/** What a program declares is short-lived and little; the default room for it alone is a sixth of the worker's memory. */
+/** The default young generation would take a sixth of the worker's memory, and programs allocate little. */
 const WORKER_FLAGS = ["--max-semi-space-size=1"];
 const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));
 
-/** Runs programs against the cluster's stack. `run` never throws: whatever happens, each unit gets an outcome. */
+/** Runs requests on the cluster's stack. A failure of the engine itself is reported as the outcome of every unit. */
 export class Engine {
   readonly #options: EngineOptions;
   #worker: Promise<ChildProcess> | undefined;
@@ -49,44 +50,44 @@ export class Engine {
     this.#options = options;
   }
 
-  /** Prepares the folders and a warm worker. Throws when a binary does not fit. */
+  /** Prepares the folders and starts a worker. Throws if a binary is missing or has the wrong version. */
   async start(): Promise<void> {
     const { home } = this.#options;
     await requirePlugin(home);
     await prepareFolders(home);
     const state = await this.#options.store?.load();
     if (state !== undefined) await writeState(stateFile(home), state);
-    await this.#ready().catch(() => this.#ready()); // it may have died by accident; twice is no accident
+    await this.#ready().catch(() => this.#ready()); // one retry, in case the worker was killed
   }
 
-  /** Gets ready for a run that will have this access. It may as well never come, or come without notice. */
+  /** Starts plugin and command line for a run with this access. The run need not follow, and needs no warm-up. */
   async warm(access: RunRequest["access"]): Promise<void> {
-    const worker = await this.#worker?.catch(() => undefined); // whoever runs next hears of it
+    const worker = await this.#worker?.catch(() => undefined); // the next run reports it
     if (worker && !this.#running) send(worker, { kind: "warm", access });
   }
 
-  /** Keeps the state as the last run left it. Not while a run is under way. */
+  /** Saves the state of the last run in the store. Not to be called during a run. */
   async saveState(): Promise<void> {
     const { home, store } = this.#options;
     const state = store && (await readState(stateFile(home)));
     if (state !== undefined) await store?.save(state);
   }
 
-  /** Ends the worker with everything it started. A run under way ends as failed. */
+  /** Ends the worker and everything it started. A run in progress fails. */
   async stop(): Promise<void> {
     const worker = await this.#worker?.catch(() => undefined);
     this.#worker = undefined;
     if (worker) await endGroup(worker, this.#options.home);
   }
 
-  /** Runs one request. Callers take turns: a second run while one is under way is a mistake of the caller. */
+  /** Runs one request. Throws only if another run is in progress. */
   async run(request: RunRequest, onStep: (step: Step) => void = () => {}): Promise<RunReport> {
     if (this.#running) throw new Error("the engine runs one request at a time");
     this.#running = true;
     const started = performance.now();
     try {
       const worker = await this.#ready();
-      return await this.#converse(worker, request, onStep);
+      return await this.#exchange(worker, request, onStep);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       const code = error instanceof EngineFailure ? error.code : "engine";
@@ -98,7 +99,7 @@ export class Engine {
     }
   }
 
-  /** A worker that listens. One that died while it had nothing to do is replaced first. */
+  /** Returns a live worker, replacing one that died while idle. */
   async #ready(): Promise<ChildProcess> {
     const worker = await this.#current();
     if (worker.connected) return worker;
@@ -114,7 +115,7 @@ export class Engine {
     return this.#worker;
   }
 
-  async #converse(worker: ChildProcess, request: RunRequest, onStep: (step: Step) => void): Promise<RunReport> {
+  async #exchange(worker: ChildProcess, request: RunRequest, onStep: (step: Step) => void): Promise<RunReport> {
     const { deadlineMs, graceMs } = this.#options;
     const done = Promise.withResolvers<RunReport>();
     const busy = new BusyUnits();
@@ -129,15 +130,19 @@ export class Engine {
       }
     };
     const onExit = () => {
-      this.#replace(worker); // its command line and plugins may still be there
-      done.reject(new EngineFailure("worker-died", "the engine's process ended during the run", busy.units));
+      this.#replace(worker); // its command line and plugins may still be running
+      done.reject(new EngineFailure("worker-died", "the engine's worker process exited during the run", busy.units));
     };
     worker.on("message", onMessage).on("exit", onExit);
     const interrupt = setTimeout(() => send(worker, { kind: "interrupt" }), deadlineMs);
     const kill = setTimeout(() => {
       this.#replace(worker);
       done.reject(
-        new EngineFailure("deadline", `the run did not end within ${Math.round(deadlineMs / 1000)} s`, busy.units),
+        new EngineFailure(
+          "deadline",
+          `the run did not finish within ${Math.round(deadlineMs / 1000)} s and was killed`,
+          busy.units,
+        ),
       );
     }, deadlineMs + graceMs);
     send(worker, { kind: "run", request });
@@ -150,7 +155,7 @@ export class Engine {
     }
   }
 
-  /** Ends a worker and lets the next run, or the next moment, start a fresh one. */
+  /** Ends a worker and starts a new one in the background. */
   #replace(worker: ChildProcess): void {
     this.#worker = endGroup(worker, this.#options.home).then(async () => {
       await prepareFolders(this.#options.home);
@@ -162,7 +167,7 @@ export class Engine {
   }
 }
 
-/** What ended a run from outside, and the units it was working on. */
+/** The run failed as a whole, while these units were being changed. */
 class EngineFailure extends Error {
   readonly code: string;
   readonly busy: ReadonlySet<UnitId>;
@@ -173,7 +178,7 @@ class EngineFailure extends Error {
   }
 }
 
-/** Keeps track of steps that have begun and not ended. */
+/** Tracks steps that have started and not ended. */
 class BusyUnits {
   readonly #open = new Map<string, UnitId>();
 
@@ -190,7 +195,7 @@ class BusyUnits {
 
 async function startWorker({ home, onWorker }: EngineOptions): Promise<ChildProcess> {
   onWorker?.();
-  // A group of its own, so that worker, command line and plugins can be ended together.
+  // In its own process group, so that worker and command line can be killed together.
   const worker = fork(WORKER, [JSON.stringify(home)], {
     detached: true,
     execArgv: WORKER_FLAGS,
@@ -204,36 +209,34 @@ async function startWorker({ home, onWorker }: EngineOptions): Promise<ChildProc
     });
   }
   const exited = once(worker, "exit").then(() => {
-    throw new Error(`the engine's worker did not start: ${output.trim() || "no output"}`);
+    throw new Error(`the engine's worker failed to start: ${output.trim() || "no output"}`);
   });
   const [ready] = (await Promise.race([once(worker, "message"), exited])) as [FromWorker];
-  exited.catch(() => {}); // the run in progress notices an exit itself
+  exited.catch(() => {}); // from here on, the run detects an exit
   if (ready.kind === "ready" && ready.cliVersion !== VERSIONS.pulumi) {
     await endGroup(worker, home);
-    throw new Error(
-      `pulumi is ${ready.cliVersion}, and the SDK ${VERSIONS.pulumi}: both must be the same. Run "npm run setup"`,
-    );
+    throw new Error(`pulumi ${ready.cliVersion} does not match the SDK ${VERSIONS.pulumi}: run "npm run setup"`);
   }
   return worker;
 }
 
-/** Fails early and clearly where the engine would try to download a plugin, or take one from PATH by luck. */
+/** Fails early with a clear error. The engine would try to download the plugin, or take one from PATH. */
 async function requirePlugin({ plugins }: EngineHome): Promise<void> {
   const plugin = join(plugins, `resource-hcloud-v${VERSIONS.hcloud}`, "pulumi-resource-hcloud");
   await access(plugin, constants.X_OK).catch((cause: unknown) => {
-    throw new Error(`the hcloud plugin ${VERSIONS.hcloud} is not at ${plugin}: run "npm run setup"`, { cause });
+    throw new Error(`hcloud plugin ${VERSIONS.hcloud} not found at ${plugin}: run "npm run setup"`, { cause });
   });
 }
 
 async function endGroup(worker: ChildProcess, home: EngineHome): Promise<void> {
   if (worker.pid === undefined) return;
-  const gone = worker.exitCode !== null || worker.signalCode !== null ? undefined : once(worker, "exit");
+  const exited = worker.exitCode !== null || worker.signalCode !== null ? undefined : once(worker, "exit");
   try {
     process.kill(-worker.pid, "SIGKILL");
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
   }
-  await gone;
+  await exited;
   endPlugins(home.directory);
 }
 
@@ -241,7 +244,7 @@ function send(worker: ChildProcess, message: ToWorker): void {
   if (worker.connected) worker.send(message);
 }
 
-/** Units that were being worked on may be what held the run up: they wait longer than those that only stood in line. */
+/** Units that were being changed may have caused the deadline, so they back off; the others are retried soon. */
 function allFailed(request: RunRequest, failure: Failure, busy: ReadonlySet<UnitId>): Record<string, UnitOutcome> {
   const units = [...request.units.map(unitOf), ...request.removals];
   const outcomeOf = (unit: UnitId): UnitOutcome => ({

@@ -1,7 +1,7 @@
-/** Engine text → cause and retry verdict. The only place that matches text. */
+/** Parses error texts of the engine into causes with a retry policy. No other file matches such texts. */
 import type { Failure } from "./run.ts";
 
-/** Errors of the user's making: the same request fails again until the object changes. */
+/** Codes of errors that persist until the object or its permissions change. */
 const NEVER = new Set([
   "invalid_input",
   "unsupported_error",
@@ -13,10 +13,10 @@ const NEVER = new Set([
   "unauthorized",
 ]);
 
-/** Errors that are gone in a moment. */
+/** Codes of transient errors. */
 const SOON = new Set(["conflict", "locked", "rate_limit_exceeded", "bad_gateway", "timeout", "unavailable"]);
 
-/** What engine, bridge and provider put around a message, in the order in which it comes off. */
+/** What engine, bridge and provider put around a message, in the order of removal. */
 const WRAPPINGS = [
   /^[\s*-]+/,
   /^error: /,
@@ -25,12 +25,12 @@ const WRAPPINGS = [
   /^.*urn:pulumi:\S+: /,
 ];
 
-/** `message (code)` or `message (code, correlation)`, for invalid input with `: [field => [what is wrong]]` behind it. */
+/** `message (code)` or `message (code, correlation id)`; for invalid input, `: [field => [reason]]` follows. */
 const CAUSE = /^(?<message>.+) \((?<code>[a-z][a-z0-9_]+)(?:, [^()]*)?\)(?:: (?<fields>\[.* => .*\]))?$/;
 
 /**
- * The cause in a diagnostic of the engine. The provider's errors are wrapped in the engine's own words, one wrapping per
- * line; only the innermost message is for the user.
+ * Extracts the cause from a diagnostic of the engine. The engine adds one line of wrapping per layer; only the
+ * innermost message is useful to users.
  */
 export function parseFailure(diagnostic: string): Failure {
   const lines = stripMarkup(diagnostic)
@@ -41,7 +41,7 @@ export function parseFailure(diagnostic: string): Failure {
     const { message = "", code = "", fields } = CAUSE.exec(line)?.groups ?? {};
     if (code !== "") return failureOf(code, fields === undefined ? message : `${message}: ${fieldsInWords(fields)}`);
   }
-  return { code: "engine", message: lines.at(-1) ?? "the engine gave no reason", retry: "backoff" };
+  return { code: "engine", message: lines.at(-1) ?? "the engine failed without an error message", retry: "backoff" };
 }
 
 function fieldsInWords(fields: string): string {
@@ -49,12 +49,12 @@ function fieldsInWords(fields: string): string {
   return parts.length > 0 ? parts.join("; ") : fields;
 }
 
-/** A failure with the retry verdict that its code calls for. */
+/** A failure with the retry policy of its code. */
 export function failureOf(code: string, message: string): Failure {
   return { code, message, retry: NEVER.has(code) ? "never" : SOON.has(code) ? "soon" : "backoff" };
 }
 
-/** Engine text without its colour directives. */
+/** Removes the colour directives of the engine. */
 export function stripMarkup(text: string): string {
   return text.replace(/<\{%[^%]*%\}>/g, "");
 }

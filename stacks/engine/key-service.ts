@@ -1,21 +1,22 @@
 /**
- * The key with which the engine encrypts secrets in a state, handed to it on request. Ours is no secret: nothing
- * encrypted outlives a run. With a passphrase the command line would derive a key at every start, with a million rounds,
- * a third of a second in which nothing else happens; a key service is asked once. It speaks as much of Vault's transit
- * protocol as is asked for: decrypting the stack's own key.
+ * A fake Vault server that gives the command line the stack's encryption key. It implements one request of Vault's
+ * transit protocol, decrypting that key, for two reasons:
  *
- * The command line asks after its own start and before it reads the state. So whoever holds the key back has a command
- * line that is ready and knows nothing yet.
+ * - A passphrase would cost a third of a second at every start, for a million rounds of key derivation. The key need
+ *   not be secret, because nothing encrypted outlives a run.
+ * - The command line asks for the key after its start and before it reads the state. Holding back the response keeps a
+ *   started command line waiting for its request.
  */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Settings of a stack that asks the service for its key. */
+/** Stack settings that make the command line ask this service. */
 export const KEY_SETTINGS = { secretsProvider: "hashivault://lotse", encryptedKey: "bG90c2U=" } as const;
 
 const ANSWER = JSON.stringify({ data: { plaintext: Buffer.alloc(32).toString("base64") } });
 
+/** The server, with a gate that holds responses back. */
 export class KeyService {
   readonly #server: Server;
   #release = Promise.withResolvers<void>();
@@ -28,23 +29,23 @@ export class KeyService {
     });
   }
 
-  /** Starts it on a loopback port. It holds the key back at first. */
+  /** Listens on a loopback port. Initially, responses are held back. */
   async start(): Promise<void> {
     this.#server.listen(0, "127.0.0.1").unref();
     await once(this.#server, "listening");
   }
 
-  /** The environment with which the command line finds it. */
+  /** Variables with which the command line finds the service. */
   get environment(): Record<string, string> {
     return { VAULT_ADDR: `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}` };
   }
 
-  /** Whoever asks from now on waits. */
+  /** Holds back responses from now on. */
   hold(): void {
     this.#release = Promise.withResolvers();
   }
 
-  /** Answers whoever waits, and all others until the next `hold`. */
+  /** Sends the held responses, and answers at once until the next `hold`. */
   release(): void {
     this.#release.resolve();
   }

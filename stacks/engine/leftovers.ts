@@ -1,24 +1,24 @@
-/** Ends processes that outlive the engine they were started for. */
+/** Kills plugin processes that outlive their engine. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Ends the plugins of the engine that works in a folder. The command line gives each a process group of its own, so they
- * do not end with the others; but they run from a path below the folder, which no other process does. Where the kernel
- * has no tables to look at, they end by themselves some minutes after their engine.
+ * Kills the plugins of the engine that works in a folder. The command line puts each plugin into its own process group,
+ * so killing the worker's group misses them; they are identified by their path, which lies below the folder. On systems
+ * without /proc they exit by themselves some minutes after their engine.
  */
 export function endPlugins(directory: string): void {
   const path = join(directory, "home", "plugins");
-  endProcesses((table) => table("cmdline").startsWith(path));
+  endProcesses((read) => read("cmdline").startsWith(path));
 }
 
-/** Ends the processes that match, judged by the kernel's tables of each, such as `cmdline`. */
-export function endProcesses(isMeant: (table: (name: string) => string) => boolean): void {
+/** Kills all processes that match. `read` returns a file below /proc/PID, such as `cmdline`. */
+export function endProcesses(isMatch: (read: (name: string) => string) => boolean): void {
   for (const pid of processIds()) {
     try {
-      if (isMeant((name) => readFileSync(`/proc/${pid}/${name}`, "utf8"))) process.kill(pid, "SIGKILL");
+      if (isMatch((name) => readFileSync(`/proc/${pid}/${name}`, "utf8"))) process.kill(pid, "SIGKILL");
     } catch {
-      // Ended between two looks, as it should, or another user's.
+      // The process has exited meanwhile, or belongs to another user.
     }
   }
 }

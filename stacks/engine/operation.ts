@@ -1,6 +1,6 @@
 /**
- * One `pulumi` operation, started ahead of its request to hide the start-up time: plugin and command line start at once,
- * and the command line blocks at the key service, before it reads the state, until `run` releases the key.
+ * One `pulumi` operation, started ahead of its request to hide the start-up time: plugin and command line start at
+ * once, and the command line blocks at the key service, before it reads the state, until `run` releases the key.
  */
 import type { Stack } from "@pulumi/pulumi/automation/index.js";
 import { parseCheckpoint, reconcile, renderCheckpoint } from "../state/checkpoint.ts";
@@ -167,8 +167,8 @@ export class Operation {
   }
 
   /**
-   * Gives the command line the excerpt of the state that the request is about, and merges the result back. The rest of the
-   * state is parsed while the command line reads the excerpt; the program is withheld until that has succeeded.
+   * Gives the command line the excerpt of the state that the request is about, and merges the result back. The rest of
+   * the state is parsed while the command line reads the excerpt; the program is withheld until that has succeeded.
    */
   async #withState(request: RunRequest): Promise<void> {
     const { home, keys } = this.#bench;

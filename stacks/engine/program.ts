@@ -1,15 +1,16 @@
+/** The inline Pulumi program of a run. */
 import { Certificate } from "../components/certificate.ts";
 import { LoadBalancer } from "../components/load-balancer.ts";
 import { Route } from "../components/route.ts";
 import type { NodeRecord, UnitSpec } from "../units/spec.ts";
 
-/** What a run declares: the units it may touch, and the nodes for the stack's outputs. */
+/** What a program declares: units, and node records for the stack's outputs. */
 export interface Declaration {
   readonly units: readonly UnitSpec[];
   readonly nodes: Readonly<Record<string, NodeRecord>>;
 }
 
-/** The inline program of a run: declares every unit it is given, looks nothing up, and returns the stack's outputs. */
+/** The program of a run. It declares every given unit, performs no lookups, and returns the stack's outputs. */
 export function programOf({ units, nodes }: Declaration): () => Promise<Record<string, unknown>> {
   return async () => {
     for (const unit of units) declare(unit);

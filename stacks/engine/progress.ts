@@ -1,23 +1,24 @@
-/** A fold over the engine's events: steps as they happen, and in the end an outcome per unit. */
+/** A fold over engine events: steps as they happen, and finally the outcome of each unit. */
 import type { EngineEvent, StepEventMetadata } from "@pulumi/pulumi/automation/index.js";
 import { unitOfUrn } from "../units/names.ts";
 import type { UnitId } from "../units/spec.ts";
 import { parseFailure, stripMarkup } from "./errors.ts";
 import type { Change, Failure, Step, UnitOutcome } from "./run.ts";
 
-/** Gathers what a run did. */
+/** The changes and errors of a run so far. */
 export interface Progress {
   readonly changes: Map<UnitId, Change[]>;
   readonly failures: Map<UnitId, Failure>;
-  /** Errors that belong to no unit: the engine itself failed. */
+  /** Errors that belong to no unit, such as a failure of the engine itself. */
   readonly general: string[];
 }
 
+/** The progress of a run that has not started. */
 export function newProgress(): Progress {
   return { changes: new Map(), failures: new Map(), general: [] };
 }
 
-/** Takes one event in. Returns the step it stands for, if it stands for one of a unit's resources. */
+/** Adds one event. Returns the step it describes, if it concerns a resource of a unit. */
 export function advance(progress: Progress, event: EngineEvent): Step | undefined {
   if (event.diagnosticEvent?.severity === "error") {
     noteError(progress, event.diagnosticEvent.urn, event.diagnosticEvent.message);
@@ -32,7 +33,7 @@ export function advance(progress: Progress, event: EngineEvent): Step | undefine
   return undefined;
 }
 
-/** The outcome of every unit that was asked for. A unit without an error of its own fails only with the whole run. */
+/** The outcome of every requested unit. A unit without an error of its own fails only if the run failed as a whole. */
 export function outcomesOf(
   progress: Progress,
   units: readonly UnitId[],
@@ -50,7 +51,7 @@ export function outcomesOf(
   return Object.fromEntries(units.map((unit) => [unit, outcomeOf(unit)]));
 }
 
-/** How the command line ended; `failure` is set when we ended it ourselves. */
+/** How the command line ended. `failure` is set if the cause is known without its output. */
 export interface Ending {
   readonly ok: boolean;
   readonly output: string;

@@ -1,23 +1,19 @@
-/** One run of the engine: what is asked, what is reported while it goes on, what comes out. Plain data: it crosses processes. */
-
+/** Request, steps and report of one run, as plain data that is sent between processes. */
 import type { UnitId, UnitState } from "../units/spec.ts";
 import type { Declaration } from "./program.ts";
 
-/** Asks for one run. Only units named in `units` or `removals` can be touched. */
+/** Requests one run. It can only change the units in `units` and `removals`. */
 export interface RunRequest extends Declaration {
   readonly mode: "apply" | "preview";
   /** Units to delete. */
   readonly removals: readonly UnitId[];
-  /**
-   * What the cloud has of the units above, and of any others: the state is to know them all. It replaces what the stack's
-   * state says of them before the engine starts.
-   */
+  /** What exists of the units above and of any others. Replaces their records in the stack's state before the run. */
   readonly existing: Readonly<Partial<Record<UnitId, UnitState>>>;
   /** How the plugin reaches the API during this run. */
   readonly access: { readonly endpoint: string; readonly token: string };
 }
 
-/** What the engine did, or in a preview would do, to one resource. */
+/** A change of one resource, made or (in a preview) proposed. */
 export interface Change {
   readonly unit: UnitId;
   /** The resource inside the unit, e.g. `listener-80`. */
@@ -27,16 +23,16 @@ export interface Change {
   readonly fields: readonly string[];
 }
 
-/** A change as it happens. */
+/** A change in progress. */
 export interface Step extends Change {
   readonly phase: "started" | "done" | "failed";
 }
 
-/** Why a unit did not reach what was wanted. */
+/** Why a unit does not match its spec after a run. */
 export interface Failure {
   /** The API's error code, or one of ours: `engine`, `deadline`, `worker-died`. */
   readonly code: string;
-  /** In words for the user, without engine jargon. */
+  /** Text for users, without engine jargon. */
   readonly message: string;
   readonly retry: "soon" | "backoff" | "never";
 }
@@ -46,7 +42,7 @@ export type UnitOutcome =
   | { readonly status: "applied"; readonly changes: readonly Change[] }
   | { readonly status: "failed"; readonly changes: readonly Change[]; readonly failure: Failure };
 
-/** How a run ended. Every unit asked for has an outcome. */
+/** How a run ended. Every requested unit has an outcome. */
 export interface RunReport {
   readonly outcomes: Readonly<Record<string, UnitOutcome>>;
   readonly durationMs: number;

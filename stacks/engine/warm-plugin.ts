@@ -26,7 +26,7 @@ export class WarmPlugin {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Variables that make the command line use this plugin; none if it has ended, so that the command line starts its own. */
+  /** Variables that make the command line use this plugin; none if it has ended: then it starts its own. */
   async environment(): Promise<Record<string, string>> {
     const port = await this.#port;
     return /^\d+$/.test(port) && this.isRunning ? { PULUMI_DEBUG_PROVIDERS: `hcloud:${port}` } : {};

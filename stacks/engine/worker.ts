@@ -1,6 +1,6 @@
 /**
- * The engine's worker process: hosts the automation API and the inline program, runs one request at a time.
- * It ends, and takes the command line and its plugins along, as soon as the channel to its parent closes.
+ * The engine's worker process: hosts the automation API and the inline program, one request at a time. When the channel
+ * to its parent closes, it kills itself, the command line and the plugins.
  */
 import { rmSync } from "node:fs";
 import { LocalWorkspace, PulumiCommand, Stack } from "@pulumi/pulumi/automation/index.js";
@@ -14,16 +14,16 @@ import { Operation, PROVIDER_CONFIG, type Workbench } from "./operation.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 import type { RunReport, RunRequest } from "./run.ts";
 
-// Without a parent there is nothing to do: it has died already, or an image is built, for what Node makes of the sources.
+// Without a parent there is nothing to do: it has died, or this is the image build filling the compile cache.
 if (!process.connected) process.exit();
 
-// The SDK tells the engine of each step it takes, six messages per resource, and hears each again: a tenth of a run's time.
+// The SDK sends six debug messages per resource to the engine, which sends them back: a tenth of a run's time.
 Object.assign(sdkLog, { debug: async () => {} });
 
 const home = JSON.parse(process.argv[2] ?? "") as EngineHome;
 process.on("disconnect", endGroup);
 const bench = await setUp();
-/** The operation that is under way, or that waits for the next request. */
+/** The operation that is running, or that waits for the next request. */
 let operation: Operation | undefined;
 
 process.on("message", (message: ToWorker) => {
@@ -59,7 +59,7 @@ async function setUp(): Promise<Workbench> {
   return { home, stack, cli, keys, onStep: (step) => send({ kind: "step", step }) };
 }
 
-/** Starts an operation in place of one that waits already. */
+/** Starts an operation, discarding one that waits. */
 function begin({ mode, access }: Pick<RunRequest, "mode" | "access">): Operation {
   operation = new Operation(bench, { mode, access, after: operation?.discard() });
   return operation;
@@ -79,7 +79,7 @@ function send(message: FromWorker): void {
   process.send?.(message);
 }
 
-/** Ends the process group this worker leads: itself, the command line and the plugins. Nobody else would clean up scratch. */
+/** Kills the process group of this worker, and the plugins. Deletes a scratch folder, which nothing else would. */
 function endGroup(): void {
   endPlugins(home.directory);
   if (home.isScratch) rmSync(home.directory, { recursive: true, force: true });

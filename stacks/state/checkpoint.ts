@@ -1,22 +1,21 @@
 /**
- * The stack's state, made to say what the cloud says. Before a run the units it may touch are written into the state
- * from the cloud's lists: what a crash left behind, what somebody changed by hand, what another controller built and
- * what vanished are all the same case, and the engine's diff is against the truth. No resource is read one by one.
+ * Writes what the cloud lists into the stack's state. Before a run, the records of the units it may change are replaced
+ * by what exists. Leftovers of a crash, manual changes, resources of another controller and vanished resources thus
+ * become the same case: the engine compares with reality, without reading each resource.
  */
-
 import type { RunRequest } from "../engine/run.ts";
 import { PRIVATE_KEY } from "../units/inputs.ts";
 import { PROJECT, rootUrn, unitOf, unitOfUrn } from "../units/names.ts";
 import { type ResourceRecord, recordsOf } from "../units/records.ts";
 import type { AttachmentState, IpVersion, NetworkAttachment, UnitId, UnitSpec, UnitState } from "../units/spec.ts";
 
-/** The resources of a state, in an order in which each stands behind what it depends on. */
+/** The resources of a state, each after its dependencies. */
 export type Checkpoint = readonly ResourceRecord[];
 
-/** Version of the state format that we write; the engine refuses a newer one, and so do we. */
+/** The version of the state format. The engine rejects newer versions, and so does `parseCheckpoint`. */
 const FORMAT = 3;
 
-/** Reads a state file. None, or one that a crash cut off, is empty: what was in it comes back from the cloud. */
+/** Parses a state file. A missing or truncated file counts as empty, because its content is rebuilt from the cloud. */
 export function parseCheckpoint(text: string | undefined): Checkpoint {
   if (text === undefined) return [];
   let file: { version?: number; checkpoint?: { latest?: { resources?: ResourceRecord[] } } };
@@ -27,26 +26,25 @@ export function parseCheckpoint(text: string | undefined): Checkpoint {
   }
   if ((file?.version ?? FORMAT) > FORMAT) {
     throw new Error(
-      `the state has format ${file.version}, newer than ${FORMAT}: run the version of lotse that wrote it, or delete the state, which is rebuilt from the cloud`,
+      `the state has format ${file.version}, newer than ${FORMAT}: run the version of lotse that wrote it, or delete the state; it is rebuilt from the cloud`,
     );
   }
   return (file?.checkpoint?.latest?.resources ?? []).map(withoutNotes);
 }
 
 /**
- * Without what the engine notes for itself: paths of the machine that ran it, the bridge's record of how a resource looked in
- * Terraform, and whatever it encrypted, because no key outlives a run. It does well without, and the state stays small and
- * readable.
+ * Drops what the engine does not need: source positions, the bridge's raw Terraform state, and encrypted values, whose
+ * key does not outlive the run. This keeps the state small and readable.
  */
 function withoutNotes(record: ResourceRecord & EngineNotes): ResourceRecord {
   const { sourcePosition: _position, stackTrace: _trace, inputs, outputs, ...kept } = record;
   return { ...kept, ...(inputs && { inputs: readable(inputs) }), ...(outputs && { outputs: readable(outputs) }) };
 }
 
-/** The engine's mark of a secret value. */
+/** The property that marks a secret value in a state. */
 const SECRET = "4dabf18193072939515e22adb298388d";
 
-/** The engine encrypts what it takes for a private key; it is only ever the text that stands for one. */
+/** The engine encrypts `privateKey`, although it only ever contains the placeholder, which is restored here. */
 function readable(properties: object): object {
   const isNote = (name: string, value: unknown) =>
     name === "__pulumi_raw_state_delta" || (typeof value === "object" && value !== null && SECRET in value);
@@ -59,14 +57,14 @@ interface EngineNotes {
   readonly stackTrace?: unknown;
 }
 
-/** The state file's text. */
+/** The text of a state file. */
 export function renderCheckpoint(resources: Checkpoint, stack: string): string {
   const manifest = { time: "1970-01-01T00:00:00Z", magic: "", version: "" };
   const latest = { manifest, resources };
   return JSON.stringify({ version: FORMAT, checkpoint: { stack: `organization/${PROJECT}/${stack}`, latest } });
 }
 
-/** The state with the request's units, and all others that it tells of, replaced by what is present of them. Begins with the stack and its provider. */
+/** Replaces the records of all units in the request by what exists. Stack and provider come first. */
 export function reconcile(
   state: Checkpoint,
   request: RunRequest,
@@ -88,13 +86,13 @@ export function reconcile(
   return [root, provider, ...rest, ...observed];
 }
 
-/** Which stack a state belongs to, and the provider plugin its resources are made with. */
+/** The stack of a state, and the provider plugin of its resources. */
 export interface StateContext {
   readonly stack: string;
   readonly provider: { readonly version: string; readonly config: Readonly<Record<string, string>> };
 }
 
-/** What exists, as far as the spec speaks of it: what it leaves open is not in the state, and so cannot be taken away. */
+/** What exists, without what the spec leaves open: no run may remove that. */
 function concernedState(state: UnitState | undefined, spec: UnitSpec | undefined): UnitState | undefined {
   if (state?.kind !== "load-balancer" || spec?.kind !== "load-balancer") return state;
   const { network, rdns = {}, ...rest } = state;
@@ -106,7 +104,7 @@ function concernedState(state: UnitState | undefined, spec: UnitSpec | undefined
   };
 }
 
-/** A subnet that nobody asks for is none of the attachment's inputs: asking for none would attach it anew. */
+/** Leaves out the subnet if the spec has none; otherwise the run would replace the attachment. */
 function concernedAttachment({ subnet, ...rest }: AttachmentState, wanted: NetworkAttachment): AttachmentState {
   return subnet === undefined || wanted.subnet === undefined ? rest : { ...rest, subnet };
 }
@@ -126,7 +124,7 @@ function providerRecord(context: StateContext): ResourceRecord {
     urn: providerUrn(context),
     type: "pulumi:providers:hcloud",
     custom: true,
-    // The engine makes a random one; any stable text does.
+    // The engine generates a random id; any stable text works.
     id: "6c6f7473-6500-4000-8000-000000000001",
     inputs,
     outputs: inputs,

@@ -1,16 +1,15 @@
 /**
- * The part of a state that a run works on. A unit has a resource for every target, a cluster has many units, and a run
- * mostly changes a few of these: what is equal on both sides, and what belongs to other units, stays out of the engine's
- * sight. So a run costs what its changes cost, and what it does not see it cannot touch.
+ * The excerpt of a state that a run works on. Other units, and parts that already match their spec, are hidden from the
+ * engine. The cost of a run thus depends on the number of changes, not on the size of the cluster, and a run cannot
+ * change what it does not see.
  */
-
 import type { RunRequest } from "../engine/run.ts";
 import { differences } from "../units/difference.ts";
 import { listenerPart, targetPart, unitOf } from "../units/names.ts";
 import type { LoadBalancerSpec, LoadBalancerState, UnitId, UnitSpec, UnitState } from "../units/spec.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 
-/** The request without other units, and without those parts of its balancers that are as wanted. The balancers stay. */
+/** The request without other units and without listeners and targets that match their spec. The load balancers stay. */
 export function narrow(request: RunRequest): RunRequest {
   const existing: Partial<Record<UnitId, UnitState>> = {};
   for (const unit of request.removals) existing[unit] = request.existing[unit];
@@ -33,7 +32,7 @@ function narrowBalancer(spec: LoadBalancerSpec, state: LoadBalancerState) {
   const { network: existing, ...restOfState } = state;
   const keep = <T extends LoadBalancerSpec | LoadBalancerState>(of: T) => ({
     listeners: of.listeners.filter(({ listenPort }) => isDirty(listenerPart(listenPort))),
-    // A balancer that is attached anew loses its private targets: they have to be seen with its network.
+    // Replacing the attachment drops the private targets, so they must be in the same run.
     targets: of.targets.filter((target) => isMoving || isDirty(targetPart(target))),
   });
   return {
@@ -42,17 +41,14 @@ function narrowBalancer(spec: LoadBalancerSpec, state: LoadBalancerState) {
   };
 }
 
-/** The part a difference is in: fields begin with its name, `target` before it; all else is the balancer or its network. */
+/** The part that a field of a difference belongs to: `listener-80 protocol`, `target server-1`, `network ip`. */
 function partOf(field: string): string {
   const [first = "", second = ""] = field.split(" ");
   if (first === "target") return second;
   return first === "public" || first === "network" ? "network" : first;
 }
 
-/**
- * The whole state after a run: what the engine made of the excerpt, and what was not in it. Records that stand on
- * something the run has taken away go with it.
- */
+/** The state after a run: the result of the excerpt, and all other records whose dependencies still exist. */
 export function merge(state: Checkpoint, excerpt: Checkpoint, after: Checkpoint): Checkpoint {
   const seen = new Set(excerpt.map(({ urn }) => urn));
   const rest = state.filter(({ urn }) => !seen.has(urn));

@@ -1,15 +1,14 @@
-/** The stack for the plain command line: a local backend whose state says what the cloud says. */
-
+/** A local Pulumi backend for the plain `pulumi` command, with a state built from the cloud. */
 import type { RunRequest } from "../engine/run.ts";
 import { rootUrn } from "../units/names.ts";
 import { reconcile, renderCheckpoint } from "./checkpoint.ts";
 import { VERSIONS } from "./versions.ts";
 import { backendFile, cliEnvironment, type EngineHome, prepareFolders, removeLocks, writeState } from "./workspace.ts";
 
-/** What a backend is made from: every unit that is wanted, or to be removed, and what exists of it. */
+/** The content of a backend: all units to make or remove, and what exists of them. */
 export type BackendContent = Pick<RunRequest, "units" | "removals" | "existing" | "nodes">;
 
-/** Variables that belong to the engine's own runs. */
+/** Variables that only the engine's own runs need. */
 const OWN = new Set([
   "USER",
   "PATH",
@@ -19,12 +18,12 @@ const OWN = new Set([
   "PULUMI_IGNORE_AMBIENT_PLUGINS",
 ]);
 
-/** Writes the backend into the home's folder. Returns the environment with which `pulumi` uses it. */
+/** Writes the backend into the engine's folder. Returns the environment with which `pulumi` uses it. */
 export async function writeBackend(home: EngineHome, content: BackendContent): Promise<Record<string, string>> {
   await prepareFolders(home);
   await removeLocks(home);
   const request: RunRequest = { mode: "preview", access: { endpoint: "", token: "" }, ...content };
-  // Without settings of the stack's own: the provider is what the plain command line makes of it.
+  // No provider settings: the plain command line does not set any either.
   const context = { stack: home.stack, provider: { version: VERSIONS.hcloud, config: {} } };
   const resources = reconcile([], request, context).map((record) =>
     record.urn === rootUrn(home.stack) ? { ...record, outputs: { nodes: content.nodes } } : record,

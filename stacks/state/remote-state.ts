@@ -1,4 +1,4 @@
-/** State in any Pulumi backend (`s3://`, `gs://`, `azblob://`, `postgres://`, `file://`): fetched and put back by the command line. */
+/** State in a self-managed Pulumi backend, such as `s3://` or `file://`, accessed with `pulumi stack`. */
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { cliEnvironment, type EngineHome, folders } from "./workspace.ts";
 
 const run = promisify(execFile);
 const MAX_STATE_BYTES = 512 * 1024 * 1024;
-/** Variables with which the backends find their credentials. */
+/** Variables in which backends look for credentials. */
 const CREDENTIALS = /^(AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)[A-Z0-9_]*$/;
 
 interface Deployment {
@@ -17,6 +17,7 @@ interface Deployment {
   readonly deployment: object;
 }
 
+/** Exports and imports the stack of the backend. */
 export class RemoteState implements StateStore {
   readonly #home: EngineHome;
   readonly #url: string;
@@ -31,7 +32,7 @@ export class RemoteState implements StateStore {
     this.#credentials = Object.fromEntries(entries) as Record<string, string>;
   }
 
-  /** Makes the stack when the backend does not have it yet. */
+  /** Creates the stack if it does not exist. */
   async load(): Promise<string | undefined> {
     await writeFile(join(folders(this.#home).remote, "Pulumi.yaml"), `name: ${PROJECT}\nruntime: nodejs\n`);
     await this.#pulumi("stack", "select", "--create", "--stack", this.#home.stack);
@@ -56,14 +57,14 @@ export class RemoteState implements StateStore {
     } catch (error) {
       const detail = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : String(error);
       throw new Error(
-        `the state at ${withoutSecrets(this.#url)} cannot be used (pulumi ${args.slice(0, 2).join(" ")}): ${detail}`,
+        `cannot access the state at ${withoutSecrets(this.#url)} (pulumi ${args.slice(0, 2).join(" ")}): ${detail}`,
         { cause: error },
       );
     }
   }
 }
 
-/** A backend's address without user, password and query, for messages. */
+/** A backend URL without user, password and query, for messages. */
 function withoutSecrets(url: string): string {
   return url.replace(/\/\/[^/@]*@/, "//").replace(/\?.*$/, "");
 }

@@ -1,7 +1,7 @@
-/** Where the stack's state is kept between processes. The engine works on a local copy of it. */
+/** Where the stack's state is kept between processes. The engine works on a local copy. */
 export interface StateStore {
-  /** The state as last saved; nothing when there is none, or when it cannot be put together any more. */
+  /** The last saved state; undefined if there is none, or if it is incomplete. */
   load(): Promise<string | undefined>;
-  /** Keeps a state. Throws when somebody else has saved one since we last looked. */
+  /** Saves a state. Throws if another process has saved one since the last access. */
   save(text: string): Promise<void>;
 }

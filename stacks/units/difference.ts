@@ -1,4 +1,4 @@
-/** Wanted against existing, field by field: what makes a unit dirty, and the words for drift, previews and audit. */
+/** Compares spec and state field by field. The field names appear in drift Events, previews and the audit record. */
 import { listenerPart, targetPart } from "./names.ts";
 import type {
   CertificateSpec,
@@ -11,14 +11,14 @@ import type {
   UnitState,
 } from "./spec.ts";
 
-/** One field that is not as wanted; an absent side means the thing itself is absent there. */
+/** One field that differs. An absent side means that the field does not exist there. */
 export interface Difference {
   readonly field: string;
   readonly want?: string;
   readonly have?: string;
 }
 
-/** Every field we set that differs, sorted by name. Without a state everything wanted is missing. Equal units give none. */
+/** All fields set by the spec that differ, sorted by name. Without a state, all fields of the spec. */
 export function differences(spec: UnitSpec, state: UnitState | undefined): readonly Difference[] {
   switch (spec.kind) {
     case "route":
@@ -47,7 +47,7 @@ function routeFields({ networkId, gateway }: RouteSpec): Fields {
   return { gateway, networkId: String(networkId) };
 }
 
-/** Of the content only what names it: the text of a certificate would make a poor sentence. */
+/** Identifies the content by domains or fingerprint, because these fields are shown to users. */
 function certificateFields({ name, labels, content }: CertificateSpec): Fields {
   return {
     name,
@@ -74,8 +74,9 @@ function wantedFields(spec: LoadBalancerSpec): Fields {
 }
 
 /**
- * Fields the spec leaves open do not count: a private address the API chose, an interface only the attachment can switch,
- * and a network when the cluster has none configured, which is more likely forgotten than unwanted (HCCM S13f detaches).
+ * Ignores fields that the spec leaves open: a private address chosen by the API, the public interface (which only an
+ * attachment can switch), and the network if none is configured, because that is more likely an omission than a request
+ * to detach (HCCM S13f detaches).
  */
 function existingFields(state: LoadBalancerState, spec: LoadBalancerSpec): Fields {
   return {

@@ -1,6 +1,6 @@
 /**
- * Parts of a spec as the provider's inputs. The program declares resources with them, and the checkpoint is written
- * with them from what the cloud has, so that equal things are equal for the engine too.
+ * Converts parts of a spec or state into provider inputs. Both the program and the checkpoint use these functions, so
+ * that a state that matches its spec is also equal for the engine.
  */
 import type {
   CertificateSpec,
@@ -13,6 +13,7 @@ import type {
 
 type BalancerFields = Pick<LoadBalancerSpec, "name" | "type" | "algorithm" | "labels" | "deleteProtection">;
 
+/** Inputs of the load balancer itself. */
 export function balancerInputs(spec: BalancerFields) {
   return {
     name: spec.name,
@@ -23,7 +24,7 @@ export function balancerInputs(spec: BalancerFields) {
   };
 }
 
-/** The provider takes a network or one of its subnets, not both. */
+/** Inputs of a network attachment. The provider accepts a network or a subnet, not both. */
 export function attachmentInputs({ networkId, subnet, ip, publicInterface }: NetworkAttachment) {
   return {
     ...(subnet === undefined ? { networkId } : { subnetId: `${networkId}-${subnet}` }),
@@ -32,6 +33,7 @@ export function attachmentInputs({ networkId, subnet, ip, publicInterface }: Net
   };
 }
 
+/** Inputs of a listener. */
 export function listenerInputs({ http, healthCheck, ...listener }: ListenerSpec) {
   return {
     protocol: listener.protocol,
@@ -59,30 +61,34 @@ export function listenerInputs({ http, healthCheck, ...listener }: ListenerSpec)
   };
 }
 
-/** Whether a target is reached over the network, and so lost with the attachment to it. */
+/** Whether a target is reached over the network. Such a target is lost when the load balancer is detached. */
 export function isPrivate(target: TargetSpec): boolean {
   return target.kind === "server" && target.usePrivateIp;
 }
 
+/** Inputs of a target. */
 export function targetInputs(target: TargetSpec) {
   return target.kind === "server"
     ? { type: "server", serverId: target.serverId, usePrivateIp: target.usePrivateIp }
     : { type: "ip", ip: target.ip };
 }
 
-/** Stands for every private key on this side: the real ones stay in the controller, whose gateway puts them in on their way out. */
+/** Placeholder for private keys. The gateway, in the controller, replaces it in requests to the cloud. */
 export const PRIVATE_KEY = "held by the controller";
 
 type CertificateFields = Pick<CertificateSpec, "name" | "labels">;
 
+/** Inputs of a managed certificate. */
 export function managedInputs({ name, labels }: CertificateFields, domains: readonly string[]) {
   return { name, labels: { ...labels }, domainNames: [...domains] };
 }
 
+/** Inputs of an uploaded certificate. */
 export function uploadedInputs({ name, labels }: CertificateFields, pem: string) {
   return { name, labels: { ...labels }, certificate: pem, privateKey: PRIVATE_KEY };
 }
 
+/** Inputs of a route. */
 export function routeInputs({ networkId, destination, gateway }: RouteSpec) {
   return { networkId, destination, gateway };
 }

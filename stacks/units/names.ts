@@ -1,6 +1,6 @@
 /**
- * Names in the stack. They are a format with users: states, targets and audit records refer to them, so what is here
- * must not change; a changed name would delete and create again what it names.
+ * Names in the stack. They are a public format that must not change: states, targets and audit records refer to them,
+ * and Pulumi would delete and recreate a renamed resource.
  */
 import { createHash } from "node:crypto";
 import type {
@@ -17,10 +17,10 @@ import type {
 /** Pulumi project of all stacks. */
 export const PROJECT = "lotse";
 
-/** Label on balancers and certificates that says which Service owns them; shared with the official controller. */
+/** Label of load balancers and certificates with the UID of the owning Service; the same as HCCM's. */
 export const SERVICE_UID_LABEL = "hcloud-ccm/service-uid";
 
-/** The balancer of a Service. The uid tells it from an earlier Service of the same name that is still being removed. */
+/** The load balancer of a Service. The UID tells it from an earlier Service of the same name. */
 export function loadBalancerUnit(service: ServiceRef): UnitId {
   return `load-balancer/${serviceKey(service)}`;
 }
@@ -29,14 +29,14 @@ function serviceKey({ namespace, name, uid }: ServiceRef): string {
   return `${namespace}/${name}@${uid.replaceAll("-", "").slice(0, 12)}`;
 }
 
-/** What the units of one Service have in common: its name and uid. */
+/** The part of the name that all units of one Service share: its name and UID. */
 export function serviceKeyOf(unit: UnitId): string {
   return unit.split("/").slice(1, 3).join("/");
 }
 
 /**
- * A certificate of a Service, named by what it holds: the same content is the same certificate, whoever made it, and a
- * changed intent is another one beside it. A second certificate with the same content is told from the first by its id.
+ * A certificate of a Service, named by its content: equal content means the same certificate, and other content a
+ * second certificate beside it. `copy` is the id of a duplicate with the same content.
  */
 export function certificateUnit(
   { service, content }: Pick<CertificateSpec, "service" | "content">,
@@ -45,14 +45,14 @@ export function certificateUnit(
   return `certificate/${serviceKey(service)}/${contentKey(content)}${copy === undefined ? "" : `-${copy}`}`;
 }
 
-/** Twelve hexadecimal digits that stand for what a certificate holds. */
+/** Twelve hexadecimal digits that identify the content of a certificate. */
 export function contentKey(content: CertificateContent): string {
   if (content.type === "uploaded") return content.fingerprint.replaceAll(":", "").slice(0, 12).toLowerCase();
   const text = [...content.domains, ...(content.isStaging ? ["staging"] : [])].join("\n");
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 
-/** The route to one pod range. Keyed by destination, so that a range moving to another node is one change in order. */
+/** The route to one pod range. Named by its destination, so that a range that moves to another node is one change. */
 export function routeUnit({ destination }: Pick<RouteSpec, "destination">): UnitId {
   return `route/${destination}`;
 }
@@ -74,24 +74,24 @@ export function partName(unit: UnitId, part: string): string {
   return `${unit}#${part}`;
 }
 
-/** Part of a balancer that holds one target. */
+/** The part of a load balancer for one target. */
 export function targetPart(target: TargetSpec): string {
   return target.kind === "server" ? `server-${target.serverId}` : `ip-${target.ip}`;
 }
 
-/** Part of a balancer that holds the name of one of its addresses. */
+/** The part of a load balancer for the reverse DNS entry of one address. */
 export function rdnsPart(version: IpVersion): string {
   return `rdns-${version}`;
 }
 
-/** Part of a balancer that holds one listener. */
+/** The part of a load balancer for one listener. */
 export function listenerPart(listenPort: number): string {
   return `listener-${listenPort}`;
 }
 
-/** The unit a resource belongs to, from its URN; nothing for the stack itself and for providers. */
+/** The unit that a URN belongs to; undefined for the stack itself and for providers. */
 export function unitOfUrn(urn: string): UnitId | undefined {
-  // Stack, project and types come first; the name may hold "::" itself, in an IPv6 address.
+  // Stack, project and type come first. The name may itself contain "::", in an IPv6 address.
   const name = urn.split("::").slice(3).join("::");
   const unit = name.split("#", 1)[0] ?? "";
   return isUnit(unit) ? unit : undefined;
@@ -108,7 +108,7 @@ function isUnit(text: string): text is UnitId {
   return Object.keys(COMPONENT_TYPE).some((kind) => text.startsWith(`${kind}/`));
 }
 
-/** The kind of a unit, with which its name begins. */
+/** The kind of a unit, which is the beginning of its name. */
 function kindOf(unit: UnitId): UnitSpec["kind"] {
   return unit.slice(0, unit.indexOf("/")) as UnitSpec["kind"];
 }
@@ -123,7 +123,7 @@ export function componentUrn(stack: string, unit: UnitId): string {
   return `urn:pulumi:${stack}::${PROJECT}::${COMPONENT_TYPE[kindOf(unit)]}::${unit}`;
 }
 
-/** Pattern that matches the URNs of all units and of what is in them: not the stack itself, and no provider. */
+/** A pattern for the URNs of all units and their parts, excluding stack and providers. */
 export function unitsPattern(stack: string): string {
   return `urn:pulumi:${stack}::${PROJECT}::lotse:**`;
 }

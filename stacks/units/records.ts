@@ -1,4 +1,4 @@
-/** What the cloud has of a unit → its resources as the engine would have written them into a state. */
+/** Converts what exists of a unit into state records, as the engine itself would have written them. */
 import { createHash } from "node:crypto";
 import {
   attachmentInputs,
@@ -21,7 +21,7 @@ import type {
   UnitState,
 } from "./spec.ts";
 
-/** One resource of a state, as far as we write it; what else the engine wrote is kept as it is. */
+/** One resource of a state, with the fields that are written here. Other fields of the engine are preserved. */
 export interface ResourceRecord {
   readonly urn: string;
   readonly type: string;
@@ -36,14 +36,14 @@ export interface ResourceRecord {
   readonly outputs?: object;
 }
 
-/** What the records of every unit refer to. */
+/** What all records refer to. */
 export interface Surroundings {
   readonly stack: string;
   readonly root: ResourceRecord;
   readonly provider: ResourceRecord;
 }
 
-/** The records of one unit, its component first; none when nothing of it exists. */
+/** The records of one unit, its component first. Empty if nothing of it exists. */
 export function recordsOf(
   unit: UnitId,
   existing: UnitState | undefined,
@@ -63,7 +63,7 @@ export function recordsOf(
   }
 }
 
-/** Writes the records of one unit. */
+/** Builds the records of one unit. */
 class UnitRecords {
   readonly #unit: UnitId;
   readonly #component: ResourceRecord;
@@ -160,20 +160,21 @@ class UnitRecords {
   }
 }
 
-/** What a resource has of its own: the provider's id of it, and its inputs. */
+/** The provider's id of a resource, and its inputs. */
 interface Own {
   readonly id: string;
   readonly inputs: object;
 }
 
+/** The load balancer that a part belongs to. */
 interface PartOf {
   readonly balancer: string;
-  /** The attachment that a private target stands on. */
+  /** URN of the network attachment, for a private target. */
   readonly through?: string;
   readonly loadBalancerId: number;
 }
 
-/** As the provider writes them. */
+/** The id that the provider gives a target. */
 function targetId(target: TargetSpec, balancer: number): string {
   return target.kind === "server"
     ? `lb-srv-tgt-${target.serverId}-${balancer}`

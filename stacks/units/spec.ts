@@ -1,31 +1,31 @@
 /**
- * What one cluster wants from Hetzner Cloud, and what of it exists. Plain readonly data: the contract between the
- * Kubernetes side, which renders and observes, and the Pulumi side, which makes the two equal.
+ * Specs (what should exist in Hetzner Cloud) and states (what does), as plain readonly data. This is the contract
+ * between the controller, which renders specs and observes states, and the stacks, which make states match specs.
  */
 
-/** What one run may touch and one failure may hurt. Also the name of the unit's Pulumi component. */
+/** The name of a unit, which is also the name of its Pulumi component. Runs and failures are per unit. */
 export type UnitId = `load-balancer/${string}` | `route/${string}` | `certificate/${string}`;
 
-/** One thing wanted. */
+/** What a unit should look like. */
 export type UnitSpec = LoadBalancerSpec | RouteSpec | CertificateSpec;
 
-/** The Service a balancer or a certificate belongs to. */
+/** The Service that a load balancer or certificate belongs to. */
 export interface ServiceRef {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
 }
 
-/** A balancer with everything on it. */
+/** A load balancer with all its parts. */
 export interface LoadBalancerSpec {
   readonly kind: "load-balancer";
   readonly service: ServiceRef;
   readonly name: string;
   readonly type: string;
-  /** Where a new balancer goes. Never moves an existing one. */
+  /** Where a new load balancer is created. An existing one never moves. */
   readonly place: { readonly location: string } | { readonly networkZone: string };
   readonly algorithm: Algorithm;
-  /** All labels the balancer should carry, foreign ones included. */
+  /** All labels, including those of others that are kept. */
   readonly labels: Readonly<Record<string, string>>;
   readonly deleteProtection: boolean;
   readonly network?: NetworkAttachment;
@@ -34,27 +34,29 @@ export interface LoadBalancerSpec {
   readonly targets: readonly TargetSpec[];
 }
 
-/** Names of the public addresses: null brings the provider's own back, an absent one is left as it is. */
+/** Reverse DNS of the public addresses. Null restores Hetzner's default; an absent entry is left unchanged. */
 export interface ReverseDns {
   readonly ipv4?: string | null;
   readonly ipv6?: string | null;
 }
 
+/** IP version of a public address. */
 export type IpVersion = keyof ReverseDns;
 
+/** How a load balancer selects a target. */
 export type Algorithm = "round_robin" | "least_connections";
 
-/** How a balancer is attached to the cluster's network. */
+/** How a load balancer is attached to the network. */
 export interface NetworkAttachment {
   readonly networkId: number;
-  /** Range of the subnet that the address is in; absent means any. */
+  /** Range of the subnet for the private address; absent means any. */
   readonly subnet?: string;
-  /** Wanted private address; absent means the API chooses. */
+  /** Requested private address; absent means that the API chooses one. */
   readonly ip?: string;
   readonly publicInterface: boolean;
 }
 
-/** One listen port of a balancer (the API calls it a service). */
+/** One listen port of a load balancer, which the API calls a service. */
 export interface ListenerSpec {
   readonly listenPort: number;
   readonly destinationPort: number;
@@ -64,6 +66,7 @@ export interface ListenerSpec {
   readonly healthCheck: HealthCheck;
 }
 
+/** Options of an HTTP or HTTPS listener. */
 export interface HttpOptions {
   readonly stickySessions: boolean;
   readonly cookieName: string;
@@ -73,6 +76,7 @@ export interface HttpOptions {
   readonly certificateIds: readonly number[];
 }
 
+/** How targets of a listener are checked. */
 export interface HealthCheck {
   readonly protocol: "tcp" | "http";
   readonly port: number;
@@ -82,6 +86,7 @@ export interface HealthCheck {
   readonly http?: HealthCheckHttp;
 }
 
+/** The request and the expected response of an HTTP health check. */
 export interface HealthCheckHttp {
   readonly domain: string;
   readonly path: string;
@@ -90,11 +95,12 @@ export interface HealthCheckHttp {
   readonly statusCodes: readonly string[];
 }
 
+/** A server, or an IP address of a dedicated server. */
 export type TargetSpec =
   | { readonly kind: "server"; readonly serverId: number; readonly usePrivateIp: boolean }
   | { readonly kind: "ip"; readonly ip: string };
 
-/** One route of the cluster's network: pods of one node behind its private address. */
+/** One route of the network, from the pod range of a node to its private address. */
 export interface RouteSpec {
   readonly kind: "route";
   readonly networkId: number;
@@ -102,40 +108,40 @@ export interface RouteSpec {
   readonly gateway: string;
 }
 
-/** A certificate made for the listeners of one Service. */
+/** A certificate for the listeners of one Service. */
 export interface CertificateSpec {
   readonly kind: "certificate";
   readonly service: ServiceRef;
   readonly name: string;
-  /** All labels the certificate should carry, foreign ones included. */
+  /** All labels, including those of others that are kept. */
   readonly labels: Readonly<Record<string, string>>;
   readonly content: CertificateContent;
 }
 
 /**
- * What a certificate holds. It never changes: other content is another certificate, made beside the first. The private key
- * of an uploaded one is not here, so that it cannot end in a state, a preview or a record: the gateway puts it in.
+ * The content of a certificate. It never changes: new content means a new certificate beside the old one. Private keys
+ * are not included, so that they cannot leak into a state, preview or record; the gateway inserts them.
  */
 export type CertificateContent =
   | {
       readonly type: "managed";
-      /** Lower case, sorted, each once. */
+      /** Lower case, sorted, without duplicates. */
       readonly domains: readonly string[];
-      /** Issued by the authority that is for tests. */
+      /** Whether the certificate authority's staging environment issues it. */
       readonly isStaging: boolean;
     }
   | {
       readonly type: "uploaded";
-      /** The certificate and its chain, as text. */
+      /** The certificate and its chain, in PEM format. */
       readonly pem: string;
-      /** SHA-256 of the certificate itself, in hexadecimal digits with colons. */
+      /** SHA-256 of the certificate, as hexadecimal digits with colons. */
       readonly fingerprint: string;
     };
 
-/** One thing that exists, in the words of the spec and with its ids. */
+/** What exists of a unit, in the terms of its spec, with ids. */
 export type UnitState = LoadBalancerState | RouteSpec | CertificateState;
 
-/** A balancer as the cloud lists it. */
+/** A load balancer as listed by the cloud. */
 export interface LoadBalancerState {
   readonly kind: "load-balancer";
   readonly id: number;
@@ -151,25 +157,26 @@ export interface LoadBalancerState {
   readonly ipv6?: string;
   /** At most one attachment exists at a time. */
   readonly network?: AttachmentState;
-  /** Names of the public addresses, where they have one. */
+  /** Reverse DNS of the public addresses, where set. */
   readonly rdns?: { readonly [V in IpVersion]?: string };
   readonly listeners: readonly ListenerSpec[];
   readonly targets: readonly TargetSpec[];
 }
 
-/** A certificate as the cloud lists it. */
+/** A certificate as listed by the cloud. */
 export interface CertificateState extends CertificateSpec {
   readonly id: number;
 }
 
+/** A network attachment as listed by the cloud. */
 export interface AttachmentState {
   readonly networkId: number;
   readonly ip: string;
-  /** Range of the subnet that holds the address, where it is known. */
+  /** Range of the subnet that contains the address, if known. */
   readonly subnet?: string;
 }
 
-/** Metadata of a node as recorded in the stack's outputs, for `pulumi stack output nodes`. */
+/** Metadata of a node in the stack's outputs, for `pulumi stack output nodes`. */
 export interface NodeRecord {
   readonly providerId: string;
   readonly instanceType: string;

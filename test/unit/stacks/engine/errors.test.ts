@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { failureOf, parseFailure, stripMarkup } from "../../../../stacks/engine/errors.ts";
 
-/** Texts of the real engine and plugin (Pulumi 3.259, hcloud 1.41), as they come out of the event stream. */
+/** Diagnostics of the real engine and plugin (Pulumi 3.259, hcloud 1.41) from the event stream. */
 const REAL = [
   {
     what: "the plugin's own log of an error",
@@ -50,7 +50,7 @@ const REAL = [
 ];
 
 describe("parseFailure", () => {
-  it.each(REAL)("reads $what", ({ text, failure }) => {
+  it.each(REAL)("parses $what", ({ text, failure }) => {
     expect(parseFailure(text)).toEqual(failure);
   });
 
@@ -76,12 +76,12 @@ describe("parseFailure", () => {
   });
 
   it.each([
-    ["", "the engine gave no reason"],
-    ["\n \n", "the engine gave no reason"],
-    ["1 error occurred:\n\n", "the engine gave no reason"],
+    ["", "the engine failed without an error message"],
+    ["\n \n", "the engine failed without an error message"],
+    ["1 error occurred:\n\n", "the engine failed without an error message"],
     ["error: could not load plugin (see the log)", "could not load plugin (see the log)"],
     ["the end (of it) came", "the end (of it) came"],
-  ])("takes %j for the engine's own failure", (text, message) => {
+  ])("attributes %j to the engine itself", (text, message) => {
     expect(parseFailure(text)).toEqual({ code: "engine", message, retry: "backoff" });
   });
 });
@@ -97,11 +97,11 @@ describe("failureOf", () => {
     ["unavailable", "soon"],
     ["uniqueness_error", "backoff"],
     ["something_new", "backoff"],
-  ])("tries %s again %s", (code, retry) => {
+  ])("retries %s: %s", (code, retry) => {
     expect(failureOf(code, "m")).toEqual({ code, message: "m", retry });
   });
 });
 
-it("strips colour directives and nothing else", () => {
+it("removes colour directives and nothing else", () => {
   expect(stripMarkup("<{%fg 1%}>a<{%reset%}> 100% <b>")).toBe("a 100% <b>");
 });

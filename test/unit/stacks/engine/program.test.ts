@@ -5,7 +5,7 @@ import { componentUrn, PROJECT, unitOf } from "../../../../stacks/units/names.ts
 import { aBalancerSpec, aListener, aRoute, NETWORK_ID } from "../../../support/builders.ts";
 import { aCertificateSpec, managed, uploaded } from "../../../support/certificates.ts";
 
-/** What the program asked the engine for, as far as tests look at it. */
+/** A resource that the program declared. */
 interface Declared {
   readonly type: string;
   readonly name: string;
@@ -17,7 +17,7 @@ interface Declared {
   readonly dependencies: readonly string[];
 }
 
-/** A request as the engine's monitor gets it. */
+/** A registration request as the engine's monitor receives it. */
 interface Registration {
   getName(): string;
   getParent(): string;
@@ -29,7 +29,7 @@ interface Registration {
 
 afterEach(() => pulumi.runtime.disconnectSync());
 
-/** Runs a program against Pulumi's mocks, which make everything with id 42, and gives what it declared, by name. */
+/** Runs a program with Pulumi's mocks, which give every resource the id 42. Returns its declarations by name. */
 async function declared(declaration: Declaration) {
   const found = new Map<string, Declared>();
   const inputs = new Map<string, { type: string; inputs: Record<string, unknown> }>();
@@ -74,7 +74,7 @@ const COMPONENT = componentUrn("test", UNIT);
 const BALANCER = `urn:pulumi:test::lotse::lotse:index:LoadBalancer$hcloud:index/loadBalancer:LoadBalancer::${UNIT}#balancer`;
 const NETWORK = `urn:pulumi:test::lotse::lotse:index:LoadBalancer$hcloud:index/loadBalancerNetwork:LoadBalancerNetwork::${UNIT}#network`;
 
-describe("a balancer", () => {
+describe("a load balancer", () => {
   const spec = aBalancerSpec({
     deleteProtection: true,
     network: { networkId: NETWORK_ID, publicInterface: false, ip: "10.0.0.9" },
@@ -98,7 +98,7 @@ describe("a balancer", () => {
     ]);
   });
 
-  it("carries what the spec says, and never moves", async () => {
+  it("has the inputs of the spec, and never moves", async () => {
     const { part } = await declared({ units: [spec], nodes: {} });
     expect(part(`${UNIT}#balancer`)).toEqual({
       type: "hcloud:index/loadBalancer:LoadBalancer",
@@ -119,18 +119,18 @@ describe("a balancer", () => {
     });
   });
 
-  it("goes with everything on it: each part is deleted with the balancer, and before its replacement", async () => {
+  it("deletes each part with the load balancer, and before its replacement", async () => {
     const { found } = await declared({ units: [spec], nodes: {} });
     const parts = [...found.values()].filter(({ name }) => name.includes("#") && !name.endsWith("#balancer"));
     expect(parts).toHaveLength(5);
     for (const part of parts) {
       expect(part).toMatchObject({ parent: COMPONENT, deletedWith: BALANCER, deleteBeforeReplace: true });
-      // Private targets stand on the attachment: they are lost with it, and made again with it.
+      // Private targets depend on the attachment: they are lost and recreated with it.
       expect(part.dependencies).toContain(part.name.includes("#server-") ? NETWORK : BALANCER);
     }
   });
 
-  it("gives ids in the types that the provider wants: text for listeners, numbers for the rest", async () => {
+  it("passes its id in the types that the provider requires: text to listeners, numbers to other parts", async () => {
     const { part } = await declared({ units: [spec], nodes: {} });
     expect(part(`${UNIT}#listener-80`)?.inputs).toEqual({
       loadBalancerId: "42",
@@ -155,13 +155,13 @@ describe("a balancer", () => {
     expect(part(`${UNIT}#ip-203.0.113.7`)?.inputs).toEqual({ loadBalancerId: 42, type: "ip", ip: "203.0.113.7" });
   });
 
-  it("adds targets after the network, without which private ones only sleep and fail", async () => {
+  it("adds targets after the network attachment, which private targets require", async () => {
     const { part } = await declared({ units: [spec], nodes: {} });
     expect(part(`${UNIT}#server-1`)?.dependencies).toContain(NETWORK);
     expect(part(`${UNIT}#listener-80`)?.dependencies).not.toContain(NETWORK);
   });
 
-  it("goes into a zone when that is its place, and to no network when there is none", async () => {
+  it("is created in a network zone if the spec names one, and without a network if it names none", async () => {
     const { part, names } = await declared({
       units: [aBalancerSpec({ place: { networkZone: "eu-central" } })],
       nodes: {},
@@ -171,7 +171,7 @@ describe("a balancer", () => {
     expect(names).toEqual([UNIT, `${UNIT}#balancer`]);
   });
 
-  it("carries the http options of its listeners", async () => {
+  it("has the HTTP options of its listeners", async () => {
     const http = {
       stickySessions: true,
       cookieName: "SID",
@@ -203,7 +203,7 @@ describe("a balancer", () => {
 });
 
 describe("a route", () => {
-  it("is one resource in one unit, replaced old one first", async () => {
+  it("is one resource, deleted before its replacement", async () => {
     const { names, part } = await declared({ units: [aRoute("10.244.0.0/24", "10.0.0.1")], nodes: {} });
     expect(names).toEqual(["route/10.244.0.0/24", "route/10.244.0.0/24#route"]);
     expect(part("route/10.244.0.0/24#route")).toMatchObject({
@@ -244,7 +244,7 @@ describe("a certificate", () => {
   });
 });
 
-it("declares every unit it is given, and the nodes as outputs", async () => {
+it("declares every given unit, and the nodes as outputs", async () => {
   const units = [aBalancerSpec(), aRoute("10.244.0.0/24", "10.0.0.1"), aRoute("10.244.1.0/24", "10.0.0.2")];
   const nodes = { a: { providerId: "hcloud://1", instanceType: "cx22", region: "fsn1", addresses: ["1.1.1.1"] } };
   const { names, outputs } = await declared({ units, nodes });

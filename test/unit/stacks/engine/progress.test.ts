@@ -33,7 +33,7 @@ function outcomes(events: readonly EngineEvent[], ended: Ending = FINE) {
 }
 
 describe("advance", () => {
-  it("tells of a part's beginning, end and failure", () => {
+  it("returns the start, end and failure of a part", () => {
     const progress = newProgress();
     const listener = urn(UNIT, "listener-80");
     const step = { unit: UNIT, part: "listener-80", operation: "create", fields: [] };
@@ -60,7 +60,7 @@ describe("advance", () => {
       "warnings",
       event({ diagnosticEvent: { message: "x", color: "never", severity: "warning", urn: urn(UNIT, "a") } }),
     ],
-  ])("is silent about %s", (_, one) => {
+  ])("returns no step for %s", (_, one) => {
     const progress = newProgress();
     expect(advance(progress, one)).toBeUndefined();
     expect(progress).toEqual(newProgress());
@@ -68,7 +68,7 @@ describe("advance", () => {
 });
 
 describe("outcomesOf", () => {
-  it("gives every unit that was asked for an outcome, with what was done to it", () => {
+  it("returns an outcome with the changes for every requested unit", () => {
     expect(outcomes([done("create", urn(UNIT, "balancer")), done("delete", urn(OTHER, "route"))])).toEqual({
       [UNIT]: { status: "applied", changes: [{ unit: UNIT, part: "balancer", operation: "create", fields: [] }] },
       [OTHER]: { status: "applied", changes: [{ unit: OTHER, part: "route", operation: "delete", fields: [] }] },
@@ -79,7 +79,7 @@ describe("outcomesOf", () => {
     });
   });
 
-  it("fails a unit with its own error, and no other", () => {
+  it("fails only the unit with the error", () => {
     const ended = { ok: false, output: "error: update failed" };
     const found = outcomes(
       [
@@ -98,7 +98,7 @@ describe("outcomesOf", () => {
     expect(found[OTHER]).toEqual({ status: "applied", changes: [] });
   });
 
-  it("keeps the first error of a unit: those that follow come of it", () => {
+  it("keeps the first error of a unit, which causes the others", () => {
     const found = outcomes([
       complaint("first (conflict, 1)", urn(UNIT, "balancer")),
       complaint("second (locked, 1)", urn(UNIT, "listener-80")),
@@ -106,14 +106,14 @@ describe("outcomesOf", () => {
     expect(found[UNIT]).toMatchObject({ failure: { code: "conflict" } });
   });
 
-  it("fails all units with the run when the engine itself failed", () => {
+  it("fails all units if the engine itself failed", () => {
     const found = outcomes([complaint("<{%reset%}>no such plugin\n")], { ok: false, output: "ignored" });
     for (const unit of [UNIT, OTHER]) {
       expect(found[unit]).toMatchObject({ status: "failed", failure: { code: "engine", message: "no such plugin" } });
     }
   });
 
-  it("falls back on what the command line printed, and on what ended it", () => {
+  it("falls back to the output of the command line, and to what ended it", () => {
     expect(outcomes([], { ok: false, output: "error: the stack is locked" })[UNIT]).toMatchObject({
       failure: { code: "engine", message: "the stack is locked" },
     });

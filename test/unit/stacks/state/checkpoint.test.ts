@@ -35,11 +35,11 @@ describe("parseCheckpoint", () => {
     ["another thing", '"text"'],
     ["no deployment", '{"version":3,"checkpoint":{}}'],
     ["an empty deployment", '{"version":3,"checkpoint":{"latest":null}}'],
-  ])("takes %s for an empty state", (_, text) => {
+  ])("treats %s as an empty state", (_, text) => {
     expect(parseCheckpoint(text)).toEqual([]);
   });
 
-  it("refuses a format newer than it knows, and says what to do", () => {
+  it("rejects a newer format, and says what to do", () => {
     expect(() => parseCheckpoint('{"version":4}')).toThrow(/format 4.*delete the state/);
   });
 
@@ -48,7 +48,7 @@ describe("parseCheckpoint", () => {
     expect(parseCheckpoint(renderCheckpoint(state, "prod"))).toEqual(state);
   });
 
-  it("drops what the engine notes for itself", () => {
+  it("drops the engine's internal fields", () => {
     const record = {
       urn: "u",
       type: "t",
@@ -61,7 +61,7 @@ describe("parseCheckpoint", () => {
     expect(parseCheckpoint(text)).toEqual([{ urn: "u", type: "t", custom: true, outputs: { id: "1" } }]);
   });
 
-  it("drops what is encrypted: its key does not outlive the run", () => {
+  it("drops encrypted values, whose key does not outlive the run", () => {
     const secret = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", ciphertext: "v1:x" };
     const record = {
       urn: "u",
@@ -77,7 +77,7 @@ describe("parseCheckpoint", () => {
   });
 });
 
-it("puts what stands for a private key in the place of whatever the engine encrypted", () => {
+it("restores the placeholder of an encrypted private key", () => {
   const secret = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", ciphertext: "v1:abc" };
   const record = { urn: "u", type: "t", custom: true, inputs: { privateKey: secret }, outputs: { privateKey: secret } };
   const text = JSON.stringify({ version: 3, checkpoint: { latest: { resources: [record] } } });
@@ -85,7 +85,7 @@ it("puts what stands for a private key in the place of whatever the engine encry
   expect(parseCheckpoint(text)).toEqual([{ urn: "u", type: "t", custom: true, inputs: held, outputs: held }]);
 });
 
-it("writes the stack under the name that the engine looks for", () => {
+it("writes the name of the stack that the engine expects", () => {
   expect(JSON.parse(renderCheckpoint([], "prod"))).toMatchObject({
     version: 3,
     checkpoint: { stack: "organization/lotse/prod", latest: { resources: [] } },
@@ -93,7 +93,7 @@ it("writes the stack under the name that the engine looks for", () => {
 });
 
 describe("reconcile", () => {
-  it("makes a state from nothing: the stack and its provider", () => {
+  it("creates a state with the stack and its provider", () => {
     const state = reconcile([], { ...REQUEST, units: [SPEC] }, CONTEXT);
     expect(state).toMatchObject([
       { urn: STACK, type: "pulumi:pulumi:Stack", custom: false },
@@ -106,13 +106,13 @@ describe("reconcile", () => {
     ]);
   });
 
-  it("unlike HCCM S13f: leaves out a network that the spec does not speak of, so that it is not detached", () => {
+  it("unlike HCCM S13f: omits a network that the spec does not mention, so that it is not detached", () => {
     const existing = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.0.5" } });
     const state = reconcile([], { ...REQUEST, units: [SPEC], existing: { [UNIT]: existing } }, CONTEXT);
     expect(state.filter(({ type }) => type.includes("Network"))).toEqual([]);
   });
 
-  it("writes a balancer as the provider would have", () => {
+  it("writes a load balancer as the provider would", () => {
     const existing = aBalancerState({
       publicInterface: false,
       network: { networkId: NETWORK_ID, ip: "10.0.0.5" },
@@ -158,13 +158,13 @@ describe("reconcile", () => {
         parent: component?.urn,
         deletedWith: BALANCER,
         dependencies: stands,
-        // A private target is lost with the attachment, and made again with it.
+        // A private target is lost and recreated with the attachment.
         propertyDependencies: { loadBalancerId: [stands.at(-1)] },
       });
     }
   });
 
-  describe("what the spec leaves open", () => {
+  describe("omits what the spec leaves open", () => {
     const written = (spec: Partial<typeof SPEC>) => {
       const existing = aBalancerState({
         network: { networkId: NETWORK_ID, ip: "10.0.1.5", subnet: "10.0.1.0/24" },
@@ -175,7 +175,7 @@ describe("reconcile", () => {
     };
     const network = { networkId: NETWORK_ID, publicInterface: true };
 
-    it("is not in the state: names that nobody asks for stay", () => {
+    it("reverse DNS that is not requested", () => {
       const names = (state: Checkpoint) => state.filter(({ type }) => type.endsWith("Rdns"));
       expect(names(written({}))).toEqual([]);
       expect(names(written({ rdns: { ipv4: null, ipv6: "x" } }))).toMatchObject([
@@ -184,7 +184,7 @@ describe("reconcile", () => {
       ]);
     });
 
-    it("is not in the state: a subnet is, if one is asked for", () => {
+    it("a subnet, unless one is requested", () => {
       const inputs = (state: Checkpoint) => state.find(({ type }) => type.endsWith("LoadBalancerNetwork"))?.inputs;
       expect(inputs(written({ network }))).toMatchObject({ networkId: NETWORK_ID });
       expect(inputs(written({ network: { ...network, subnet: "10.0.2.0/24" } }))).toMatchObject({
@@ -193,7 +193,7 @@ describe("reconcile", () => {
     });
   });
 
-  it("writes a route as the provider would have", () => {
+  it("writes a route as the provider would", () => {
     const state = reconcile([], { ...REQUEST, units: [ROUTE], existing: { [ROUTE_UNIT]: ROUTE } }, CONTEXT);
     expect(state.slice(2)).toMatchObject([
       { urn: componentUrn("prod", ROUTE_UNIT), type: "lotse:index:Route" },
@@ -236,7 +236,7 @@ describe("reconcile", () => {
     const older = reconcile([], both, CONTEXT);
     const ofRoute = urns(older).filter((urn) => urn.includes("route/"));
 
-    it("keeps units that are not asked for, to the letter", () => {
+    it("keeps other units unchanged", () => {
       const state = reconcile(older, { ...REQUEST, units: [SPEC], existing: {} }, CONTEXT);
       expect(urns(state)).toEqual([STACK, PROVIDER, ...ofRoute]);
       expect(state.filter(({ urn }) => urn.includes("route/"))).toEqual(
@@ -244,18 +244,18 @@ describe("reconcile", () => {
       );
     });
 
-    it("forgets what is gone from the cloud, and parts that were taken off by hand", () => {
+    it("drops units that no longer exist, and parts that were removed manually", () => {
       expect(urns(reconcile(older, { ...REQUEST, removals: [UNIT, ROUTE_UNIT] }, CONTEXT))).toEqual([STACK, PROVIDER]);
       const state = reconcile(older, { ...REQUEST, units: [SPEC], existing: { [UNIT]: aBalancerState() } }, CONTEXT);
       expect(urns(state).filter((urn) => urn.includes("listener"))).toEqual([]);
     });
 
-    it("knows what is to be removed as the cloud has it", () => {
+    it("writes units to be removed as they exist", () => {
       const request = { ...REQUEST, removals: [UNIT], existing: { [UNIT]: aBalancerState({ id: 99 }) } };
       expect(reconcile(older, request, CONTEXT)).toContainEqual(expect.objectContaining({ urn: BALANCER, id: "99" }));
     });
 
-    it("keeps the stack's and the provider's own records, and puts them first", () => {
+    it("keeps the records of stack and provider, and puts them first", () => {
       const marked = older.map((record) =>
         record.urn === PROVIDER ? { ...record, id: "made by the engine" } : record,
       );
@@ -265,7 +265,7 @@ describe("reconcile", () => {
       expect(state.find(({ urn }) => urn === BALANCER)?.provider).toBe(`${PROVIDER}::made by the engine`);
     });
 
-    it("names each resource once, behind what it depends on", () => {
+    it("lists each resource once, after its dependencies", () => {
       const state = reconcile(older, both, CONTEXT);
       expect(new Set(urns(state)).size).toBe(state.length);
       const position = new Map(urns(state).map((urn, index) => [urn, index]));
@@ -276,7 +276,7 @@ describe("reconcile", () => {
       }
     });
 
-    it("changes nothing the second time", () => {
+    it("is idempotent", () => {
       expect(reconcile(older, both, CONTEXT)).toEqual(older);
     });
   });

@@ -31,7 +31,7 @@ function requestOf(spec: UnitSpec, state?: UnitState): RunRequest {
   return { mode: "apply", units: [spec], removals: [], nodes: {}, existing: { [unitOf(spec)]: state }, access };
 }
 
-/** What is left of a balancer on both sides. */
+/** The parts of a load balancer that remain on both sides. */
 function left(spec: Partial<LoadBalancerSpec>, state: Partial<LoadBalancerState> = {}) {
   const { units, existing } = narrow(requestOf({ ...SPEC, ...spec }, { ...STATE, ...state }));
   const parts = (of: UnitSpec | UnitState | undefined) =>
@@ -43,7 +43,7 @@ function left(spec: Partial<LoadBalancerSpec>, state: Partial<LoadBalancerState>
   return [parts(units[0]), parts(existing[unitOf(SPEC)])];
 }
 
-describe("of a balancer that exists, a run sees", () => {
+describe("of an existing load balancer, a run sees", () => {
   it.each<[string, Partial<LoadBalancerSpec>, Partial<LoadBalancerState>, unknown[], unknown[]]>([
     ["nothing but itself when only it changes", { type: "lb21" }, {}, [], []],
     ["a new target", { targets: [server(1), server(2), server(3)] }, {}, ["server-3"], []],
@@ -93,19 +93,19 @@ describe("of a balancer that exists, a run sees", () => {
 });
 
 it.each<[string, RunRequest]>([
-  ["a balancer to be made", requestOf(SPEC)],
+  ["a load balancer to be created", requestOf(SPEC)],
   ["a route", requestOf(aRoute("10.244.1.0/24", "10.0.0.1"))],
 ])("a run sees all of %s", (_, request) => {
   expect(narrow(request)).toEqual(request);
 });
 
-it("a run sees all of a balancer to be removed", () => {
+it("a run sees all of a load balancer to be removed", () => {
   const { units: _, ...rest } = requestOf(SPEC, STATE);
   const request = { ...rest, units: [], removals: [unitOf(SPEC)] };
   expect(narrow(request)).toEqual(request);
 });
 
-it("a run sees nothing of units that it is not about", () => {
+it("a run sees no other units", () => {
   const request = requestOf(aRoute("10.244.1.0/24", "10.0.0.1"));
   const { existing } = narrow({ ...request, existing: { ...request.existing, [unitOf(SPEC)]: STATE } });
   expect(Object.keys(existing)).toEqual(["route/10.244.1.0/24"]);
@@ -123,11 +123,11 @@ describe("the state after a run", () => {
   const excerpt = reconcile([root, provider], narrow(request), CONTEXT);
   const urns = (of: readonly { urn: string }[]) => of.map(({ urn }) => urn).toSorted();
 
-  it("is the one before when the run did nothing", () => {
+  it("is unchanged if the run did nothing", () => {
     expect(urns(merge(state, excerpt, excerpt))).toEqual(urns(state));
   });
 
-  it("has what the run made, and no more what it took away", () => {
+  it("contains what the run created, and no longer what it deleted", () => {
     const made = { urn: "new", type: "t", custom: true };
     const after = [...excerpt.filter(({ urn }) => !urn.endsWith("#server-2")), made];
     const merged = merge(state, excerpt, after);
@@ -136,7 +136,7 @@ describe("the state after a run", () => {
     );
   });
 
-  it("has every record behind what it depends on", () => {
+  it("has every record after its dependencies", () => {
     const merged = urnsInOrder(merge(state, excerpt, excerpt));
     for (const { urn, parent, dependencies = [] } of merge(state, excerpt, excerpt)) {
       for (const before of [...dependencies, ...(parent ? [parent] : [])]) {
@@ -146,7 +146,7 @@ describe("the state after a run", () => {
     }
   });
 
-  it("has nothing on a balancer that is gone", () => {
+  it("has no parts of a deleted load balancer", () => {
     const after = excerpt.filter(({ urn }) => !urn.includes(unitOf(SPEC)));
     expect(urns(merge(state, excerpt, after)).filter((urn) => urn.includes(unitOf(SPEC)))).toEqual([]);
   });

@@ -12,7 +12,7 @@ const HTTP = {
   certificateIds: [2, 1],
 };
 
-describe("differences of a balancer", () => {
+describe("differences of a load balancer", () => {
   it.each([
     ["an empty one", {}, {}],
     ["labels in another order", { labels: { a: "1", b: "2" } }, { labels: { b: "2", a: "1" } }],
@@ -36,8 +36,8 @@ describe("differences of a balancer", () => {
       { network: { networkId: NETWORK_ID, publicInterface: true } },
       { network: { networkId: NETWORK_ID, ip: "10.0.0.5", subnet: "10.0.0.0/24" } },
     ],
-    ["names that nobody asks for", {}, { rdns: { ipv4: "a.example.com" } }],
-    ["names as they should be", { rdns: { ipv4: "a" } }, { rdns: { ipv4: "a", ipv6: "b" } }],
+    ["reverse DNS that is not requested", {}, { rdns: { ipv4: "a.example.com" } }],
+    ["reverse DNS that matches", { rdns: { ipv4: "a" } }, { rdns: { ipv4: "a", ipv6: "b" } }],
     ["another location, which never moves", { place: { location: "hel1" } }, {}],
     ["a public interface that only an attachment could switch", {}, { publicInterface: false }],
     ["HCCM S13f: a network when the cluster has none configured", {}, { network: { networkId: 8, ip: "10.0.0.5" } }],
@@ -117,7 +117,7 @@ describe("differences of a balancer", () => {
     expect(differences(aBalancerSpec(spec), aBalancerState(state))).toEqual(expected);
   });
 
-  it("names every field of a listener that is missing, nested ones too", () => {
+  it("lists every field of a missing listener, including nested ones", () => {
     const http = { domain: "", path: "/", response: "", tls: false, statusCodes: ["2??", "301"] };
     const listener = aListener(80, { healthCheck: { ...aListener(80).healthCheck, protocol: "http", http } });
     const found = differences(aBalancerSpec({ listeners: [listener] }), aBalancerState());
@@ -134,7 +134,7 @@ describe("differences of a balancer", () => {
     expect(fields).toContain("target server-1");
   });
 
-  it("takes a unit of another kind for nothing", () => {
+  it("treats a state of another kind as absent", () => {
     expect(differences(aBalancerSpec(), aRoute("10.0.0.0/24", "10.0.0.1"))).toEqual(
       differences(aBalancerSpec(), undefined),
     );
@@ -143,7 +143,7 @@ describe("differences of a balancer", () => {
 
 describe("differences of a route", () => {
   const route = aRoute("10.244.0.0/24", "10.0.0.1");
-  it("finds none between equals, all without a state, and the gateway", () => {
+  it("finds none if equal, all without a state, and another gateway", () => {
     expect(differences(route, route)).toEqual([]);
     expect(differences(route, undefined)).toEqual([
       { field: "gateway", want: "10.0.0.1" },
@@ -156,13 +156,13 @@ describe("differences of a route", () => {
 });
 
 describe("differences of a certificate", () => {
-  it("finds none between equals, whatever the text of the same certificate looks like", () => {
+  it("finds none if equal, even if the text of the certificate differs", () => {
     expect(differences(aCertificateSpec(), aCertificateState())).toEqual([]);
     const [wanted, listed] = [uploaded("AB:CD", "PEM\n"), uploaded("AB:CD", "PEM")];
     expect(differences(aCertificateSpec({ content: wanted }), aCertificateState({ content: listed }))).toEqual([]);
   });
 
-  it("finds all without a state, in words that hold no certificate", () => {
+  it("finds all without a state, and never shows the certificate itself", () => {
     const content = uploaded("AB:CD", "-----BEGIN");
     expect(differences(aCertificateSpec({ name: "n", labels: { a: "1" }, content }), undefined)).toEqual([
       { field: "fingerprint", want: "AB:CD" },

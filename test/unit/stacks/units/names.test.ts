@@ -18,17 +18,21 @@ import { aBalancerSpec, aRoute, UID } from "../../../support/builders.ts";
 import { aCertificateSpec, managed, uploaded } from "../../../support/certificates.ts";
 
 const UNIT = "load-balancer/default/web@0c7e1a529d3b";
-/** The last part as `printf example.com | sha256sum` begins. */
+/** The last part is the beginning of `printf example.com | sha256sum`. */
 const CERTIFICATE = "certificate/default/web@0c7e1a529d3b/a379a6f6eeaf";
 
-// States, targets and audit records refer to these texts: a changed name deletes and makes again what it names.
+// States, targets and audit records contain these names, and Pulumi would delete and recreate a renamed resource.
 describe("names that must not change", () => {
   it.each([
     ["the project", PROJECT, "lotse"],
-    ["the owner's label, shared with the official controller", SERVICE_UID_LABEL, "hcloud-ccm/service-uid"],
-    ["a balancer", loadBalancerUnit({ namespace: "default", name: "web", uid: UID }), UNIT],
-    ["a balancer of a short uid", loadBalancerUnit({ namespace: "a", name: "b", uid: "1-2" }), "load-balancer/a/b@12"],
-    ["a balancer's spec", unitOf(aBalancerSpec()), UNIT],
+    ["the owner's label, shared with HCCM", SERVICE_UID_LABEL, "hcloud-ccm/service-uid"],
+    ["a load balancer", loadBalancerUnit({ namespace: "default", name: "web", uid: UID }), UNIT],
+    [
+      "a load balancer with a short UID",
+      loadBalancerUnit({ namespace: "a", name: "b", uid: "1-2" }),
+      "load-balancer/a/b@12",
+    ],
+    ["a load balancer's spec", unitOf(aBalancerSpec()), UNIT],
     ["a route", routeUnit({ destination: "10.244.0.0/24" }), "route/10.244.0.0/24"],
     ["a route's spec", unitOf(aRoute("10.244.0.0/24", "10.0.0.1")), "route/10.244.0.0/24"],
     ["a managed certificate's spec", unitOf(aCertificateSpec()), CERTIFICATE],
@@ -42,7 +46,7 @@ describe("names that must not change", () => {
     ["a server target", targetPart({ kind: "server", serverId: 12, usePrivateIp: true }), "server-12"],
     ["an IP target", targetPart({ kind: "ip", ip: "203.0.113.1" }), "ip-203.0.113.1"],
     ["a listener", listenerPart(80), "listener-80"],
-    ["a balancer's type", COMPONENT_TYPE["load-balancer"], "lotse:index:LoadBalancer"],
+    ["a load balancer's type", COMPONENT_TYPE["load-balancer"], "lotse:index:LoadBalancer"],
     ["a route's type", COMPONENT_TYPE.route, "lotse:index:Route"],
     ["a certificate's type", COMPONENT_TYPE.certificate, "lotse:index:Certificate"],
     [
@@ -50,7 +54,7 @@ describe("names that must not change", () => {
       componentUrn("prod", CERTIFICATE),
       `urn:pulumi:prod::lotse::lotse:index:Certificate::${CERTIFICATE}`,
     ],
-    ["a balancer's URN", componentUrn("prod", UNIT), `urn:pulumi:prod::lotse::lotse:index:LoadBalancer::${UNIT}`],
+    ["a load balancer's URN", componentUrn("prod", UNIT), `urn:pulumi:prod::lotse::lotse:index:LoadBalancer::${UNIT}`],
     [
       "a route's URN",
       componentUrn("prod", "route/10.244.0.0/24"),
@@ -62,12 +66,12 @@ describe("names that must not change", () => {
   });
 });
 
-it("tells Services of one name and different uids apart", () => {
+it("distinguishes Services with the same name and different UIDs", () => {
   const unit = (uid: string) => loadBalancerUnit({ namespace: "default", name: "web", uid });
   expect(unit("0c7e1a52-9d3b-4f60-8a71-5b2e6f4d9c18")).not.toBe(unit("1c7e1a52-9d3b-4f60-8a71-5b2e6f4d9c18"));
 });
 
-it("tells certificates apart by what they hold, and by nothing else", () => {
+it("distinguishes certificates by their content only", () => {
   const unit = (given: Parameters<typeof aCertificateSpec>[0]) => unitOf(aCertificateSpec(given));
   expect(unit({ name: "other", labels: {} })).toBe(unit({}));
   const contents = [
@@ -90,7 +94,7 @@ describe("unitOfUrn", () => {
     ["the stack", "urn:pulumi:prod::lotse::pulumi:pulumi:Stack::lotse-prod", undefined],
     ["a provider", "urn:pulumi:prod::lotse::pulumi:providers:hcloud::default_1_41_0", undefined],
     ["nothing", "", undefined],
-  ])("knows the unit of %s", (_, urn, unit) => {
+  ])("finds the unit of %s", (_, urn, unit) => {
     expect(unitOfUrn(urn)).toBe(unit);
   });
 });
