@@ -1,2 +1,2 @@
-/** The framework's own finalizer, so that either controller can take over from the other. */
+/** Finalizer that keeps a Service until its load balancer is gone; shared with the official controller, must not change. */
 export const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";

@@ -1,21 +1,22 @@
-/** Everything observed → everything wanted. Pure: reads the snapshot and nothing else. */
+/** Snapshot → specs. Pure: reads nothing but the snapshot. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { routeUnit } from "../../stacks/units/names.ts";
-import type { NodeRecord, UnitId, UnitState } from "../../stacks/units/spec.ts";
+import type { NodeRecord, UnitState } from "../../stacks/units/spec.ts";
+import type { Network } from "../hcloud/api.ts";
 import type { CloudState } from "../hcloud/view.ts";
 import type { SecretList } from "./certificate/tls-secret.ts";
-import { renderIntents, type ServiceIntent } from "./intents.ts";
+import { type Existing, renderIntents, type ServiceIntent } from "./intents.ts";
 import { findServer, type NodeOptions, nodeRecord } from "./node/metadata.ts";
 import { robotRecord } from "./node/robot.ts";
 import { planRoutes, type RoutePlan } from "./route/routes.ts";
 import type { ServiceOptions } from "./service/options/annotations.ts";
 import type { ServedClasses } from "./service/ownership/ours.ts";
 
-/** What the API server shows. */
+/** What the API server's watches deliver. */
 export interface Observed {
   readonly services: readonly V1Service[];
   readonly nodes: readonly V1Node[];
-  /** TLS Secrets, where they are ours to read. */
+  /** TLS Secrets, where we may read them. */
   readonly secrets?: readonly SecretList[];
 }
 
@@ -26,50 +27,45 @@ export interface Snapshot extends Observed {
   readonly now: number;
 }
 
-/** What rendering needs to know besides the snapshot. */
+/** Settings for rendering. */
 export interface RenderOptions extends NodeOptions {
   readonly defaults: ServiceOptions;
-  /** Pod ranges of the cluster; empty when routes are not ours to make. */
+  /** Pod CIDRs of the cluster; empty when we do not manage routes. */
   readonly clusterCidrs: readonly string[];
-  /** Whether dedicated servers are targets of balancers. */
+  /** Whether dedicated servers become targets. */
   readonly robots?: boolean;
-  /** Whose Services are served; those without a class when absent. */
+  /** Which Services are served; when absent, those without a class. */
   readonly classes?: ServedClasses;
 }
 
+/** What should exist, and what exists of it. */
 export interface Rendered {
   readonly services: readonly ServiceIntent[];
-  /** Absent when routes are not ours to make. */
+  /** Absent when we do not manage routes. */
   readonly routes?: RoutePlan;
-  /** What the cloud has of our units. */
-  readonly existing: Readonly<Partial<Record<UnitId, UnitState>>>;
-  /** For the stack's outputs. */
+  /** Our units that exist in the cloud. */
+  readonly existing: Existing;
+  /** Nodes by name, for the stack's outputs. */
   readonly nodes: Readonly<Record<string, NodeRecord>>;
 }
 
+/** Renders everything that a snapshot asks for. */
 export function renderCluster(snapshot: Snapshot, options: RenderOptions): Rendered {
-  const existing: Partial<Record<UnitId, UnitState>> = {};
-  const services = renderIntents(snapshot, options, existing);
-  const routes = renderClusterRoutes(snapshot, options, existing);
-  return { services, ...(routes && { routes }), existing, nodes: recordNodes(snapshot, options) };
+  const { services, existing } = renderIntents(snapshot, options);
+  const { nodes, cloud } = snapshot;
+  const { servers, network } = cloud;
+  const records = recordNodes(snapshot, options);
+  if (!network || options.clusterCidrs.length === 0) return { services, existing, nodes: records };
+  const routes = planRoutes({ nodes, servers, network }, options.clusterCidrs);
+  return { services, routes, existing: { ...existing, ...existingRoutes(routes, network) }, nodes: records };
 }
 
-function renderClusterRoutes(
-  { nodes, cloud: { servers, network } }: Snapshot,
-  { clusterCidrs }: RenderOptions,
-  existing: Partial<Record<UnitId, UnitState>>,
-): Rendered["routes"] {
-  if (!network || clusterCidrs.length === 0) return undefined;
-  const routes = planRoutes({ nodes, servers, network }, clusterCidrs);
-  const ours = new Set([
-    ...routes.wanted.map(({ spec }) => spec.destination),
-    ...routes.stale.map(({ destination }) => destination),
-  ]);
-  for (const { destination, gateway } of network.routes) {
-    if (!ours.has(destination)) continue;
-    existing[routeUnit({ destination })] = { kind: "route", networkId: network.id, destination, gateway };
-  }
-  return routes;
+function existingRoutes({ wanted, stale }: RoutePlan, { id: networkId, routes }: Network): Existing {
+  const ours = new Set([...wanted.map(({ spec }) => spec), ...stale].map(({ destination }) => destination));
+  const states = routes
+    .filter(({ destination }) => ours.has(destination))
+    .map(({ destination, gateway }) => ({ kind: "route", networkId, destination, gateway }) as const);
+  return Object.fromEntries<UnitState>(states.map((state) => [routeUnit(state), state]));
 }
 
 function recordNodes({ nodes, cloud }: Snapshot, options: RenderOptions): Record<string, NodeRecord> {

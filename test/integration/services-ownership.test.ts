@@ -87,8 +87,8 @@ describe("balancers that were there before their Services", () => {
   );
 
   it.each([
-    ["thief", "belongs to the Service with uid another"],
-    ["missing", "there is no balancer with id 99999"],
+    ["thief", "belongs to the Service with UID another"],
+    ["missing", "load balancer 99999 does not exist"],
   ])("unlike HCCM S18: are never stolen, and nothing is made up (%s)", async (name, words) => {
     await eventually(async () => {
       const failures = (await world.eventsAbout(name)).filter((event) => event.startsWith("SyncLoadBalancerFailed"));

@@ -119,7 +119,7 @@ describe("writes after a run, when a balancer is wanted", () => {
 
   it("says once what cannot be served, for all ports and nodes together", () => {
     const intent = balance(aService({ ingress: INGRESS }), {
-      notes: [{ reason: "UnsupportedProtocolConfigured", message: "port 53/UDP is left out" }],
+      notes: [{ reason: "UnsupportedProtocolConfigured", message: "port 53/UDP is not served" }],
       leftOut: [
         { node: "a", reason: "x" },
         { node: "b", reason: "y" },
@@ -127,7 +127,7 @@ describe("writes after a run, when a balancer is wanted", () => {
     });
     const writes = published(intent, { [UNIT]: aBalancerState(HOSTS) });
     expect(words(writes)).toEqual(["Warning UnsupportedProtocolConfigured", "Warning TargetLeftOut"]);
-    expect(messages(writes)).toEqual(["port 53/UDP is left out", "node a is no target: x; node b is no target: y"]);
+    expect(messages(writes)).toEqual(["port 53/UDP is not served", "node a is no target: x; node b is no target: y"]);
   });
 
   it("leaves the status alone while a mistake keeps it unknown", () => {

@@ -100,7 +100,8 @@ describe("Services", () => {
       services: [late, owner],
       cloud: { loadBalancers: [aBalancer({ name: "edge", labels: OWN })] },
     });
-    expect(services).toMatchObject([{ kind: "refused" }, { kind: "balance" }]);
+    const mistake = expect.stringContaining('"edge" (id 42) already belongs to Service default/owner');
+    expect(services).toMatchObject([{ kind: "refused", mistakes: [mistake] }, { kind: "balance" }]);
   });
 
   it("HCCM S10: refuses to choose between two balancers with its label", () => {

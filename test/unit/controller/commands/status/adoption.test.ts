@@ -41,7 +41,9 @@ it("tells for each Service which balancer it finds, and how much would change", 
     ["default/taken", "refused", undefined, 0],
     ["default/going", "leaving", 16, 0],
   ]);
-  expect(adoptions[4]?.mistakes[0]).toMatch(/^balancer "theirs" \(id 14\) belongs to the Service with uid x/);
+  expect(adoptions[4]?.mistakes[0]).toMatch(
+    /^load balancer "theirs" \(id 14\) already belongs to the Service with UID x/,
+  );
   expect(adoptionText(adoptions).split("\n").slice(1, 5)).toEqual([
     "Service default/by-name would take over load balancer ownerless (id 12), 198.51.100.1, 2001:db8:ffff::1: 1 resource to change",
     "Service default/by-id would take over load balancer b (id 13), 198.51.100.1: no changes",
