@@ -15,43 +15,27 @@ export interface Option<T> {
   readonly doc: string;
 }
 
-const option = <T>(flag: string, value: string, parse: Parser<T>, fallback: string, doc: string): Option<T> => ({
-  flag,
-  value,
-  parse,
-  fallback,
-  doc,
-});
+/** A row: the flag as it is written, its parser, the default, and what it means. */
+const option = <T>(usage: string, parse: Parser<T>, fallback: string, doc: string): Option<T> => {
+  const [flag = "", value = ""] = usage.split(" ");
+  return { flag, value, parse, fallback, doc };
+};
 
 export const OPTIONS = {
-  name: option(
-    "name",
-    "<name>",
-    environmentName,
-    "lotse-dev",
-    "name of the environment; several may exist in a project",
-  ),
-  workers: option("workers", "<count>", integer(0, MAX_WORKERS), "2", "servers besides the control plane"),
-  controlPlaneType: option("control-plane-type", "<type>", typeName, "cx23", "server type of the control plane"),
-  workerType: option("worker-type", "<type>", typeName, "cx23", "server type of the workers"),
-  location: option("location", "<location>", oneOf(...LOCATIONS), "fsn1", "where the servers are"),
-  k3sChannel: option(
-    "k3s-channel",
-    "<channel>",
-    k3sChannel,
-    "stable",
-    "release channel of k3s: stable, latest or v1.34",
-  ),
+  name: option("name <name>", environmentName, "lotse-dev", "name of the environment; several may exist in a project"),
+  workers: option("workers <count>", integer(0, MAX_WORKERS), "2", "servers besides the control plane"),
+  controlPlaneType: option("control-plane-type <type>", typeName, "cx23", "server type of the control plane"),
+  workerType: option("worker-type <type>", typeName, "cx23", "server type of the workers"),
+  location: option("location <location>", oneOf(...LOCATIONS), "fsn1", "where the servers are"),
+  k3sChannel: option("k3s-channel <channel>", k3sChannel, "stable", "release channel of k3s: stable, latest or v1.34"),
   image: option(
-    "image",
-    "<reference>",
+    "image <reference>",
     imageReference,
     "",
     "image of the controller that the cluster can pull; without one the controller runs on this machine: dev-env watch",
   ),
   allowFrom: option(
-    "allow-from",
-    "<cidrs>",
+    "allow-from <cidrs>",
     cidrList,
     "0.0.0.0/0,::/0",
     "addresses that may reach SSH and the API server",
