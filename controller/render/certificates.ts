@@ -1,4 +1,4 @@
-/** What a turn has to know of the certificates of all Services. */
+/** Certificates across all Services: their units, private keys, and when to read the list again. */
 import { PRIVATE_KEY } from "../../stacks/units/inputs.ts";
 import { unitOf } from "../../stacks/units/names.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
@@ -6,19 +6,19 @@ import type { ApiRequest } from "../hcloud/exchange.ts";
 import type { Rendered } from "./cluster.ts";
 import type { ServiceIntent } from "./intents.ts";
 
-/** Units of the certificates that a Service wants, or wants no more. */
+/** Units of the certificates that a Service needs or no longer needs. */
 export function certificateUnits(intent: ServiceIntent): readonly UnitId[] {
   if (intent.kind === "refused") return [];
   const wanted = intent.kind === "balance" ? intent.certificates.wanted.map(({ spec }) => unitOf(spec)) : [];
   return [...wanted, ...intent.certificates.stale];
 }
 
-/** Milliseconds until an issuance is worth a look, one number for each Service that waits for one. */
+/** Milliseconds until the list of certificates should be read again, for each Service that waits for an issuance. */
 export function looksAgain({ services }: Rendered): readonly number[] {
   return services.flatMap((intent) => (intent.kind === "balance" ? (intent.certificates.lookAgainMs ?? []) : []));
 }
 
-/** Keys of the certificates that are to be uploaded, by their names. */
+/** Private keys of the certificates to upload, by certificate name. */
 export function privateKeys({ services }: Rendered): ReadonlyMap<string, string> {
   const wanted = services.flatMap((intent) => (intent.kind === "balance" ? intent.certificates.wanted : []));
   return new Map(
@@ -27,8 +27,8 @@ export function privateKeys({ services }: Rendered): ReadonlyMap<string, string>
 }
 
 /**
- * Puts the key of a certificate, known by its name, into the request that uploads it. All other requests stay as they are.
- * Keys join their certificates in the gateway, so that nobody behind it ever has them.
+ * Inserts the private key of a certificate, found by name, into the request that uploads it; other requests are
+ * unchanged. The gateway does this, so that private keys never reach the engine or its plugin.
  */
 export function insertKeys(keys: ReadonlyMap<string, string>): (request: ApiRequest) => ApiRequest {
   return (request) => {

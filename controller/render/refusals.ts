@@ -1,15 +1,15 @@
-/** What is wrong with objects, for whoever looks at the cluster as a whole. */
-
+/** All mistakes of a cluster by object, for commands that show the cluster as a whole. */
 import type { Rendered } from "./cluster.ts";
 import { serviceName } from "./service/ownership/ours.ts";
 
-/** An object that keeps what it has, and everything that is wrong with it. */
+/** An object, and everything that is wrong with it. */
 export interface Refusal {
   /** `Service default/web`, `Node node-1`. */
   readonly object: string;
   readonly mistakes: readonly string[];
 }
 
+/** Every Service with mistakes, and every Node that cannot get a route. */
 export function refusalsOf({ services, routes }: Rendered): readonly Refusal[] {
   const refusedServices = services.flatMap((intent) => {
     const mistakes = intent.kind === "retire" ? [] : intent.mistakes;

@@ -92,7 +92,7 @@ describe("certificates by id and name", () => {
     await eventually(async () => {
       expect(balancerOf(uid)?.algorithm.type).toBe("least_connections");
       expect(await world.eventsAbout("named")).toContainEqual(
-        `CertificateNotReady: port ${PORT} goes on with what it has: there is no certificate "late" in this project`,
+        `CertificateNotReady: port ${PORT} keeps its current certificate: certificate "late" does not exist in this project`,
       );
     });
     expect(presented(uid)).toEqual(before);
@@ -112,7 +112,7 @@ describe("certificates by id and name", () => {
       expect(await world.eventsAbout("mistaken")).toEqual([
         `SyncLoadBalancerFailed: Error syncing load balancer: annotation ${PREFIX}certificate-type: "manged" is not one of uploaded, managed`,
       ]);
-      expect(await world.eventsAbout("bare")).toEqual([expect.stringContaining("https needs a certificate")]);
+      expect(await world.eventsAbout("bare")).toEqual([expect.stringContaining("https requires a certificate")]);
     });
     await Promise.all(["mistaken", "bare"].map(remove));
   });
@@ -222,7 +222,7 @@ describe("a managed certificate", () => {
     ]);
     await eventually(async () =>
       expect(await world.eventsAbout("clashing")).toContainEqual(
-        `CertificateNotReady: port ${PORT} is not served yet: certificate "theirs" (id ${theirs?.id}) is not this Service's: choose another name with http-managed-certificate-name, or use it with http-certificates`,
+        `CertificateNotReady: port ${PORT} is not served yet: certificate "theirs" (id ${theirs?.id}) does not belong to this Service: choose another name with http-managed-certificate-name, or use it with http-certificates`,
       ),
     );
     const uid = await uidOf("clashing");
@@ -274,7 +274,7 @@ describe("a TLS Secret", () => {
     await world.createService("secret", https({ "tls-secret": "tls" }), [PORT]);
     await eventually(async () =>
       expect(await world.eventsAbout("secret")).toContainEqual(
-        `CertificateNotReady: port ${PORT} is not served yet: there is no Secret "tls" of type kubernetes.io/tls`,
+        `CertificateNotReady: port ${PORT} is not served yet: Secret "tls" of type kubernetes.io/tls does not exist`,
       ),
     );
     await world.core.createNamespacedSecret({ namespace: "default", body: freshSecret(first) });
@@ -303,12 +303,12 @@ describe("a TLS Secret", () => {
     const said = (problem: string) =>
       eventually(async () =>
         expect(await world.eventsAbout("secret")).toContainEqual(
-          `CertificateNotReady: port ${PORT} goes on with what it has: ${problem}`,
+          `CertificateNotReady: port ${PORT} keeps its current certificate: ${problem}`,
         ),
       );
-    await said('Secret "tls" cannot be used: tls.key does not belong to tls.crt');
+    await said('Secret "tls" cannot be used: tls.key does not match tls.crt');
     await world.core.deleteNamespacedSecret({ namespace: "default", name: "tls" });
-    await said('there is no Secret "tls" of type kubernetes.io/tls');
+    await said('Secret "tls" of type kubernetes.io/tls does not exist');
     expect(presented(uid)).toEqual(before);
     expect(ownedBy(uid)).toHaveLength(1);
   });

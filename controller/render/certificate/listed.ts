@@ -1,11 +1,12 @@
+/** Listed certificates: their content, and how far issuance and renewal have come. */
 import { X509Certificate } from "node:crypto";
 import type { CertificateContent, CertificateState, ServiceRef } from "../../../stacks/units/spec.ts";
 import type { Certificate } from "../../hcloud/api.ts";
 
-/** Label that makes Hetzner ask the authority that is for tests; shared with the official controller (HCCM A27). */
+/** Label that makes Hetzner use the ACME staging CA; shared with the official controller (HCCM A27). */
 export const STAGING_LABEL = "HC-Use-Staging-CA";
 
-/** A listed certificate of a Service in the words of the spec. */
+/** A listed certificate as state, comparable with a spec. */
 export function certificateState(certificate: Certificate, service: ServiceRef): CertificateState {
   const { id, name, labels } = certificate;
   return { kind: "certificate", service, id, name, labels, content: contentOf(certificate) };
@@ -17,30 +18,31 @@ function contentOf({ type, certificate, domain_names, labels }: Certificate): Ce
   return { type: "uploaded", pem, fingerprint: fingerprintOf(pem) };
 }
 
-/** The same names in any order and case are the same intent. */
+/** Content of a managed certificate. Order and case of the domains do not matter. */
 export function managedContent(domains: readonly string[], isStaging: boolean): CertificateContent {
   return { type: "managed", domains: [...new Set(domains.map((name) => name.toLowerCase()))].sort(), isStaging };
 }
 
-/** SHA-256 of the first certificate in a text; empty when there is none. */
+/** SHA-256 of the first certificate in a PEM text; empty when it cannot be parsed. */
 function fingerprintOf(pem: string): string {
   try {
     return new X509Certificate(pem).fingerprint256;
   } catch {
-    return ""; // the API took it, so it is one; but nothing of ours can be equal to it
+    return ""; // the API accepted it, but it can equal none of ours
   }
 }
 
-/** How far the issuance of a certificate has come. One that was uploaded is there. */
+/** How far the issuance of a certificate has come. Uploaded certificates count as issued. */
 export type Issuance = { readonly kind: "issued" | "pending" } | { readonly kind: "failed"; readonly reason: string };
 
+/** The issuance of a listed certificate. */
 export function issuanceOf({ status }: Certificate): Issuance {
   if (!status || status.issuance === "completed") return { kind: "issued" };
   if (status.issuance === "pending") return { kind: "pending" };
   return { kind: "failed", reason: reasonOf(status) };
 }
 
-/** What is wrong with the renewal of a certificate that is still good. */
+/** Why the renewal of an issued certificate failed; undefined when it did not. */
 export function renewalProblem({ name, status }: Certificate): string | undefined {
   if (status?.issuance !== "completed" || status.renewal !== "failed") return undefined;
   return `certificate "${name}" could not be renewed: ${reasonOf(status)}`;

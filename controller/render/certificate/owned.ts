@@ -1,11 +1,11 @@
-/** The certificates that were made for a Service, among all that the cloud lists. */
+/** The certificates among all listed ones that were created for a Service. */
 import { certificateUnit, SERVICE_UID_LABEL } from "../../../stacks/units/names.ts";
 import type { CertificateSpec, CertificateState, ServiceRef, UnitId } from "../../../stacks/units/spec.ts";
 import { RELEASED_MARK } from "../../formats/marks.ts";
 import type { Certificate, LoadBalancer } from "../../hcloud/api.ts";
 import { certificateState, issuanceOf } from "./listed.ts";
 
-/** What the cloud lists, at the time `now`, in milliseconds. */
+/** The cloud's lists at the time `now`, in milliseconds since 1970. */
 export interface CertificateLists {
   readonly certificates: readonly Certificate[];
   readonly loadBalancers: readonly LoadBalancer[];
@@ -17,34 +17,34 @@ export interface OwnedCertificate {
   readonly unit: UnitId;
   readonly state: CertificateState;
   readonly listed: Certificate;
-  /** Whether any balancer presents it: then it cannot be removed. */
+  /** Whether any load balancer presents it, so that it cannot be removed. */
   readonly isUsed: boolean;
-  /** True for one whose issuance failed so long ago that it makes room for another try. */
+  /** Whether its issuance failed long enough ago for a retry. */
   readonly isSpent: boolean;
 }
 
 /**
- * A failed issuance is tried again after this long, by making the certificate anew: the provider knows no retry. The
- * authority allows five failures an hour, and the API twenty certificates.
+ * A failed issuance is retried after this long by recreating the certificate, because the API has no retry. The CA allows
+ * five failures an hour, and the API twenty certificates.
  */
 const RETRY_MS = 30 * 60_000;
 
 /**
- * All of a Service's certificates, each with its unit. Of several with the same content one stands for their unit: one in
- * use rather than not, then an issued one, then the oldest. The others, and spent ones, are copies.
+ * All certificates of a Service, each with its unit. Of several with the same content, one represents the unit: preferably
+ * one in use, then an issued one, then the oldest. The others, and spent ones, are copies with units of their own.
  */
 export function ownedCertificates(service: ServiceRef, lists: CertificateLists): readonly OwnedCertificate[] {
   return gather(service, lists, ({ labels }) => labels[SERVICE_UID_LABEL] === service.uid);
 }
 
-/** Those that a Service has left behind and that nobody took since: it may have them back. */
+/** Certificates that the Service released and that have no owner since: it may take them back. */
 export function leftCertificates(service: ServiceRef, lists: CertificateLists): readonly OwnedCertificate[] {
   const isLeft = ({ labels }: Certificate) =>
     labels[RELEASED_MARK] === service.uid && labels[SERVICE_UID_LABEL] === undefined;
   return gather(service, lists, isLeft).filter(({ isSpent }) => !isSpent);
 }
 
-/** What a certificate becomes that outlives the intent for it: the same, without owner. */
+/** The spec of a certificate that is released: unchanged, but without an owner. */
 export function leaveCertificate({ kind, service, name, labels, content }: CertificateState): CertificateSpec {
   const { [SERVICE_UID_LABEL]: _, ...others } = labels;
   return { kind, service, name, labels: { ...others, [RELEASED_MARK]: service.uid }, content };

@@ -1,4 +1,4 @@
-/** Which certificates a Service wants, which it can use, and which nobody needs any more. Follows from what the cloud lists. */
+/** The certificates of a Service: which ones it needs, which ones it can use, and which ones are stale. Derived from the cloud's lists. */
 import type { V1Secret } from "@kubernetes/client-node";
 import { certificateUnit } from "../../../stacks/units/names.ts";
 import type { CertificateSpec, LoadBalancerState, ServiceRef, UnitId } from "../../../stacks/units/spec.ts";
@@ -9,45 +9,47 @@ import { type CertificateLists, leftCertificates, type OwnedCertificate, ownedCe
 import { type Resolution, Resolver } from "./resolve.ts";
 import { sourcesOf } from "./sources.ts";
 
-/** What surrounds a Service when its certificates are planned. */
+/** What certificates are planned from, besides the options. */
 export interface CertificateSurroundings extends CertificateLists {
-  /** TLS Secrets of the Service's namespace, by name; absent when they are not ours to read. */
+  /** TLS Secrets of the Service's namespace, by name; absent when we may not read them. */
   readonly secrets?: ReadonlyMap<string, V1Secret>;
-  /** The balancer that exists for the Service, if one does. */
+  /** The Service's existing load balancer. */
   readonly existing?: LoadBalancerState;
 }
 
-/** What one port asks for. Options that cannot be read are unknown intents. */
+/** The certificate options of one port. `isBroken`: some are invalid, so that what the port needs is unknown. */
 export interface PortWish {
   readonly options: ServiceOptions;
   readonly isBroken: boolean;
 }
 
+/** A certificate that should exist. */
 export interface WantedCertificate {
   readonly spec: CertificateSpec;
-  /** Of one that is uploaded; for the gateway alone. */
+  /** Private key of an uploaded certificate; only the gateway may use it. */
   readonly privateKey?: string;
 }
 
+/** What should happen to the certificates of a Service. */
 export interface CertificatePlan {
-  /** What each https port presents; a port that is not here has to wait. */
+  /** Certificate ids by https port. A port without any must wait. */
   readonly ids: ReadonlyMap<number, readonly number[]>;
   readonly wanted: readonly WantedCertificate[];
   readonly owned: readonly OwnedCertificate[];
-  /** Those of `owned` that nobody wants and no balancer presents. */
+  /** Owned certificates that are no longer needed and that no load balancer presents. */
   readonly stale: readonly UnitId[];
-  /** What a user should know about ports that wait, and about renewals. */
+  /** For the user: why ports wait, and failed renewals. */
   readonly problems: readonly string[];
-  /** Whether something is not as it should be in the list, which may be old. */
+  /** Whether a newer list of certificates could resolve a problem. */
   readonly isUncertain: boolean;
-  /** When the list is worth another look, because something is being issued. */
+  /** When to read the list again, because a certificate is being issued. */
   readonly lookAgainMs?: number;
 }
 
 /**
- * A certificate that is not there or not issued keeps its listener waiting and nothing else: one that exists goes on with
- * what it presents. When the intent changes, the new certificate is made beside the old, the listener changes over once it
- * is issued, and then the old one goes: each step follows from the lists, and nothing is remembered in between.
+ * Plans the certificates of a Service. A certificate that is missing or not issued holds back only its own listener; an
+ * existing listener keeps presenting what it has. When the options change, the new certificate is created beside the old
+ * one, the listener switches once it is issued, and then the old one is removed. Each step follows from the lists alone.
  */
 export function planCertificates(
   service: ServiceRef,
@@ -55,12 +57,12 @@ export function planCertificates(
   around: CertificateSurroundings,
 ): CertificatePlan {
   const owned = ownedCertificates(service, around);
-  const taken = new Set(owned.map(({ unit }) => unit));
-  const left = leftCertificates(service, around).filter(({ unit }) => !taken.has(unit));
+  const ownUnits = new Set(owned.map(({ unit }) => unit));
+  const left = leftCertificates(service, around).filter(({ unit }) => !ownUnits.has(unit));
   const resolver = new Resolver(service, [...owned, ...left], around);
   const resolved = [...ports].map(([port, { options, isBroken }]) => {
     const isHttps = options.protocol === "https";
-    // A managed certificate is made for any protocol (HCCM C1): the listener may become https later.
+    // A managed certificate is created for any protocol (HCCM C1): the listener may become https later.
     const sources = sourcesOf(options).filter(({ kind }) => isHttps || kind === "managed");
     return { port, isHttps, resolutions: isBroken ? [] : sources.map((source) => resolver.resolve(source)) };
   });
@@ -82,13 +84,13 @@ export function planCertificates(
   };
 }
 
-/** The certificates of a Service that wants none any more. */
+/** The plan for a Service that no longer needs certificates. */
 export function planRetirement(service: ServiceRef, lists: CertificateLists): Pick<CertificatePlan, "owned" | "stale"> {
   const owned = ownedCertificates(service, lists);
   return { owned, stale: staleUnits(owned, []) };
 }
 
-/** Left behind before, and wanted again. */
+/** Released certificates that are needed again. */
 function wantedOf(left: readonly OwnedCertificate[], wanted: readonly WantedCertificate[]): typeof left {
   const units = new Set(wanted.map(({ spec }) => certificateUnit(spec)));
   return left.filter(({ unit }) => units.has(unit));
@@ -99,14 +101,14 @@ function staleUnits(owned: readonly OwnedCertificate[], wanted: readonly WantedC
   return owned.filter(({ unit, isUsed }) => !units.has(unit) && !isUsed).map(({ unit }) => unit);
 }
 
-/** What can be used of the intent; while something is missing, also what the port presents today. */
+/** The usable certificates of a port and, while some are missing, also what it presents today. */
 function idsOf(port: number, resolutions: readonly Resolution[], around: CertificateSurroundings): readonly number[] {
   const ids = resolutions.flatMap((one) => ("id" in one ? [one.id] : []));
   const kept = ids.length < resolutions.length ? presented(port, around) : [];
   return [...new Set([...ids, ...kept])];
 }
 
-/** What a port presents today. One that was never issued is not worth keeping: no client gets past it. */
+/** What a port presents today, except certificates that were never issued: no client accepts them. */
 function presented(port: number, { existing, certificates }: CertificateSurroundings): readonly number[] {
   const listener = existing?.listeners.find(({ listenPort }) => listenPort === port);
   const isIssued = (certificate: Certificate) => issuanceOf(certificate).kind === "issued";
@@ -121,11 +123,11 @@ function problemsOf(
 ): readonly string[] {
   const problems = resolutions.flatMap((one) => ("problem" in one ? [one.problem] : []));
   if (problems.length === 0) return [];
-  const state = idsOf(port, resolutions, around).length > 0 ? "goes on with what it has" : "is not served yet";
+  const state = idsOf(port, resolutions, around).length > 0 ? "keeps its current certificate" : "is not served yet";
   return [`port ${port} ${state}: ${problems.join(", ")}`];
 }
 
-/** The longer an issuance takes, the rarer it is looked at. */
+/** The longer an issuance takes, the less often it is checked. */
 function lookAgain(owned: readonly OwnedCertificate[], now: number): { readonly lookAgainMs?: number } {
   const ages = owned
     .filter(({ listed }) => issuanceOf(listed).kind === "pending")

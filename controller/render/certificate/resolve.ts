@@ -1,4 +1,4 @@
-/** What a listener asks for → a certificate it can present, or why there is none; and what has to be made for it. */
+/** Certificate sources → certificates that a listener can present, or why it cannot; and what must be created. */
 import { certificateUnit, contentKey, SERVICE_UID_LABEL } from "../../../stacks/units/names.ts";
 import type { CertificateContent, ServiceRef } from "../../../stacks/units/spec.ts";
 import { RELEASED_MARK } from "../../formats/marks.ts";
@@ -9,16 +9,16 @@ import type { CertificateSurroundings, WantedCertificate } from "./plan.ts";
 import type { CertificateSource } from "./sources.ts";
 import { parseTlsSecret } from "./tls-secret.ts";
 
-/** The id of a certificate that can be presented, or what is in the way: something in the cloud, or in the cluster. */
+/** The id of a usable certificate, or the problem. `isInCloud`: newer lists from the cloud could resolve it. */
 export type Resolution = { readonly id: number } | { readonly problem: string; readonly isInCloud: boolean };
 
-/** Resolves what the ports of one Service ask for, and gathers the certificates that this takes, each once. */
+/** Resolves the certificate sources of one Service, and collects each certificate that must exist for them once. */
 export class Resolver {
   readonly #service: ServiceRef;
   readonly #owned: readonly OwnedCertificate[];
   readonly #around: CertificateSurroundings;
   readonly #wanted = new Map<string, WantedCertificate>();
-  /** Which content has a name for itself. */
+  /** Content by claimed certificate name. */
   readonly #claims = new Map<string, string>();
 
   constructor(service: ServiceRef, owned: readonly OwnedCertificate[], around: CertificateSurroundings) {
@@ -27,10 +27,12 @@ export class Resolver {
     this.#around = around;
   }
 
+  /** The certificates that must exist for what was resolved so far. */
   get wanted(): readonly WantedCertificate[] {
     return [...this.#wanted.values()];
   }
 
+  /** The certificate of one source. */
   resolve(source: CertificateSource): Resolution {
     switch (source.kind) {
       case "listed":
@@ -42,14 +44,14 @@ export class Resolver {
     }
   }
 
-  /** A number is an id first, as users of the official controller expect (HCCM A23). */
+  /** A number is tried as an id first, as in the official controller (HCCM A23). */
   #listed(idOrName: string): Resolution {
     const { certificates } = this.#around;
     const found =
       certificates.find(({ id }) => String(id) === idOrName) ?? certificates.find(({ name }) => name === idOrName);
     return found
       ? usable(found)
-      : { problem: `there is no certificate "${idOrName}" in this project`, isInCloud: true };
+      : { problem: `certificate "${idOrName}" does not exist in this project`, isInCloud: true };
   }
 
   #managed(content: CertificateContent, base: string): Resolution {
@@ -60,7 +62,7 @@ export class Resolver {
     const holder = this.#around.certificates.find(({ name }) => name === base);
     const isForeign = holder !== undefined && !this.#isOrWasOwn(holder);
     if (isForeign && !own && claim === key) {
-      const problem = `certificate "${base}" (id ${holder.id}) is not this Service's: choose another name with http-managed-certificate-name, or use it with http-certificates`;
+      const problem = `certificate "${base}" (id ${holder.id}) does not belong to this Service: choose another name with http-managed-certificate-name, or use it with http-certificates`;
       return { problem, isInCloud: true };
     }
     const isFree = claim === key && (!holder || holder.id === own?.listed.id);
@@ -71,7 +73,7 @@ export class Resolver {
   #secret(name: string): Resolution {
     const { secrets, now } = this.#around;
     const secret = secrets?.get(name);
-    if (!secret) return { problem: `there is no Secret "${name}" of type kubernetes.io/tls`, isInCloud: false };
+    if (!secret) return { problem: `Secret "${name}" of type kubernetes.io/tls does not exist`, isInCloud: false };
     const parsed = parseTlsSecret(secret, now);
     if ("problem" in parsed) return { problem: `Secret "${name}" cannot be used: ${parsed.problem}`, isInCloud: false };
     const { pem, fingerprint, privateKey } = parsed.pair;
@@ -80,7 +82,7 @@ export class Resolver {
     return this.#make(content, uploadName, privateKey);
   }
 
-  /** Wants a certificate with this content. One that failed long ago has to make room first. */
+  /** Requests a certificate with this content. A spent one with the same content must be removed first. */
   #make(content: CertificateContent, name: string, privateKey?: string): Resolution {
     const own = this.#own(content);
     const spent = this.#owned.find(
@@ -96,7 +98,7 @@ export class Resolver {
       content,
     } as const;
     this.#wanted.set(contentKey(content), { spec, ...(privateKey !== undefined && { privateKey }) });
-    return own ? usable(own.listed) : { problem: `certificate "${name}" is being made`, isInCloud: true };
+    return own ? usable(own.listed) : { problem: `certificate "${name}" is being created`, isInCloud: true };
   }
 
   #labels(content: CertificateContent): Readonly<Record<string, string>> {

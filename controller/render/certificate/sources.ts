@@ -1,17 +1,18 @@
-/** Where a listener's certificates come from, as its options say. */
+/** Where a listener's certificates come from, according to its options. */
 import type { CertificateContent } from "../../../stacks/units/spec.ts";
 import type { ServiceOptions } from "../service/options/annotations.ts";
 import { managedContent } from "./listed.ts";
 
+/** One source of a certificate. */
 export type CertificateSource =
-  /** A certificate of the project that somebody else looks after. */
+  /** An existing certificate of the project that we do not manage. */
   | { readonly kind: "listed"; readonly idOrName: string }
-  /** One that is issued for the Service. The name is the user's, if there is one. */
+  /** A certificate issued for the Service, with the name the user chose, if any. */
   | { readonly kind: "managed"; readonly content: CertificateContent; readonly name?: string }
-  /** One that is uploaded from a Secret. */
+  /** A certificate uploaded from a Secret. */
   | { readonly kind: "secret"; readonly name: string };
 
-/** All that a port's options ask for. Certificates by id or name do not count beside a managed one (HCCM A23). */
+/** All sources of a port. Certificates by id or name are ignored beside a managed one (HCCM A23). */
 export function sourcesOf(options: ServiceOptions): readonly CertificateSource[] {
   const secrets = (options.tlsSecrets ?? []).map((name) => ({ kind: "secret", name }) as const);
   if (options.certificateType !== "managed") {

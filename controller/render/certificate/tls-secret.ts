@@ -1,8 +1,8 @@
-/** A TLS Secret → the certificate in it and its key, or what is wrong with them. */
+/** A TLS Secret → its certificate and private key, or what is wrong with them. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { V1Secret } from "@kubernetes/client-node";
 
-/** A certificate with its private key. The key goes nowhere but to the API. */
+/** A certificate with its private key, which is sent nowhere but to the API. */
 export interface TlsPair {
   readonly pem: string;
   /** SHA-256 of the certificate itself. */
@@ -10,32 +10,32 @@ export interface TlsPair {
   readonly privateKey: string;
 }
 
-/** The TLS Secrets of one namespace, or of all of them when none is named. */
+/** The TLS Secrets of one namespace, or of all namespaces when `namespace` is absent. */
 export interface SecretList {
   readonly namespace?: string;
   readonly secrets: readonly V1Secret[];
 }
 
-/** What a Secret holds; the problem is in words that hold nothing of it. */
+/** The content of a Secret, or a problem that quotes nothing of it. */
 export type TlsContent = { readonly pair: TlsPair } | { readonly problem: string };
 
-/** Reads a Secret as it would have to be presented at the time `now`, in milliseconds. */
+/** Parses a Secret and checks that its certificate is valid at `now`, in milliseconds since 1970. */
 export function parseTlsSecret({ data = {} }: V1Secret, now: number): TlsContent {
   const pem = decode(data["tls.crt"]);
   const privateKey = decode(data["tls.key"]);
   if (pem === "") return { problem: "it has no tls.crt" };
   if (privateKey === "") return { problem: "it has no tls.key" };
   const certificate = attempt(() => new X509Certificate(pem));
-  if (!certificate) return { problem: "tls.crt is not a certificate in PEM form" };
+  if (!certificate) return { problem: "tls.crt is not a PEM certificate" };
   const key = attempt(() => createPrivateKey(privateKey));
-  if (!key) return { problem: "tls.key is not a private key in PEM form, or is protected by a passphrase" };
-  if (!certificate.checkPrivateKey(key)) return { problem: "tls.key does not belong to tls.crt" };
+  if (!key) return { problem: "tls.key is not a PEM private key, or is encrypted" };
+  if (!certificate.checkPrivateKey(key)) return { problem: "tls.key does not match tls.crt" };
   const problem = outOfDate(certificate, now);
   return problem === undefined ? { pair: { pem, privateKey, fingerprint: certificate.fingerprint256 } } : { problem };
 }
 
 function outOfDate({ validFromDate, validToDate }: X509Certificate, now: number): string | undefined {
-  if (now >= validToDate.getTime()) return `its certificate has expired on ${dayOf(validToDate)}`;
+  if (now >= validToDate.getTime()) return `its certificate expired on ${dayOf(validToDate)}`;
   return now < validFromDate.getTime() ? `its certificate is not valid before ${dayOf(validFromDate)}` : undefined;
 }
 
@@ -47,7 +47,7 @@ function decode(base64 = ""): string {
   return Buffer.from(base64, "base64").toString("utf8").trim();
 }
 
-/** What OpenSSL dislikes about a text is not for users, and may quote from it. */
+/** Discards OpenSSL's error, which does not help users and may quote the text. */
 function attempt<T>(parse: () => T): T | undefined {
   try {
     return parse();

@@ -1,19 +1,20 @@
-/** Which addresses a node gets: the cloud's, in the official order, shaped by what kubelet was told. */
+/** Node addresses: the server's, in the official controller's order, filtered by kubelet's `--node-ip`. */
 import type { V1NodeAddress } from "@kubernetes/client-node";
 import ipaddr from "ipaddr.js";
 import type { Server } from "../../hcloud/api.ts";
 
+/** IP families of a node's external addresses. */
 export type AddressFamily = "ipv4" | "ipv6" | "dualstack";
 
 /** Which of a server's addresses a node gets. */
 export interface AddressOptions {
   readonly addressFamily: AddressFamily;
   readonly networkId?: number;
-  /** The IPv6 address that the node states for itself. */
+  /** The IPv6 address from the node's own annotation. */
   readonly externalIpv6?: string | undefined;
 }
 
-/** A server's addresses as the cloud knows them: name, public by family, private ones in the cluster's network (N8). */
+/** A server's addresses in order: host name, public addresses by family, private addresses in the cluster's network (N8). */
 export function serverAddresses(server: Server, options: AddressOptions): readonly V1NodeAddress[] {
   const { ipv4, ipv6 } = server.public_net;
   const { addressFamily: family, networkId } = options;
@@ -27,22 +28,23 @@ export function serverAddresses(server: Server, options: AddressOptions): readon
   return addresses;
 }
 
-/** The first usable address of a /64 in CIDR form. */
+/** The first usable address of a /64 in CIDR notation. */
 function firstAddress(cidr: string): string {
   const bytes = ipaddr.parseCIDR(cidr)[0].toByteArray();
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) | 1;
   return ipaddr.fromByteArray(bytes).toString();
 }
 
-/** The list to write, or why there is none. */
+/** The addresses to write, or why there are none. */
 export type ShapedAddresses =
   | { readonly ok: true; readonly addresses: readonly V1NodeAddress[] }
-  /** `missing`: the address that the server does not have. */
+  /** `missing` is the requested address that the server does not have. */
   | { readonly ok: false; readonly reason: string; readonly missing?: string };
 
 /**
- * Applies `alpha.kubernetes.io/provided-node-ip` (kubelet's `--node-ip`): matching addresses come first, in annotation
- * order, and push out others of their type (cloud-provider.md 1.5, A01 to A15). Without the annotation the list stays.
+ * Applies `alpha.kubernetes.io/provided-node-ip` (kubelet's `--node-ip`): matching addresses come first, in the order of
+ * the annotation, and replace others of their type (cloud-provider.md 1.5, A01 to A15). Without the annotation, the list
+ * is unchanged.
  */
 export function applyProvidedIps(addresses: readonly V1NodeAddress[], annotation: string | undefined): ShapedAddresses {
   if (annotation === undefined) return { ok: true, addresses };
@@ -50,7 +52,7 @@ export function applyProvidedIps(addresses: readonly V1NodeAddress[], annotation
   if (!wanted) {
     return {
       ok: false,
-      reason: `annotation alpha.kubernetes.io/provided-node-ip: "${annotation}" is not one IP, or one of each family`,
+      reason: `annotation alpha.kubernetes.io/provided-node-ip: "${annotation}" is not one IP address, or one per family`,
     };
   }
   const matches = wanted.map((ip) => addresses.filter(({ address }) => isSameIp(address, ip)));
@@ -74,7 +76,7 @@ function parseProvidedIps(annotation: string): readonly string[] | undefined {
   return kinds.size === 2 && !parts.some(isUnspecified) ? parts : undefined;
 }
 
-/** As kubelet reads them: short, octal and hexadecimal forms are no addresses, neither are zones and blanks. */
+/** Like kubelet, rejects short, octal and hexadecimal forms, zones and spaces. */
 export function isIp(text: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(text) || (ipaddr.IPv6.isValid(text) && /^[0-9a-f:.]+$/i.test(text));
 }
@@ -84,7 +86,7 @@ function isSameIp(address: string, ip: string): boolean {
   return ipaddr.process(address).toNormalizedString() === ipaddr.process(ip).toNormalizedString();
 }
 
-/** True when both lists hold the same entries in the same order. */
+/** Whether both lists have the same entries in the same order. */
 export function sameAddresses(a: readonly V1NodeAddress[], b: readonly V1NodeAddress[]): boolean {
   return a.length === b.length && a.every(({ type, address }, i) => b[i]?.type === type && b[i]?.address === address);
 }

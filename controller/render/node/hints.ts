@@ -1,27 +1,27 @@
-/** Why a node cannot be initialised, and what would help: near matches that a person would look for. */
+/** Hints for nodes that cannot be initialised: the server that was probably meant, and the remedy. */
 import type { V1Node } from "@kubernetes/client-node";
 import ipaddr from "ipaddr.js";
 import type { Server } from "../../hcloud/api.ts";
 import { type AddressOptions, serverAddresses } from "./addresses.ts";
 import { EXTERNAL_IPV6 } from "./external-ipv6.ts";
 
-/** Why no server was found for a node, with the one that was probably meant. */
+/** Why a node has no server, with the server that was probably meant. */
 export function explainMissing(node: V1Node, servers: readonly Server[]): string {
   const { name = "" } = node.metadata ?? {};
   if (node.spec?.providerID) {
     const missing = `no server with providerID ${node.spec.providerID} exists in this project`;
     const namesake = servers.find((server) => server.name === name);
     return namesake
-      ? `${missing}, but server ${namesake.id} has its name: delete the node if it was replaced, and kubelet registers it anew`
-      : `${missing}: delete the node if the server is gone, or check HCLOUD_TOKEN's project`;
+      ? `${missing}, but server ${namesake.id} has the same name: if the server was replaced, delete the Node so that kubelet registers it again`
+      : `${missing}: delete the Node if the server is gone; otherwise check that HCLOUD_TOKEN belongs to this cluster's project`;
   }
   const missing = `no server named "${name}" exists in this project`;
   for (const { found, because } of nearMatches(node, servers)) {
     if (found) {
-      return `${missing}, but server "${found.name}" ${because}: rename the server or the node, or start kubelet with --provider-id=hcloud://${found.id}`;
+      return `${missing}, but server "${found.name}" ${because}: rename the server or the Node, or start kubelet with --provider-id=hcloud://${found.id}`;
     }
   }
-  return `${missing}: node and server must have the same name, or the node a providerID`;
+  return `${missing}: name the Node like its server, or start kubelet with --provider-id=hcloud://<id>`;
 }
 
 function nearMatches(node: V1Node, servers: readonly Server[]) {
@@ -33,15 +33,15 @@ function nearMatches(node: V1Node, servers: readonly Server[]) {
   return [
     {
       found: servers.find((server) => server.name.toLowerCase() === lower),
-      because: "differs from it in upper and lower case only",
+      because: "differs only in upper and lower case",
     },
     {
       found: servers.find((server) => ipsOf(server).some((ip) => addresses.has(ip))),
-      because: "has the node's address",
+      because: "has the Node's address",
     },
     {
       found: servers.find((server) => isPart(server.name, name) || isPart(name, server.name)),
-      because: "has the same beginning",
+      because: "has a similar name",
     },
   ];
 }
@@ -50,7 +50,7 @@ function ipsOf({ public_net, private_net }: Server): readonly string[] {
   return [...(public_net.ipv4 ? [public_net.ipv4.ip] : []), ...private_net.map(({ ip }) => ip)];
 }
 
-/** What would make kubelet's `--node-ip` one of the server's addresses. */
+/** How to make kubelet's `--node-ip` match one of the server's addresses. */
 export function adviseOnAddress(
   server: Server,
   { addressFamily, networkId }: AddressOptions,
@@ -59,10 +59,10 @@ export function adviseOnAddress(
   const networks = server.private_net.map(({ network }) => network);
   const both = serverAddresses(server, { addressFamily: "dualstack" });
   if (addressFamily !== "dualstack" && both.some(({ address }) => address === missing)) {
-    return "set HCLOUD_INSTANCES_ADDRESS_FAMILY=dualstack to have both families";
+    return "set HCLOUD_INSTANCES_ADDRESS_FAMILY=dualstack to use both families";
   }
   if (missing !== undefined && addressFamily !== "ipv4" && isOfServer(missing, server)) {
-    return `annotate the node with ${EXTERNAL_IPV6}=${missing} if the server uses this address of its network`;
+    return `annotate the Node with ${EXTERNAL_IPV6}=${missing} if the server uses this address of its IPv6 network`;
   }
   if (networkId === undefined) {
     return networks.length > 0
@@ -70,11 +70,11 @@ export function adviseOnAddress(
       : "set HCLOUD_NETWORK if it is a private address";
   }
   return networks.includes(networkId)
-    ? "change --node-ip to one of them"
+    ? "change --node-ip to one of these addresses"
     : `server ${server.name} is not attached to network ${networkId}: attach it, or change --node-ip`;
 }
 
-/** True for any address of the server's IPv6 network. */
+/** Whether the address is in the server's IPv6 network. */
 function isOfServer(address: string, { public_net }: Server): boolean {
   if (!public_net.ipv6 || !ipaddr.IPv6.isValid(address)) return false;
   return ipaddr.IPv6.parse(address).match(ipaddr.IPv6.parseCIDR(public_net.ipv6.ip));

@@ -1,14 +1,14 @@
-/** Which labels a node gets from its server, and which of them changed. */
+/** Node labels that describe the machine, and the changes they need. */
 import type { V1Node } from "@kubernetes/client-node";
 import type { Server } from "../../hcloud/api.ts";
 
-/** Who provided the machine; written once, never overwritten (K1). */
+/** Kind of the machine; never overwritten (K1). */
 const PROVIDED_BY = "instance.hetzner.cloud/provided-by";
 
-/** Remembers which labels of the node were copied from its server: these follow it, all others are somebody else's. */
+/** Annotation that lists the labels copied from the server. Only these follow the server; others are left alone. */
 export const COPIED_LABELS = "lotse/labels-from-server";
 
-/** Zone names are those of the former data centres, which nodes have carried for years (N13). */
+/** Zones keep the names of the former data centres, which nodes have had for years (N13). */
 const ZONES: Readonly<Record<string, string>> = {
   nbg1: "nbg1-dc3",
   hel1: "hel1-dc2",
@@ -18,41 +18,42 @@ const ZONES: Readonly<Record<string, string>> = {
   sin: "sin-dc1",
 };
 
-/** What labels say of a machine. */
+/** What the labels say about a machine. */
 export interface MachineFacts {
   readonly providedBy: "cloud" | "robot";
   readonly instanceType: string;
   readonly region: string;
-  /** Absent when nodes are to carry none. */
+  /** Absent when zone labels are disabled. */
   readonly zone?: string;
-  /** Its own labels, of which some may be copied. */
+  /** The server's labels, some of which may be copied. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** Settings for node labels. */
 export interface LabelOptions {
   /** Whether nodes of cloud servers get zone labels. */
   readonly zoneLabel: boolean;
-  /** Labels of servers that start with one of these are copied to their nodes. */
+  /** Prefixes of the server labels to copy to nodes. */
   readonly labelPrefixes?: readonly string[];
 }
 
-/** Keys to write; null removes one. */
+/** Values by key; null removes a key. */
 export type KeyChanges = Readonly<Record<string, string | null>>;
 
-/** Changes to a node's metadata, without what is as it should be. */
+/** Changes to a node's metadata; unchanged keys are left out. */
 export interface LabelChanges {
   readonly labels?: KeyChanges;
   readonly annotations?: KeyChanges;
 }
 
-/** A cloud server as labels describe it. */
+/** Facts about a cloud server. */
 export function serverFacts({ server_type, location, labels }: Server, { zoneLabel }: LabelOptions): MachineFacts {
   const zone = ZONES[location.name] ?? location.name;
   const facts = { instanceType: server_type.name, region: location.name, labels };
   return { providedBy: "cloud", ...facts, ...(zoneLabel && { zone }) };
 }
 
-/** What has to change so that the node's labels say what its machine is. */
+/** The changes that make a node's labels describe its machine. */
 export function planLabels(node: V1Node, machine: MachineFacts, { labelPrefixes = [] }: LabelOptions): LabelChanges {
   const existing = node.metadata?.labels ?? {};
   const topology = { ...topologyLabels(machine), [PROVIDED_BY]: existing[PROVIDED_BY] ?? machine.providedBy };
@@ -63,7 +64,7 @@ export function planLabels(node: V1Node, machine: MachineFacts, { labelPrefixes 
   };
 }
 
-/** Each of the three has a beta twin that old selectors use. What is not known is not written (N28). */
+/** Each label also has its beta name, which old selectors use. Unknown values are not written (N28). */
 function topologyLabels({ instanceType, region, zone }: MachineFacts): Readonly<Record<string, string>> {
   return {
     ...(instanceType && {
@@ -76,11 +77,11 @@ function topologyLabels({ instanceType, region, zone }: MachineFacts): Readonly<
 }
 
 /**
- * | server has it | node has it | copied by us before | then |
+ * | on the server | on the node | copied before | result |
  * | --- | --- | --- | --- |
  * | yes | no | – | copied |
  * | yes | yes | yes | follows the server |
- * | yes | yes | no | left alone: somebody else set it (N18) |
+ * | yes | yes | no | left alone: it was set elsewhere (N18) |
  * | no | yes | yes | removed |
  */
 function planCopies(node: V1Node, { labels }: MachineFacts, prefixes: readonly string[]) {
@@ -100,7 +101,7 @@ function planCopies(node: V1Node, { labels }: MachineFacts, prefixes: readonly s
   };
 }
 
-/** Kubernetes' own namespaces: no cloud label may get in there (N17). */
+/** Label namespaces of Kubernetes, into which no server label is copied (N17). */
 function isReserved(key: string): boolean {
   const [namespace = ""] = key.includes("/") ? key.split("/") : [];
   return /(^|\.)(kubernetes|k8s)\.io$/.test(namespace);

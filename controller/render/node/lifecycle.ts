@@ -1,40 +1,40 @@
-/** Whether the server behind a node still exists and runs, and what that means for the Node. */
+/** What happens to a Node whose server is off or gone. */
 import type { V1Node, V1Taint } from "@kubernetes/client-node";
 import type { Server } from "../../hcloud/api.ts";
 import type { RobotState } from "../../robot/api.ts";
 import { findServer } from "./metadata.ts";
 import { parseProviderId } from "./provider-id.ts";
 
-/** On nodes whose server is off; a taint is known by key and effect. */
+/** Taint of nodes whose server is off, matched by key and effect. */
 export const SHUTDOWN_TAINT: V1Taint = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
 
-/** What is to be done about one node. */
+/** What to do with one node. */
 export type LifecycleVerdict =
   | { readonly kind: "keep" }
-  /** The list lacks its server: a direct read has to say the same before anything happens. */
+  /** Its server is not listed: a direct read must confirm that first. */
   | { readonly kind: "ask"; readonly serverId: number }
   | { readonly kind: "taint"; readonly taints: readonly V1Taint[] }
   | { readonly kind: "delete" }
-  /** It would be deleted, but the whole picture is not to be believed. */
+  /** It would be deleted, but the list of servers is implausible. */
   | { readonly kind: "hold"; readonly reason: string };
 
-/** What direct reads said, by server id: the server, or nothing when there is none. A read that failed is not in it. */
+/** Results of direct reads by server id: the server, or undefined when it does not exist. Failed reads are absent. */
 export type Witnesses = ReadonlyMap<number, Server | undefined>;
 
 const KEEP: LifecycleVerdict = { kind: "keep" };
 
-/** True when kubelet says so; a node without the condition is not Ready. */
+/** Whether kubelet reports Ready. A node without the condition is not Ready. */
 export function isReady({ status }: V1Node): boolean {
   return status?.conditions?.find(({ type }) => type === "Ready")?.status === "True";
 }
 
-/** True for nodes whose cloud server has to be looked at: not Ready, and possibly one of ours. */
+/** Whether a node's cloud server must be checked: the node is not Ready and may be one of ours. */
 export function isSuspect(node: V1Node): boolean {
   const { kind } = parseProviderId(node.spec?.providerID);
   return isAdrift(node) && (kind === "cloud" || kind === "none");
 }
 
-/** The number of the dedicated server that has to be looked at, if the node is on one. */
+/** The number of the dedicated server to check; undefined when the node is Ready or on no dedicated server. */
 export function suspectRobot(node: V1Node): number | undefined {
   const id = parseProviderId(node.spec?.providerID);
   return id.kind === "robot" && isAdrift(node) ? id.number : undefined;
@@ -47,8 +47,8 @@ function isAdrift(node: V1Node): boolean {
 /**
  * | Ready | ProviderID | server in the list | direct read | verdict |
  * | --- | --- | --- | --- | --- |
- * | yes | any | – | – | the shutdown taint goes |
- * | no | ours, or none and found by name | off | – | the shutdown taint comes |
+ * | yes | any | – | – | remove the shutdown taint |
+ * | no | ours, or none and found by name | off | – | add the shutdown taint |
  * | no | ours, or none and found by name | otherwise | – | keep; the taint stays until the node is Ready |
  * | no | ours | missing | not made, or failed | ask |
  * | no | ours | missing | found | as if listed |
@@ -67,7 +67,7 @@ export function decideLifecycle(node: V1Node, servers: readonly Server[], witnes
   return read ? followStatus(node, read) : { kind: "delete" };
 }
 
-/** Verdicts for all nodes. When the project knows none of several nodes, the token is another project's: none is deleted. */
+/** Verdicts for all nodes. If the project has the server of none of several nodes, the token is probably for another project: no node is deleted. */
 export function decideLifecycles(
   nodes: readonly V1Node[],
   servers: readonly Server[],
@@ -81,14 +81,14 @@ export function decideLifecycles(
   });
 }
 
-/** As above, for a node that is not Ready on a dedicated server. */
+/** The verdict on a node that is not Ready, on a dedicated server. */
 export function decideRobotLifecycle(node: V1Node, state: RobotState): LifecycleVerdict {
   if (state === "missing") return { kind: "delete" };
   return state === "off" ? withShutdownTaint(node) : KEEP;
 }
 
 function held(count: number): LifecycleVerdict {
-  const reason = `its server is not found, but neither is that of any of the ${count} nodes: check that HCLOUD_TOKEN belongs to this cluster's project, or delete the node yourself`;
+  const reason = `its server was not found, but neither was any server of the ${count} Nodes: check that HCLOUD_TOKEN belongs to this cluster's project, or delete the Node yourself`;
   return { kind: "hold", reason };
 }
 

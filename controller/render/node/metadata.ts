@@ -1,4 +1,4 @@
-/** What the cloud says of a node, and what has to be written so that the Node says the same. */
+/** What to write to a Node so that it describes its server. */
 import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
 import type { NodeRecord } from "../../../stacks/units/spec.ts";
 import type { Server } from "../../hcloud/api.ts";
@@ -12,49 +12,51 @@ import { isUninitialised, type PlannedPatch, PROVIDED_IP, planPatch } from "./pa
 import { cloudProviderId, parseProviderId } from "./provider-id.ts";
 import { decideRobotNode } from "./robot.ts";
 
+/** Settings for nodes. */
 export interface NodeOptions extends LabelOptions {
   readonly addressFamily: AddressFamily;
   readonly networkId?: number;
-  /** Whether dedicated servers keep the internal addresses that their nodes have; default true. */
+  /** Whether nodes on dedicated servers keep their internal addresses; default true. */
   readonly forwardInternalIps?: boolean;
 }
 
-/** A reason and a sentence for an Event. */
+/** Reason and message of an Event. */
 export interface NodeWarning {
   readonly reason: EventReason;
   readonly message: string;
 }
 
+/** What to do with a node: leave it to its provider, patch it, or report why that is impossible. */
 export type NodeVerdict =
   | { readonly kind: "foreign" }
   | (PlannedPatch & {
       readonly kind: "ready";
-      /** What a user should know before the patch is written. */
+      /** Reported before the patch is written. */
       readonly warnings: readonly NodeWarning[];
     })
   | {
       readonly kind: "refused";
       readonly reason: string;
-      /** True when nothing that the cloud may list later would change it. */
+      /** Whether a newer list of servers could not change the verdict. */
       readonly isFinal: boolean;
-      /** The Event's reason, where users know one from the official controller. */
+      /** Reason of the Event, where the official controller has one. */
       readonly event?: EventReason;
     };
 
-/** The server behind a node: by ProviderID, else by name. */
+/** The server of a node: by ProviderID, otherwise by name. */
 export function findServer(node: V1Node, servers: readonly Server[]): Server | undefined {
   const id = parseProviderId(node.spec?.providerID);
   if (id.kind === "cloud") return servers.find((server) => server.id === id.id);
   return id.kind === "none" ? servers.find((server) => server.name === node.metadata?.name) : undefined;
 }
 
-/** Everything that may be behind a node. */
+/** All servers that a node can be on. */
 export interface Inventory {
   readonly servers: readonly Server[];
   readonly robots: RobotInventory;
 }
 
-/** What to do with one node, whichever kind of server it is on. */
+/** The verdict on a node on a cloud or dedicated server. */
 export function decideNode(node: V1Node, { servers, robots }: Inventory, options: NodeOptions): NodeVerdict {
   const robot = decideRobotNode(node, robots, options);
   if (!robot) return decideCloudNode(node, servers, options);
@@ -64,7 +66,7 @@ export function decideNode(node: V1Node, { servers, robots }: Inventory, options
   return { kind: "refused", reason, isFinal: false };
 }
 
-/** What to do with a node that is not on a dedicated server. A node that cannot be initialised is refused with the cause and the fix. */
+/** The verdict on a node that is not on a dedicated server. A refusal names the cause and the remedy. */
 export function decideCloudNode(node: V1Node, servers: readonly Server[], options: NodeOptions): NodeVerdict {
   const id = parseProviderId(node.spec?.providerID);
   if (id.kind === "foreign") return { kind: "foreign" };
@@ -93,8 +95,8 @@ export function decideCloudNode(node: V1Node, servers: readonly Server[], option
 }
 
 /**
- * Without HCLOUD_NETWORK no private address is known, and one that a former run wrote goes: whoever unset it by mistake
- * hears of it first. What kubelet guessed on a node that is new and in no network is no loss.
+ * Warns before an InternalIP is removed because HCLOUD_NETWORK is not set, which may be a mistake. Kubelet's guess on a
+ * new node that is in no network may go silently.
  */
 function warnOfLoss(
   node: V1Node,
@@ -107,11 +109,11 @@ function warnOfLoss(
   );
   const isPrivate = server.private_net.some(({ ip }) => ip === lost?.address);
   if (networkId !== undefined || !lost || (isUninitialised(node) && !isPrivate)) return [];
-  const message = `InternalIP ${lost.address} is removed, because HCLOUD_NETWORK is not set: set it to the cluster's network to keep private addresses`;
+  const message = `InternalIP ${lost.address} is removed because HCLOUD_NETWORK is not set: set it to the cluster's network to keep private addresses`;
   return [{ reason: "InternalIPRemoved", message }];
 }
 
-/** The node as the stack's outputs record it. */
+/** The node as recorded in the stack's outputs. */
 export function nodeRecord(node: V1Node, server: Server, options: NodeOptions): NodeRecord {
   const { instanceType, region, zone } = serverFacts(server, options);
   const ipv6 = readExternalIpv6(node, options.addressFamily);

@@ -1,39 +1,40 @@
-/** What has to be written so that a Node says what its machine is. */
+/** The patch that makes a Node describe its machine. */
 import type { V1Node, V1NodeAddress, V1Taint } from "@kubernetes/client-node";
 import { sameAddresses } from "./addresses.ts";
 import { type LabelChanges, type LabelOptions, type MachineFacts, planLabels } from "./labels.ts";
 
-/** The taint that kubelet sets under `--cloud-provider=external`; it goes when a node is initialised. Matched by key alone. */
+/** Taint that kubelet sets with `--cloud-provider=external`, removed by initialisation. Matched by key alone. */
 export const UNINITIALIZED_TAINT = "node.cloudprovider.kubernetes.io/uninitialized";
-/** Where kubelet writes its `--node-ip`. */
+/** Annotation with kubelet's `--node-ip`. */
 export const PROVIDED_IP = "alpha.kubernetes.io/provided-node-ip";
 
-/** True while the node waits to be initialised. */
+/** Whether the node is still to be initialised. */
 export function isUninitialised({ spec }: V1Node): boolean {
   return spec?.taints?.some(({ key }) => key === UNINITIALIZED_TAINT) ?? false;
 }
 
-/** What is to be written to a Node. Absent parts are as they should be. */
+/** What to write to a Node. Absent parts are up to date. */
 export interface NodePatch extends LabelChanges {
   readonly providerId?: string;
-  /** The taints to keep, when the node is to be initialised. */
+  /** The remaining taints, when the node is to be initialised. */
   readonly taints?: readonly V1Taint[];
   readonly addresses?: readonly V1NodeAddress[];
 }
 
-/** The machine behind a node, of either kind. */
+/** A cloud or dedicated server. */
 export interface Machine extends MachineFacts {
   readonly providerId: string;
-  /** As they are to be in the Node. */
+  /** As they should be in the Node. */
   readonly addresses: readonly V1NodeAddress[];
 }
 
+/** A patch, and whether it initialises the node. */
 export interface PlannedPatch {
   readonly patch: NodePatch;
   readonly isInitialisation: boolean;
 }
 
-/** The patch, empty for a node that is as it should be. A ProviderID is never replaced. */
+/** The patch for a node; empty when it is up to date. A ProviderID is never replaced. */
 export function planPatch(node: V1Node, machine: Machine, options: LabelOptions): PlannedPatch {
   const taints = node.spec?.taints ?? [];
   const kept = taints.filter(({ key }) => key !== UNINITIALIZED_TAINT);

@@ -1,4 +1,4 @@
-/** Nodes on dedicated servers: what Robot says of them, in the words of a Node. */
+/** Nodes on dedicated servers, from what Robot reports. */
 import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
 import ipaddr from "ipaddr.js";
 import type { NodeRecord } from "../../../stacks/units/spec.ts";
@@ -10,7 +10,7 @@ import type { NodeOptions, NodeVerdict, NodeWarning } from "./metadata.ts";
 import { PROVIDED_IP, planPatch } from "./patch.ts";
 import { parseProviderId, robotProviderId } from "./provider-id.ts";
 
-/** The verdict on a node that is, or may be, a dedicated server; nothing for one that is not. */
+/** The verdict on a node on a dedicated server; undefined for other nodes. */
 export function decideRobotNode(
   node: V1Node,
   inventory: RobotInventory,
@@ -31,14 +31,16 @@ function listed(inventory: RobotInventory): readonly RobotServer[] {
 }
 
 function refuse(number: number, inventory: RobotInventory): NodeVerdict {
-  const what = `it is dedicated server ${number}`;
   switch (inventory.kind) {
     case "off":
-      return refused(`${what}: set ROBOT_ENABLED, ROBOT_USER and ROBOT_PASSWORD to have it looked up`, true);
+      return refused(
+        `dedicated server ${number} cannot be looked up: set ROBOT_ENABLED, ROBOT_USER and ROBOT_PASSWORD`,
+        true,
+      );
     case "unreadable":
-      return refused(`${what}, and Robot cannot be read: ${inventory.reason}`, false);
+      return refused(`dedicated server ${number} cannot be looked up in Robot: ${inventory.reason}`, false);
     case "listed":
-      return refused(`${what}, which Robot does not list: check ROBOT_USER's account`, false);
+      return refused(`Robot does not list dedicated server ${number}: check the account of ROBOT_USER`, false);
   }
 }
 
@@ -65,8 +67,8 @@ function decideFor(node: V1Node, server: RobotServer, options: NodeOptions): Nod
 const EVERY_FAMILY: AddressOptions = { addressFamily: "dualstack" };
 
 /**
- * Name, then IPv6 before IPv4, as the official controller has them (N9). A server without IPv6 gets no such address,
- * unless its node states one.
+ * Host name, then IPv6 before IPv4, as in the official controller (N9). A server without IPv6 has no IPv6 address unless
+ * its node declares one.
  */
 export function robotAddresses(server: RobotServer, options: AddressOptions): readonly V1NodeAddress[] {
   const { addressFamily: family, externalIpv6 } = options;
@@ -85,7 +87,7 @@ function firstOf(net: string): string {
   return ipaddr.fromByteArray(bytes).toString();
 }
 
-/** Robot knows no internal addresses: those that the node has are kept, if they can be right (N10). */
+/** Robot knows no internal addresses: the node's own are kept if they are plausible (N10). */
 function forwardInternal(node: V1Node, known: readonly V1NodeAddress[], options: NodeOptions) {
   const addresses: V1NodeAddress[] = [];
   const problems: string[] = [];
@@ -96,21 +98,21 @@ function forwardInternal(node: V1Node, known: readonly V1NodeAddress[], options:
     const isOtherFamily =
       options.addressFamily !== "dualstack" && ipaddr.parse(address).kind() !== options.addressFamily;
     const problem = external.includes(address)
-      ? "is the server's public address"
-      : isOtherFamily && `does not fit HCLOUD_INSTANCES_ADDRESS_FAMILY=${options.addressFamily}`;
+      ? "is a public address of the server"
+      : isOtherFamily && `does not match HCLOUD_INSTANCES_ADDRESS_FAMILY=${options.addressFamily}`;
     if (problem) problems.push(`InternalIP ${address} ${problem}`);
     else addresses.push({ type, address });
   }
-  // One Event for all: each would push the other out of what was last said.
+  // One Event for all: only the last warning per reason is remembered, so that several would alternate forever.
   const warnings: readonly NodeWarning[] =
     problems.length > 0 ? [{ reason: "MisconfiguredInternalIP", message: problems.join("; ") }] : [];
   return { addresses, warnings };
 }
 
-/** The official controller takes such a node for gone and deletes it (N5); here it is only told. */
+/** The official controller deletes such a node (N5); we only report it. */
 function warnOfName({ metadata }: V1Node, { server_number, server_name }: RobotServer): readonly NodeWarning[] {
   if (metadata?.name === server_name) return [];
-  const message = `Robot calls server ${server_number} "${server_name}", not "${metadata?.name}": give both the same name`;
+  const message = `Robot lists server ${server_number} as "${server_name}", not "${metadata?.name}": give both the same name`;
   return [{ reason: "RobotNameMismatch", message }];
 }
 
@@ -120,7 +122,7 @@ export function robotFacts({ product, dc }: RobotServer): MachineFacts {
   const type = product.replaceAll(" ", "-").replaceAll(/[^A-Za-z0-9_.-]/g, "");
   return {
     providedBy: "robot",
-    // A label's value begins and ends with a letter or digit, and is not longer than this.
+    // A label value has at most 63 characters, and starts and ends with a letter or digit.
     instanceType: type.slice(0, 63).replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, ""),
     region: zone.split("-")[0] ?? "",
     zone,
@@ -128,7 +130,7 @@ export function robotFacts({ product, dc }: RobotServer): MachineFacts {
   };
 }
 
-/** A node on a dedicated server as the stack's outputs record it: what was written to it. Nothing for other nodes. */
+/** A node on a dedicated server as recorded in the stack's outputs, from the Node itself; undefined for other nodes. */
 export function robotRecord({ metadata, spec, status }: V1Node): NodeRecord | undefined {
   if (parseProviderId(spec?.providerID).kind !== "robot") return undefined;
   const label = (key: string) => metadata?.labels?.[key] ?? "";

@@ -1,4 +1,4 @@
-/** Routes of the cluster's network: one per node and IPv4 pod range, through the node's private address. */
+/** Routes in the cluster's network: one per node and IPv4 pod CIDR, through the node's private address. */
 import type { V1Node } from "@kubernetes/client-node";
 import ipaddr from "ipaddr.js";
 import type { RouteSpec } from "../../../stacks/units/spec.ts";
@@ -6,42 +6,44 @@ import type { Network, Server } from "../../hcloud/api.ts";
 import { findServer } from "../node/metadata.ts";
 import { parseProviderId } from "../node/provider-id.ts";
 
-/** The most routes that the provider lets a network have. */
+/** Hetzner's limit of routes per network. */
 export const MAX_ROUTES = 100;
 
+/** A route that a node needs. */
 export interface WantedRoute {
   readonly node: string;
   readonly spec: RouteSpec;
 }
 
-/** A node that cannot get one of its routes. `isFinal`: another look at the servers would not help. */
+/** A node that cannot get one of its routes. `isFinal`: a newer list of servers could not change that. */
 export interface RefusedRoute {
   readonly node: string;
   readonly reason: string;
   readonly isFinal: boolean;
 }
 
+/** What should happen to the network's routes. */
 export interface RoutePlan {
   readonly wanted: readonly WantedRoute[];
   readonly refused: readonly RefusedRoute[];
   /** Routes to remove. */
   readonly stale: readonly RouteSpec[];
-  /** Wanted routes to ranges that are not in the cluster's: made, but never known as ours again. */
+  /** Wanted routes outside the cluster CIDRs: they are created, but not recognised as ours when they become stale. */
   readonly misplaced: readonly WantedRoute[];
 }
 
-/** What routes are made from. */
+/** What routes are derived from. */
 export interface RouteView {
   readonly nodes: readonly V1Node[];
   readonly servers: readonly Server[];
   readonly network: Network;
 }
 
-/** All that is to happen to the network's routes. */
+/** Plans all routes of the network. */
 export function planRoutes(view: RouteView, clusterCidrs: readonly string[]): RoutePlan {
   const { wanted, refused } = renderRoutes(view);
   const others = new Set(view.nodes.filter((node) => !isRoutable(node, view.servers)).flatMap(ipv4RangesOf));
-  // What leads to a node that we do not route was made by somebody for that node.
+  // A route to a node that we do not manage was created for that node by something else.
   const stale = staleRoutes(view.network, wanted, clusterCidrs).filter(({ destination }) => !others.has(destination));
   const limited = withinLimit(wanted, stale, view.network);
   return {
@@ -53,11 +55,11 @@ export function planRoutes(view: RouteView, clusterCidrs: readonly string[]): Ro
 }
 
 /**
- * The routes that nodes want. IPv6 ranges need none: the provider routes IPv4 only. Dedicated servers and other providers'
- * nodes are not in the network and have their pods reached otherwise; a node that has not been initialised yet waits.
+ * The routes that nodes need. IPv6 CIDRs are skipped, because Hetzner routes IPv4 only. So are dedicated servers and other
+ * providers' nodes, which are not in the network, and nodes that are not initialised yet.
  */
 export function renderRoutes(view: RouteView): Pick<RoutePlan, "wanted" | "refused"> {
-  // By destination: the network has one route to each, and a node may list a range twice.
+  // By destination: the network allows one route to each, and a node may list a CIDR twice.
   const wanted = new Map<string, WantedRoute>();
   const refused: RefusedRoute[] = [];
   for (const node of view.nodes.filter((candidate) => isRoutable(candidate, view.servers))) {
@@ -70,7 +72,7 @@ export function renderRoutes(view: RouteView): Pick<RoutePlan, "wanted" | "refus
       else
         refused.push({
           node: route.node,
-          reason: `${destination} is also the pod range of node ${holder}`,
+          reason: `pod CIDR ${destination} also belongs to node ${holder}`,
           isFinal: true,
         });
     }
@@ -83,20 +85,20 @@ function isRoutable(node: V1Node, servers: readonly Server[]): boolean {
   return parseProviderId(node.spec?.providerID).kind === "cloud" || findServer(node, servers) !== undefined;
 }
 
-/** One route for each of the node's ranges, or why there can be none. */
+/** One route for each pod CIDR of the node, or why there are none. */
 function routesTo(node: V1Node, { servers, network }: RouteView): readonly WantedRoute[] | RefusedRoute {
   const name = node.metadata?.name ?? "";
   const server = findServer(node, servers);
   const gateway = addressIn(network, server);
   if (!gateway) {
     const detached = `server ${server?.name} is not attached to network ${network.name}: attach it`;
-    return { node: name, reason: server ? detached : "it has no server in this project", isFinal: false };
+    return { node: name, reason: server ? detached : "its server does not exist in this project", isFinal: false };
   }
   const spec = { kind: "route", networkId: network.id, gateway } as const;
   return ipv4RangesOf(node).map((destination) => ({ node: name, spec: { ...spec, destination } }));
 }
 
-/** In the form that the API gives back: bits beyond the prefix, which Kubernetes lets pass, would make it another range. */
+/** Normalised as the API returns them: Kubernetes accepts host bits in a CIDR, which would make it look different. */
 function ipv4RangesOf({ spec }: V1Node): readonly string[] {
   const ranges = (spec?.podCIDRs ?? []).filter((cidr) => ipaddr.IPv4.isValidCIDR(cidr));
   return ranges.map((cidr) => `${ipaddr.IPv4.networkAddressFromCIDR(cidr)}/${cidr.split("/")[1]}`);
@@ -106,7 +108,7 @@ function addressIn(network: Network, server: Server | undefined): string | undef
   return server?.private_net.find((attachment) => attachment.network === network.id)?.ip;
 }
 
-/** Lets as many new routes pass as the network has room for, before the API says no. Those that exist keep their place. */
+/** Refuses new routes beyond the network's limit before the API does. Existing routes are kept. */
 function withinLimit(
   wanted: readonly WantedRoute[],
   stale: readonly RouteSpec[],
@@ -115,17 +117,17 @@ function withinLimit(
   const existing = new Set(network.routes.map(({ destination }) => destination));
   const added = wanted.filter(({ spec }) => !existing.has(spec.destination));
   const beyond = new Set(added.slice(Math.max(0, MAX_ROUTES - (network.routes.length - stale.length))));
-  const reason = `network ${network.name} has no room for another route, ${MAX_ROUTES} is the provider's limit: remove nodes or routes, or use a CNI that needs none (HCLOUD_NETWORK_ROUTES_ENABLED=false)`;
+  const reason = `network ${network.name} has reached the limit of ${MAX_ROUTES} routes: remove nodes or routes, or use a CNI that needs none (HCLOUD_NETWORK_ROUTES_ENABLED=false)`;
   return {
     wanted: wanted.filter((route) => !beyond.has(route)),
     refused: [...beyond].map(({ node }) => ({ node, reason, isFinal: true })),
   };
 }
 
-/** Nodes that lost their pod range, and lose their route with it (framework 4.2). One that never had any is left alone. */
+/** Nodes that lost their pod CIDR, and therefore lose their route (framework 4.2). */
 function refuseRangeless({ nodes, servers, network }: RouteView, stale: readonly RouteSpec[]): readonly RefusedRoute[] {
   const gateways = new Set(stale.map(({ gateway }) => gateway));
-  const reason = "it has no IPv4 podCIDR any more: its route goes";
+  const reason = "it no longer has an IPv4 podCIDR: its route is removed";
   return nodes
     .filter((node) => ipv4RangesOf(node).length === 0 && node.metadata?.deletionTimestamp === undefined)
     .filter((node) => gateways.has(addressIn(network, findServer(node, servers)) ?? ""))
@@ -133,8 +135,8 @@ function refuseRangeless({ nodes, servers, network }: RouteView, stale: readonly
 }
 
 /**
- * Routes to remove: inside the cluster's range and wanted by no node. A route is inside when its first or last address is
- * (the framework's rule, R3); others belong to somebody else and are never touched.
+ * Routes to remove: inside the cluster CIDRs and needed by no node. A route is inside if its first or last address is
+ * (the framework's rule, R3). Other routes are not ours and are never touched.
  */
 export function staleRoutes(
   network: Network,
@@ -147,15 +149,15 @@ export function staleRoutes(
     .map(({ destination, gateway }) => ({ kind: "route", networkId: network.id, destination, gateway }));
 }
 
-/** True when the first or the last address of an IPv4 range lies in one of the others. */
+/** Whether the first or last address of an IPv4 CIDR is in one of the cluster CIDRs. */
 export function isInside(range: string, clusterCidrs: readonly string[]): boolean {
-  return endsOf(range).some((end) => clusterCidrs.some((cidr) => lies(end, cidr)));
+  return endsOf(range).some((end) => clusterCidrs.some((cidr) => contains(cidr, end)));
 }
 
-/** True when all of an IPv4 range lies in one of the others. */
+/** Whether an IPv4 CIDR is entirely in one of the cluster CIDRs. */
 export function isWithin(range: string, clusterCidrs: readonly string[]): boolean {
   const ends = endsOf(range);
-  return ends.length > 0 && clusterCidrs.some((cidr) => ends.every((end) => lies(end, cidr)));
+  return ends.length > 0 && clusterCidrs.some((cidr) => ends.every((end) => contains(cidr, end)));
 }
 
 function endsOf(range: string): readonly ipaddr.IPv4[] {
@@ -163,6 +165,6 @@ function endsOf(range: string): readonly ipaddr.IPv4[] {
   return [ipaddr.IPv4.networkAddressFromCIDR(range), ipaddr.IPv4.broadcastAddressFromCIDR(range)];
 }
 
-function lies(address: ipaddr.IPv4, cidr: string): boolean {
+function contains(cidr: string, address: ipaddr.IPv4): boolean {
   return ipaddr.IPv4.isValidCIDR(cidr) && address.match(ipaddr.IPv4.parseCIDR(cidr));
 }

@@ -1,13 +1,13 @@
-/** Listeners of a balancer from the ports of a Service. Every field is set, so that removing an option restores its default. */
+/** Ports of a Service → listeners. Every field is set, so that removing an option restores its default. */
 import type { V1Service, V1ServicePort } from "@kubernetes/client-node";
 import type { HealthCheck, HttpOptions, ListenerSpec } from "../../../stacks/units/spec.ts";
 import { localHealthCheck } from "./local-traffic.ts";
 import { PORT_ROWS, type ServiceOptions } from "./options/annotations.ts";
 import type { ServiceSettings, Settings } from "./options/settings.ts";
 
-/** What listeners are rendered with besides their settings. */
+/** What listeners are rendered from, besides the settings. */
 export interface ListenerSurroundings {
-  /** The listeners that exist. */
+  /** The existing listeners. */
   readonly existing?: readonly ListenerSpec[];
   /** Certificates of https ports, by port. */
   readonly certificates?: ReadonlyMap<number, readonly number[]>;
@@ -15,8 +15,8 @@ export interface ListenerSurroundings {
 
 /**
  * Listeners for one Service, keyed by listen port so that a port keeps its resource when others come and go. A port with a
- * mistake keeps the listener it has, or has none yet; so does one that waits for a certificate, unless what it has is https
- * with nothing to present.
+ * mistake keeps its existing listener, if any. So does a port that waits for a certificate, unless the existing listener
+ * is https and has nothing to present.
  */
 export function renderListeners(
   service: V1Service,
@@ -36,17 +36,17 @@ export function renderListeners(
     .toSorted((a, b) => a.listenPort - b.listenPort);
 }
 
-/** Ports that a balancer can carry: the provider forwards TCP only. */
+/** The ports that can be served: Hetzner load balancers forward TCP only. */
 export function tcpPorts(service: V1Service): readonly V1ServicePort[] {
   return (service.spec?.ports ?? []).filter(({ protocol }) => (protocol ?? "TCP") === "TCP");
 }
 
-/** Whether an option of a port is set to something it cannot be. */
+/** Whether any listener option of a port is invalid. */
 export function isBroken({ broken }: Settings): boolean {
   return PORT_ROWS.some(([name]) => broken.has(name));
 }
 
-/** Nodes are to be found where they are, whatever else is wrong; so are their health checks, if they were there. */
+/** Updates the node port of a kept listener, and of its health check if that used the node port. */
 function followNodePort(kept: ListenerSpec, nodePort: number | undefined): ListenerSpec {
   if (!nodePort) return kept;
   const { destinationPort, healthCheck } = kept;
@@ -54,7 +54,7 @@ function followNodePort(kept: ListenerSpec, nodePort: number | undefined): Liste
   return { ...kept, destinationPort: nodePort, healthCheck: { ...healthCheck, port } };
 }
 
-/** The options of one port, with the certificates that came of them. */
+/** The options of one port, with its resolved certificates. */
 type ListenerOptions = ServiceOptions & Pick<HttpOptions, "certificateIds">;
 
 function renderListener(service: V1Service, port: V1ServicePort, options: ListenerOptions): ListenerSpec {
@@ -81,7 +81,7 @@ function renderHttp(protocol: ListenerSpec["protocol"], options: ListenerOptions
   };
 }
 
-/** A health check speaks the listener's protocol as soon as any of its options is set, else plain TCP (H1, H2). */
+/** A health check uses the listener's protocol if any health check option is set, otherwise TCP (H1, H2). */
 function renderHealthCheck(
   nodePort: number,
   protocol: ListenerSpec["protocol"],

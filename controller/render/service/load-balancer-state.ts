@@ -1,3 +1,4 @@
+/** A listed load balancer → its state, comparable with a spec. */
 import type {
   HealthCheckHttp,
   HttpOptions,
@@ -8,10 +9,7 @@ import type {
 import { isInRange } from "../../formats/ranges.ts";
 import type { LoadBalancer, LoadBalancerService, LoadBalancerTarget, Network } from "../../hcloud/api.ts";
 
-/**
- * A listed balancer in the words of the spec, so that the two can be compared. The network, if it is known, tells which of
- * its subnets an address is in.
- */
+/** The state of a listed load balancer. The subnet of its private address is only known with the network. */
 export function balancerState(lb: LoadBalancer, network?: Network): LoadBalancerState {
   const [attachment] = lb.private_net;
   const { ipv4, ipv6 } = lb.public_net;
@@ -35,7 +33,7 @@ export function balancerState(lb: LoadBalancer, network?: Network): LoadBalancer
     ...(attachment && { network: attachmentState(attachment, network) }),
     ...(Object.keys(rdns).length > 0 && { rdns }),
     listeners: lb.services.map(listenerState),
-    // Label selectors are never ours: they are left alone.
+    // Label selectors are never ours.
     targets: lb.targets.map(targetState).filter((target) => target !== undefined),
   };
 }

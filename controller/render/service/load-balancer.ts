@@ -1,4 +1,4 @@
-/** A Service and the nodes → the balancer it wants. Everything is checked before anything is touched. */
+/** A Service and the nodes → the spec of its load balancer. Everything is validated before the first change. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import type { LoadBalancerSpec, LoadBalancerState, NetworkAttachment } from "../../../stacks/units/spec.ts";
 import { parseLabelSelector } from "../../formats/label-selector.ts";
@@ -19,34 +19,34 @@ import { serviceRef } from "./ownership/ours.ts";
 import { nextStage } from "./stages.ts";
 import { isSameTarget, renderTargets, type Targets } from "./targets.ts";
 
-/** What surrounds a Service when its balancer is rendered. */
+/** What a load balancer is rendered from, besides its Service. */
 export interface BalancerContext extends Surroundings {
   readonly nodes: readonly V1Node[];
   readonly servers: readonly Server[];
   readonly defaults: ServiceOptions;
   /** Whether dedicated servers are targets. */
   readonly robots?: boolean;
-  /** Targets on the balancer that nobody can claim: label selectors. */
+  /** Number of label selector targets, which never belong to a Service. */
   readonly otherTargets?: number;
 }
 
-/** What a Service gets, and what its user should hear. */
+/** The load balancer of a Service, and what to report to its user. */
 export type RenderedBalancer = { readonly mistakes: readonly string[]; readonly notes: readonly Note[] } & (
   | {
       readonly ok: true;
-      /** The next step towards what is wanted. Where a mistake was made it says what the balancer has. */
+      /** The next stage towards the desired load balancer. Parts with a mistake are as they exist. */
       readonly spec: LoadBalancerSpec;
       readonly settings: Settings;
       readonly leftOut: Targets["leftOut"];
       readonly certificates: CertificatePlan;
     }
-  /** Nothing exists yet, and nothing is made with a mistake in it. */
+  /** There is no load balancer yet, and none is created because of mistakes. */
   | { readonly ok: false }
 );
 
 /**
- * The balancer of a Service. With mistakes, an existing one keeps what they are about and follows in the rest, its nodes
- * above all; a new one is not made.
+ * The load balancer of a Service. With mistakes, an existing load balancer keeps the parts they concern, and the rest is
+ * still updated, above all its targets; a new load balancer is not created.
  */
 export function renderLoadBalancer(service: V1Service, context: BalancerContext): RenderedBalancer {
   const annotations = service.metadata?.annotations ?? {};
@@ -75,32 +75,32 @@ export function renderLoadBalancer(service: V1Service, context: BalancerContext)
     targets,
   };
   const spec = existing ? nextStage(wanted, existing, roomOf(wanted.type, existing.type, context)) : wanted;
-  const said = [
+  const allNotes = [
     ...notes,
     ...adviseOnBalancer(settings, wanted, context),
     ...limitNotes(beyondLimit, wanted.type),
     ...foreignNotes(context),
     ...certificateNotes(certificates),
   ];
-  return { ok: true, spec, settings, mistakes, notes: said, leftOut, certificates };
+  return { ok: true, spec, settings, mistakes, notes: allNotes, leftOut, certificates };
 }
 
 function certificatesOf(service: V1Service, { ports }: ServiceSettings, context: BalancerContext): CertificatePlan {
   const { certificates, existing } = context;
-  const intents = [...ports].map(([port, own]) => [port, { options: own.options, isBroken: isBroken(own) }] as const);
-  return planCertificates(serviceRef(service), new Map(intents), { ...certificates, ...(existing && { existing }) });
+  const wishes = [...ports].map(([port, own]) => [port, { options: own.options, isBroken: isBroken(own) }] as const);
+  return planCertificates(serviceRef(service), new Map(wishes), { ...certificates, ...(existing && { existing }) });
 }
 
 function certificateNotes({ problems }: CertificatePlan): readonly Note[] {
   return problems.length === 0 ? [] : [{ reason: "CertificateNotReady", message: problems.join("; ") }];
 }
 
-/** `a` and the uid without dashes, cut to 32 characters: the framework's name, by which an existing balancer is found. */
+/** The framework's name, by which existing load balancers are found: `a` and the UID without dashes, cut to 32 characters. */
 export function defaultName(uid: string): string {
   return `a${uid.replaceAll("-", "")}`.slice(0, 32);
 }
 
-/** An existing balancer stays where it is; a new one needs to be told where to go. */
+/** An existing load balancer stays where it is; a new one needs a location or network zone. */
 function placeOf(
   options: ServiceOptions,
   existing: LoadBalancerState | undefined,
@@ -110,7 +110,7 @@ function placeOf(
   return options.networkZone ? { networkZone: options.networkZone } : undefined;
 }
 
-/** The balancer's own fields. Those with a mistake, and those that are not ours to reset, stay as they are. */
+/** The load balancer's own fields. Fields with a mistake, and those that were set elsewhere, are unchanged. */
 function fieldsOf(
   settings: Settings,
   uid: string,
@@ -130,14 +130,14 @@ function fieldsOf(
   };
 }
 
-/** A protection that was set for the Service goes with the annotation; one that somebody else set stays (S21). */
+/** Protection that was set for the Service is removed with the annotation; protection that was set elsewhere is kept (S21). */
 function protectionOf({ options, broken }: Settings, existing: LoadBalancerState | undefined): boolean {
   const has = existing?.deleteProtection ?? false;
   if (broken.has("deleteProtection")) return has;
   return options.deleteProtection ?? (has && !Object.hasOwn(existing?.labels ?? {}, PROTECTED_MARK));
 }
 
-/** An address or a subnet with a mistake is not asked for, so that the attachment stays as it is. */
+/** An invalid address or subnet is left out, so that the attachment is unchanged. */
 function attachmentOf(
   { options, broken }: Settings,
   { networkId, existing }: BalancerContext,
@@ -154,7 +154,7 @@ function attachmentOf(
   };
 }
 
-/** With a selector that cannot be read, targets may leave with their nodes, but none may join. */
+/** With an invalid node selector, targets are still removed with their nodes, but none are added. */
 function targetsOf({ options, broken }: Settings, type: string, context: BalancerContext): Targets {
   const { networkId, existing, robots = false } = context;
   const { limits, foreignTargets } = roomOf(type, type, context);
@@ -172,7 +172,7 @@ function targetsOf({ options, broken }: Settings, type: string, context: Balance
   return { ...rendered, targets: rendered.targets.filter(isPresent) };
 }
 
-/** How much there may be on the balancer, and what others have of it. */
+/** The limits of the load balancer, and how much of them foreign parts use. */
 function roomOf(type: string, presentType: string, { catalogue, foreign, otherTargets = 0 }: BalancerContext) {
   const limits = limitsOf(catalogue?.types ?? [], type);
   const presentLimits = limitsOf(catalogue?.types ?? [], presentType);
@@ -185,16 +185,16 @@ function roomOf(type: string, presentType: string, { catalogue, foreign, otherTa
   };
 }
 
-/** Names at most a few: an Event is short. */
+/** Names only some nodes, because the length of an Event is limited. */
 function limitNotes(nodes: readonly string[], type: string): readonly Note[] {
   if (nodes.length === 0) return [];
   const shown = nodes.slice(0, 20).join(", ") + (nodes.length > 20 ? ` and ${nodes.length - 20} more` : "");
-  const message = `type ${type} has no room for ${nodes.length} of the nodes: ${shown}; choose a larger type or a node-selector`;
+  const message = `type ${type} has no room for ${nodes.length} of the nodes: ${shown}; choose a larger type, or fewer nodes with annotation load-balancer.hetzner.cloud/node-selector`;
   return [{ reason: "MaxTargetsReached", message }];
 }
 
 function foreignNotes({ foreign }: BalancerContext): readonly Note[] {
   if (!foreign || foreign.size === 0) return [];
-  const message = `${[...foreign].slice(0, 20).join(", ")} were on the balancer before this Service, and are left alone`;
+  const message = `${[...foreign].slice(0, 20).join(", ")} were on the load balancer before this Service adopted it, and are left unchanged`;
   return [{ reason: "ForeignPartsKept", message }];
 }

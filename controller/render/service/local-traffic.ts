@@ -1,11 +1,11 @@
-/** `externalTrafficPolicy: Local`: only nodes with endpoints take traffic, and kube-proxy says which these are. */
+/** `externalTrafficPolicy: Local`: only nodes with endpoints receive traffic, as reported by kube-proxy's health check. */
 import type { V1Service } from "@kubernetes/client-node";
 import type { HealthCheck } from "../../../stacks/units/spec.ts";
 import type { ListenerOptionName, ServiceOptions } from "./options/annotations.ts";
 import type { Settings } from "./options/settings.ts";
 
-/** Options that say where or how to ask; how often is left to the user. */
-const ASKING: readonly ListenerOptionName[] = [
+/** Options that would replace kube-proxy's health check. Interval, timeout and retries do not. */
+const REPLACING: readonly ListenerOptionName[] = [
   "healthCheckProtocol",
   "healthCheckPort",
   "healthCheckDomain",
@@ -14,23 +14,23 @@ const ASKING: readonly ListenerOptionName[] = [
   "healthCheckStatusCodes",
 ];
 
-/** The port on which every node says whether it has endpoints; nothing under another policy. */
+/** The port on which each node reports whether it has endpoints; undefined with another policy. */
 export function localCheckPort({ spec }: V1Service): number | undefined {
   return spec?.externalTrafficPolicy === "Local" && spec.healthCheckNodePort ? spec.healthCheckNodePort : undefined;
 }
 
-/** What keeps health checks from asking there. */
+/** The sources of the options that replace kube-proxy's health check. */
 export function overridesLocalCheck(service: V1Service, { options, sources }: Settings): readonly string[] {
   if (localCheckPort(service) === undefined) return [];
-  return ASKING.filter((name) => options[name] !== undefined).map((name) => sources[name] ?? name);
+  return REPLACING.filter((name) => options[name] !== undefined).map((name) => sources[name] ?? name);
 }
 
-/** The question that kube-proxy answers; nothing when it is not to be asked. */
+/** kube-proxy's health check; undefined when it does not apply or is replaced. */
 export function localHealthCheck(
   service: V1Service,
   options: ServiceOptions,
 ): Pick<HealthCheck, "port" | "http"> | undefined {
   const port = localCheckPort(service);
-  if (port === undefined || ASKING.some((name) => options[name] !== undefined)) return undefined;
+  if (port === undefined || REPLACING.some((name) => options[name] !== undefined)) return undefined;
   return { port, http: { domain: "", path: "/healthz", response: "", tls: false, statusCodes: ["200"] } };
 }

@@ -1,22 +1,22 @@
 /**
- * What a run can do at once. The engine makes new things before it takes old ones away, and changes a balancer before what
- * is on it; some changes need it the other way round. They are made in two runs: the first leaves out what has no room yet.
+ * Stages: the engine creates new parts before it removes old ones, and changes a load balancer before its parts. Changes
+ * that need the opposite order are made in two runs, of which the first leaves out what does not fit yet.
  */
 import { isPrivate } from "../../../stacks/units/inputs.ts";
 import { targetPart } from "../../../stacks/units/names.ts";
 import type { ListenerSpec, LoadBalancerSpec, LoadBalancerState } from "../../../stacks/units/spec.ts";
 import type { Limits } from "./checks/limits.ts";
 
-/** What there is besides the Service's, and how much may be there. */
+/** The limits of a load balancer, and how many foreign parts it has. */
 export interface Room {
   readonly limits?: Limits;
-  /** Limits of the type that the balancer has now. */
+  /** Limits of the current type. */
   readonly presentLimits?: Limits;
   readonly foreignListeners: number;
   readonly foreignTargets: number;
 }
 
-/** The next step on the way from what is there to what is wanted; what is wanted, when that takes one step. */
+/** The next stage from the existing to the desired load balancer: the desired one if a single run suffices. */
 export function nextStage(spec: LoadBalancerSpec, existing: LoadBalancerState, room: Room): LoadBalancerSpec {
   const type = fits(existing, room) ? spec.type : existing.type;
   const limits = type === spec.type ? room.limits : room.presentLimits;
@@ -38,7 +38,7 @@ export function nextStage(spec: LoadBalancerSpec, existing: LoadBalancerState, r
   };
 }
 
-/** A smaller type is taken when everything has left that would not fit. */
+/** A smaller type is applied once the existing parts fit it. */
 function fits({ listeners, targets }: LoadBalancerState, { limits, foreignListeners, foreignTargets }: Room): boolean {
   return (
     !limits ||
@@ -46,7 +46,7 @@ function fits({ listeners, targets }: LoadBalancerState, { limits, foreignListen
   );
 }
 
-/** What is there stays as wanted; new ones come as far as there is room before the old ones have left. */
+/** The wanted parts that exist, and as many new ones as fit beside the existing ones. */
 function withinRoom<T>(
   wanted: readonly T[],
   existing: readonly T[],
@@ -58,7 +58,7 @@ function withinRoom<T>(
   return wanted.filter((one) => there.has(keyOf(one)) || free-- > 0);
 }
 
-/** A redirect occupies port 80: it comes when the listener there has left, and the other way round. */
+/** A redirect occupies port 80: it is added after a listener on that port is gone, and vice versa. */
 function keepApart(wanted: readonly ListenerSpec[], existing: readonly ListenerSpec[]): readonly ListenerSpec[] {
   const hasPlain = existing.some(({ listenPort }) => listenPort === 80);
   const hasRedirect = existing.some(({ http }) => http?.redirectHttp);

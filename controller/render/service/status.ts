@@ -1,14 +1,14 @@
-/** What the status of a Service says about its balancer. */
+/** The load balancer's addresses in the status of a Service. */
 import type { V1LoadBalancerIngress } from "@kubernetes/client-node";
 import type { LoadBalancerState } from "../../../stacks/units/spec.ts";
 import type { Settings } from "./options/settings.ts";
 
 /**
- * Ingress entries in the official order: public IPv4, public IPv6, private; a host name stands for all of them (S19, S20).
- * Nothing when a mistake keeps it unknown what the status should say.
+ * Ingress entries in the official order: public IPv4, public IPv6, private; a host name replaces all of them (S19, S20).
+ * Undefined when a mistake leaves it open what the status should be.
  *
- * An entry is for all ports. As soon as one of them uses the PROXY protocol, traffic from inside the cluster must take the
- * way through the balancer too: nobody else would put the header in front of it.
+ * An entry applies to all ports. If any of them uses the PROXY protocol, traffic from inside the cluster must also go
+ * through the load balancer, which adds the header.
  */
 export function renderIngress(
   balancer: LoadBalancerState,
@@ -27,7 +27,7 @@ export function renderIngress(
 
 const STATUS_OPTIONS = ["hostname", "disablePrivateIngress", "ipv6Disabled"] as const;
 
-/** True when both lists say the same; the API server fills in `ipMode: VIP`, so an absent one is equal to that. */
+/** Whether both lists are equal. The API server defaults `ipMode` to `VIP`, so an absent one equals that. */
 export function sameIngress(a: readonly V1LoadBalancerIngress[], b: readonly V1LoadBalancerIngress[]): boolean {
   const normal = ({ ip, hostname, ipMode }: V1LoadBalancerIngress) =>
     `${ip ?? ""}|${hostname ?? ""}|${ip ? (ipMode ?? "VIP") : ""}`;

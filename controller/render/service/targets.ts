@@ -1,4 +1,4 @@
-/** Which nodes a balancer sends traffic to. */
+/** Nodes → targets of a load balancer. */
 import type { V1Node } from "@kubernetes/client-node";
 import ipaddr from "ipaddr.js";
 import { targetPart } from "../../../stacks/units/names.ts";
@@ -11,30 +11,31 @@ import { spreadOverZones } from "./checks/limits.ts";
 
 const EXCLUDE_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
 const AUTOSCALER_TAINT = "ToBeDeletedByClusterAutoscaler";
-/** Texts that a Go program takes for false. */
+/** Spellings of false in Go. */
 const FALSE = new Set(["0", "f", "F", "false", "False", "FALSE"]);
 
+/** Which nodes become targets, and how they are reached. */
 export interface TargetOptions {
   readonly selector: LabelSelector;
   readonly usePrivateIp: boolean;
   readonly networkId?: number;
-  /** Whether nodes on dedicated servers are targets, by their address. */
+  /** Whether nodes on dedicated servers become targets, by IP address. */
   readonly robots?: boolean;
-  /** How many targets there may be; as many as wanted when absent. */
+  /** Maximum number of targets; unlimited when absent. */
   readonly places?: number;
 }
 
-/** Targets in a stable order, and the nodes that should have been one but cannot, each with the reason. */
+/** Targets in a stable order, and the nodes that cannot be targets, each with the reason. */
 export interface Targets {
   readonly targets: readonly TargetSpec[];
   readonly leftOut: readonly { readonly node: string; readonly reason: string }[];
-  /** Nodes that there is no place for. */
+  /** Nodes beyond the maximum number of targets. */
   readonly beyondLimit: readonly string[];
 }
 
-/** A node that cannot be a target is left out and named; it never keeps the others from being served. */
+/** Renders the targets. A node that cannot be one is left out and reported; it never blocks the others. */
 export function renderTargets(nodes: readonly V1Node[], servers: readonly Server[], options: TargetOptions): Targets {
-  // By server or address: a node that was registered again under another name still has its old Node object.
+  // By server or address: a node that registered again under another name still has its old Node object.
   const targets = new Map<string, { node: V1Node; target: TargetSpec }>();
   const leftOut: { node: string; reason: string }[] = [];
   for (const node of nodes) {
@@ -48,7 +49,7 @@ export function renderTargets(nodes: readonly V1Node[], servers: readonly Server
   return { targets: spread.chosen.toSorted(inOrder), leftOut, beyondLimit: spread.leftOut };
 }
 
-/** The target of a node, why it has none, or nothing for a node that is not ours. */
+/** The target of a node, the reason why it has none, or undefined for a node that is not ours. */
 function targetOf(node: V1Node, servers: readonly Server[], options: TargetOptions): TargetSpec | string | undefined {
   const { kind } = parseProviderId(node.spec?.providerID);
   if (kind === "robot" && options.robots) return robotTarget(node, options);
@@ -59,8 +60,8 @@ function targetOf(node: V1Node, servers: readonly Server[], options: TargetOptio
 }
 
 /**
- * By an address that the node has, which needs no look at Robot. Traffic that is meant to be private never takes the public
- * way instead, as it does in the official controller (T5).
+ * By the node's own address, which needs no request to Robot. Unlike the official controller, never falls back from a
+ * private to a public address (T5).
  */
 function robotTarget({ status }: V1Node, { usePrivateIp }: TargetOptions): TargetSpec | string {
   const wanted = usePrivateIp ? "InternalIP" : "ExternalIP";
@@ -72,7 +73,7 @@ function isIPv4(address: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(address);
 }
 
-/** The framework's node set: neither leaving nor excluded. Readiness is for health checks to find out (S5). */
+/** Whether a node is in the framework's node set: neither being deleted nor excluded. Health checks cover readiness (S5). */
 export function isEligible({ metadata, spec }: V1Node): boolean {
   const exclusion = metadata?.labels?.[EXCLUDE_LABEL];
   return (
@@ -90,7 +91,7 @@ function unusable(server: Server, { usePrivateIp, networkId }: TargetOptions): s
   return server.public_net.ipv4 ? undefined : "its server has no public IPv4 address";
 }
 
-/** Whether both mean the same server or address, on whatever way it is reached. */
+/** Whether both are the same server or address, regardless of how it is reached. */
 export function isSameTarget(a: TargetSpec, b: TargetSpec): boolean {
   return targetPart(a) === targetPart(b);
 }

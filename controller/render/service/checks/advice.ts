@@ -1,4 +1,4 @@
-/** Wishes that the provider cannot fulfil, and what a user should know about those it can. The Service is served all the same. */
+/** Notes about requests that have no effect or need attention. None of them keeps a Service from being served. */
 import type { V1Service } from "@kubernetes/client-node";
 import type { LoadBalancerSpec, LoadBalancerState } from "../../../../stacks/units/spec.ts";
 import type { Catalogue } from "../../../hcloud/api.ts";
@@ -12,7 +12,7 @@ export function adviseOn(service: V1Service, settings: ServiceSettings): readonl
   return [...protocolNotes(service), ...fieldNotes(service), ...localNotes(service, settings)];
 }
 
-/** Notes that follow from the balancer it has or gets. */
+/** Notes that follow from its load balancer, existing or new. */
 export function adviseOnBalancer(
   settings: Settings,
   spec: LoadBalancerSpec,
@@ -25,7 +25,7 @@ function protocolNotes(service: V1Service): readonly Note[] {
   const others = (service.spec?.ports ?? []).filter((port) => !tcpPorts(service).includes(port));
   if (others.length === 0) return [];
   const message = others
-    .map(({ port, protocol }) => `port ${port}/${protocol} is left out: Hetzner balancers forward TCP only`)
+    .map(({ port, protocol }) => `port ${port}/${protocol} is not served: Hetzner load balancers only forward TCP`)
     .join("; ");
   return [{ reason: "UnsupportedProtocolConfigured", message }];
 }
@@ -36,11 +36,12 @@ function fieldNotes({ spec, metadata }: V1Service): readonly Note[] {
   const ranges = spec?.loadBalancerSourceRanges ?? metadata?.annotations?.[RANGES_ANNOTATION]?.split(",") ?? [];
   const isFiltering = ranges.some((range) => !["", "0.0.0.0/0", "::/0"].includes(range.trim()));
   const messages = [
-    isFiltering && "loadBalancerSourceRanges has no effect: the provider cannot filter, and everybody gets through",
+    isFiltering &&
+      "loadBalancerSourceRanges has no effect: Hetzner load balancers cannot filter, so that every client has access",
     spec?.sessionAffinity === "ClientIP" &&
-      "sessionAffinity ClientIP has no effect on the balancer: for http, set http-sticky-sessions",
+      "sessionAffinity ClientIP has no effect on the load balancer: for http, set annotation load-balancer.hetzner.cloud/http-sticky-sessions",
     spec?.loadBalancerIP &&
-      "loadBalancerIP has no effect: take over the balancer that has the address, by annotation load-balancer.hetzner.cloud/id",
+      "loadBalancerIP has no effect: to use an existing address, adopt its load balancer with annotation load-balancer.hetzner.cloud/id",
   ].filter((message) => typeof message === "string" && message !== "");
   return messages.length > 0 ? [{ reason: "UnsupportedFieldConfigured", message: messages.join("; ") }] : [];
 }
@@ -50,18 +51,18 @@ function localNotes(service: V1Service, settings: ServiceSettings): readonly Not
     tcpPorts(service).flatMap(({ port }) => overridesLocalCheck(service, settings.ports.get(port) ?? settings)),
   );
   if (sources.size === 0) return [];
-  const message = `externalTrafficPolicy is Local, but health checks follow ${[...sources].join(", ")}: nodes without endpoints may get traffic`;
+  const message = `externalTrafficPolicy is Local, but health checks are configured by ${[...sources].join(", ")}: nodes without endpoints may receive traffic`;
   return [{ reason: "HealthCheckOverridden", message }];
 }
 
 function typeNotes({ type }: LoadBalancerSpec, catalogue: Catalogue | undefined): readonly Note[] {
   const found = catalogue?.types.find(({ name }) => name === type);
   if (!found?.deprecation) return [];
-  const message = `type ${type} is deprecated and cannot be ordered after ${found.deprecation.unavailable_after}: choose another`;
+  const message = `type ${type} is deprecated and cannot be ordered after ${found.deprecation.unavailable_after}: choose another type`;
   return [{ reason: "LoadBalancerTypeDeprecated", message }];
 }
 
-/** Said when an annotation asks for it: a variable that changes speaks of new balancers. */
+/** Only for annotations: the environment variables concern new load balancers. */
 function placeNotes({ options, sources }: Settings, existing: LoadBalancerState): readonly Note[] {
   const { location, networkZone } = options;
   const isAsked = (source: string | undefined) => source?.startsWith("annotation") ?? false;
@@ -69,6 +70,6 @@ function placeNotes({ options, sources }: Settings, existing: LoadBalancerState)
     ? isAsked(sources.location) && location !== existing.location
     : networkZone && isAsked(sources.networkZone) && networkZone !== existing.networkZone;
   if (!isElsewhere) return [];
-  const message = `the balancer stays in ${existing.location}: it cannot be moved to ${location || networkZone} without a new address; make a new Service for that`;
+  const message = `the load balancer stays in ${existing.location}: it cannot move to ${location || networkZone} and keep its address; create a new Service to move`;
   return [{ reason: "LoadBalancerNotMoved", message }];
 }

@@ -1,4 +1,4 @@
-/** Whether the provider has what a Service asks for, and enough of it. */
+/** Checks type, location and number of listeners against what Hetzner offers. */
 import type { V1Service } from "@kubernetes/client-node";
 import type { Catalogue } from "../../../hcloud/api.ts";
 import { tcpPorts } from "../listeners.ts";
@@ -7,9 +7,10 @@ import { countForeign } from "../ownership/foreign.ts";
 import type { Problem, Surroundings } from "./checks.ts";
 import { limitsOf } from "./limits.ts";
 
-/** The official controller's default, with which users of no configuration at all have been served. */
+/** The official controller's default type. */
 export const DEFAULT_TYPE = "lb11";
 
+/** Problems with the catalogue; none while it is unknown. */
 export function catalogueProblems(service: V1Service, settings: Settings, around: Surroundings): readonly Problem[] {
   const { catalogue } = around;
   if (!catalogue) return [];
@@ -41,7 +42,7 @@ function locationProblems({ options, sources }: Settings, { locations }: Catalog
 }
 
 interface Unknown {
-  /** Annotation or variable that the value comes from. */
+  /** The annotation or variable that set the value. */
   readonly source: string | undefined;
   readonly value: string;
   readonly kind: string;
@@ -52,12 +53,12 @@ interface Unknown {
 function unknown({ source, value, kind, known, option }: Unknown): Problem {
   const names = known.map(({ name }) => name).join(", ");
   return {
-    message: `${source}: ${JSON.stringify(value)} is not a ${kind} of the provider: ${names}`,
+    message: `${source}: ${JSON.stringify(value)} is not a known ${kind}; known are ${names}`,
     options: [option],
   };
 }
 
-/** Ports beyond the limit get no listener; those that have one keep it. */
+/** Ports beyond the limit get no listener; existing listeners are kept. */
 function listenerProblems(
   service: V1Service,
   wantedType: string | undefined,
@@ -70,6 +71,6 @@ function listenerProblems(
   if (ports.length <= places) return [];
   const has = (port: number) => existing?.listeners.some(({ listenPort }) => listenPort === port) ?? false;
   const inOrder = ports.toSorted((a, b) => Number(has(b)) - Number(has(a)) || a - b);
-  const message = `${ports.length} ports need a listener each, but type ${type} has room for ${Math.max(places, 0)}: choose a larger type`;
+  const message = `${ports.length} ports need one listener each, but type ${type} only has room for ${Math.max(places, 0)}: choose a larger type`;
   return inOrder.slice(Math.max(places, 0)).map((port) => ({ message, port, options: ["protocol"] }));
 }

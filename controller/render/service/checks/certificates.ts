@@ -1,10 +1,10 @@
-/** Mistakes in what an https port is to present. */
+/** Mistakes in the certificate options of ports. */
 import { type ListenerOptionName, PREFIX } from "../options/annotations.ts";
 import { CERTIFICATE_OPTIONS } from "../options/certificate-options.ts";
 import type { ServiceSettings, Settings } from "../options/settings.ts";
 import type { Problem } from "./checks.ts";
 
-/** Which certificates there are is not looked at here: they may come later. */
+/** Problems of all ports. Whether the certificates exist is not checked here: they may be created later. */
 export function certificateProblems({ ports }: ServiceSettings, readsSecrets: boolean): readonly Problem[] {
   return [...ports].flatMap(([port, own]) => problemsOf(port, own, readsSecrets));
 }
@@ -16,18 +16,18 @@ function problemsOf(port: number, { options, sources, broken }: Settings, readsS
   const isManaged = certificateType === "managed";
   const isUnread = NAMES.some((name) => broken.has(name));
   if (isManaged && managedDomains.length === 0 && !isUnread) {
-    refuse("certificateType", `${sources.certificateType}: needs ${PREFIX}http-managed-certificate-domains`);
+    refuse("certificateType", `${sources.certificateType}: managed requires ${PREFIX}http-managed-certificate-domains`);
   }
   if (protocol === "https" && !isManaged && certificates.length + tlsSecrets.length === 0 && !isUnread) {
     refuse(
       "protocol",
-      `${sources.protocol}: https needs a certificate: set ${PREFIX}http-certificates, or ${PREFIX}certificate-type to managed, or ${PREFIX}tls-secret`,
+      `${sources.protocol}: https requires a certificate: set ${PREFIX}http-certificates, ${PREFIX}certificate-type to managed, or ${PREFIX}tls-secret`,
     );
   }
   if (tlsSecrets.length > 0 && !readsSecrets) {
     refuse(
       "tlsSecrets",
-      `${sources.tlsSecrets}: Secrets of this namespace are not read: LOTSE_TLS_SECRETS has to be true or to name it, and the right to list and watch them is needed`,
+      `${sources.tlsSecrets}: Secrets in this namespace are not read: set LOTSE_TLS_SECRETS to true or add the namespace to it, and allow the controller to list and watch Secrets`,
     );
   }
   return problems;

@@ -1,4 +1,4 @@
-/** Mistakes that no single option makes: what does not fit together, or not into the cluster. */
+/** Mistakes that no parser can find: options that contradict each other or do not fit the cluster. */
 import type { V1Service } from "@kubernetes/client-node";
 import { listenerPart } from "../../../../stacks/units/names.ts";
 import type { LoadBalancerState } from "../../../../stacks/units/spec.ts";
@@ -12,30 +12,30 @@ import { catalogueProblems } from "./catalogue.ts";
 import { certificateProblems } from "./certificates.ts";
 import { networkProblems } from "./network.ts";
 
-/** What a Service's settings must fit. */
+/** What the settings of a Service are checked against. */
 export interface Surroundings {
   readonly networkId?: number;
-  /** The cluster's network, where it is known. */
+  /** The cluster's network, if known. */
   readonly network?: Network;
-  /** Addresses in that network that others have. */
+  /** Addresses in the network that are in use by others. */
   readonly takenIps?: ReadonlySet<string>;
-  /** What the provider offers, where it is known. */
+  /** What Hetzner offers, if known. */
   readonly catalogue?: Catalogue;
-  /** The balancer that exists for the Service, if one does, without its foreign parts. */
+  /** The Service's existing load balancer, without its foreign parts. */
   readonly existing?: LoadBalancerState;
   readonly foreign?: ForeignParts;
-  /** What the certificates of the Service are planned with. */
+  /** What the certificates of the Service are planned from. */
   readonly certificates: Omit<CertificateSurroundings, "present">;
 }
 
-/** One mistake, and the options that must not be applied because of it: of one port, or of the whole Service. */
+/** One mistake, and the options that must not be applied because of it, for one port or for the whole Service. */
 export interface Problem {
   readonly message: string;
   readonly options: readonly OptionName[];
   readonly port?: number;
 }
 
-/** The settings with everything marked that does not fit, and the mistakes that were found before and here. */
+/** The settings with all problematic options marked as broken, and the mistakes added to those found before. */
 export function checkSettings(service: V1Service, settings: ServiceSettings, around: Surroundings): ServiceSettings {
   const problems = [
     ...placeProblems(settings, around),
@@ -62,11 +62,11 @@ function withBroken({ options, sources, broken }: Settings, problems: readonly P
   return { options, sources, broken: new Set([...broken, ...problems.flatMap(({ options: names }) => names)]) };
 }
 
-/** An existing balancer stays where it is, and the one it is; a new one needs to be told where to go. */
+/** An existing load balancer is neither moved nor exchanged; a new one needs a location or network zone. */
 function placeProblems({ options, sources, broken }: Settings, { existing }: Surroundings): readonly Problem[] {
   if (existing) {
     if (options.id === undefined || options.id === existing.id) return [];
-    const message = `${sources.id}: this Service already has balancer ${existing.id}; to change to ${options.id}, make a new Service`;
+    const message = `${sources.id}: this Service already has load balancer ${existing.id}; to use ${options.id}, create a new Service`;
     return [{ message, options: ["id"] }];
   }
   if (options.location || options.networkZone || broken.has("location") || broken.has("networkZone")) return [];
@@ -81,15 +81,18 @@ function portProblems(
   const problems: Problem[] = [];
   const refuse = (name: ListenerOptionName, message: string) => problems.push({ port, message, options: [name] });
   if (!nodePort) {
-    refuse("protocol", `port ${port} has no node port: set allocateLoadBalancerNodePorts, or give it a nodePort`);
+    refuse(
+      "protocol",
+      `port ${port} has no node port: set allocateLoadBalancerNodePorts to true, or specify a nodePort`,
+    );
   }
   if (options.redirectHttp && options.protocol !== "https") {
-    refuse("redirectHttp", `${sources.redirectHttp}: needs protocol https`);
+    refuse("redirectHttp", `${sources.redirectHttp}: requires protocol https`);
   }
   return problems;
 }
 
-/** A redirect occupies port 80, and there can be only one. */
+/** A redirect occupies port 80, so that there can be only one. */
 function redirectProblems(
   service: V1Service,
   { ports }: ServiceSettings,
@@ -100,6 +103,6 @@ function redirectProblems(
   return redirects.slice(isTaken ? 0 : 1).map(([port, { sources }]) => ({
     port,
     options: ["redirectHttp"],
-    message: `${sources.redirectHttp}: port 80 is taken${isTaken ? "" : " by the redirect to another port"}`,
+    message: `${sources.redirectHttp}: port 80 is already in use${isTaken ? "" : " by the redirect to another port"}`,
   }));
 }

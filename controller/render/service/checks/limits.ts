@@ -1,21 +1,22 @@
-/** What a type of balancer can hold, and who gets the places when there are too few. */
+/** Limits of load balancer types, and which nodes become targets when there are too many. */
 import type { V1Node } from "@kubernetes/client-node";
 import type { BalancerType } from "../../../hcloud/api.ts";
 
+/** Maximum numbers for a load balancer type. */
 export interface Limits {
   readonly listeners: number;
   readonly targets: number;
 }
 
-/** Nothing when the type is not listed: then the API has the last word. */
+/** The limits of a type. Undefined when the type is not listed: then the API enforces them. */
 export function limitsOf(types: readonly BalancerType[], name: string): Limits | undefined {
   const type = types.find((one) => one.name === name);
   return type && { listeners: type.max_services, targets: type.max_targets };
 }
 
 /**
- * As many as there are places, the same ones every time: zones take turns, each with its longest-standing first. A node
- * that joins takes nobody's place.
+ * Chooses as many candidates as there are places, deterministically: zones take turns, in the order of their candidates.
+ * A new node never displaces an older one of its zone.
  */
 export function spreadOverZones<T>(
   candidates: readonly { readonly node: V1Node; readonly target: T }[],

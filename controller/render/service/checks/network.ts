@@ -1,19 +1,20 @@
-/** Whether a Service's intents fit the cluster's network. Attaching anew costs traffic: it is never tried in vain. */
+/** Checks options against the cluster's network, because a failed attempt to reattach would interrupt traffic. */
 import ipaddr from "ipaddr.js";
 import { isInRange } from "../../../formats/ranges.ts";
 import type { Network } from "../../../hcloud/api.ts";
 import type { Settings } from "../options/settings.ts";
 import type { Problem, Surroundings } from "./checks.ts";
 
+/** Problems with the network, subnet and private address. */
 export function networkProblems(settings: Settings, around: Surroundings): readonly Problem[] {
   const { options, sources, broken } = settings;
   if (around.networkId === undefined) {
-    // A subnet for all Services says nothing about a network; asked for by one of them, it does.
+    // A subnet from the environment does not require a network; one from an annotation does.
     const isAsked = (name: keyof typeof options) => name !== "privateSubnet" || sources[name]?.startsWith("annotation");
     return (["usePrivateIp", "disablePublicNetwork", "privateIpv4", "privateSubnet"] as const)
       .filter((name) => options[name] && isAsked(name))
       .map((name) => ({
-        message: `${sources[name]}: needs a network, and HCLOUD_NETWORK is not set`,
+        message: `${sources[name]}: requires a network, but HCLOUD_NETWORK is not set`,
         options: [name],
       }));
   }
@@ -22,7 +23,7 @@ export function networkProblems(settings: Settings, around: Surroundings): reado
     ...(options.disablePublicNetwork && isPublic
       ? [
           {
-            message: `${sources.disablePublicNetwork}: without public interface nodes are reached over the network only: set annotation load-balancer.hetzner.cloud/use-private-ip to true`,
+            message: `${sources.disablePublicNetwork}: without a public interface, nodes are reachable only over the network: set annotation load-balancer.hetzner.cloud/use-private-ip to true`,
             options: ["disablePublicNetwork"] as const,
           },
         ]
@@ -36,7 +37,7 @@ function subnetProblems({ options, sources }: Settings, network: Network | undef
   const { privateSubnet: wanted } = options;
   if (wanted === undefined || !network || network.subnets.some(({ ip_range }) => ip_range === wanted)) return [];
   const there = network.subnets.map(({ ip_range }) => ip_range).join(", ");
-  const message = `${sources.privateSubnet}: network ${network.name} has no subnet ${wanted}, only ${there || "none at all"}`;
+  const message = `${sources.privateSubnet}: network ${network.name} has no subnet ${wanted}; its subnets are ${there || "none"}`;
   return [{ message, options: ["privateSubnet"] }];
 }
 
@@ -49,12 +50,12 @@ function addressProblems({ options, sources }: Settings, around: Surroundings): 
   ];
   const ranges = network.subnets.map(({ ip_range }) => ip_range);
   if (!ranges.some((range) => isInRange(ip, range))) {
-    return refuse(`is in no subnet of network ${network.name}: ${ranges.join(", ") || "it has none"}`);
+    return refuse(`is in no subnet of network ${network.name}; its subnets are ${ranges.join(", ") || "none"}`);
   }
   if (privateSubnet !== undefined && !isInRange(ip, privateSubnet)) {
-    return refuse(`is not in ${privateSubnet}, which ${sources.privateSubnet} asks for`);
+    return refuse(`is not in ${privateSubnet}, which ${sources.privateSubnet} requires`);
   }
-  if (takenIps?.has(ip)) return refuse("belongs to another server or balancer");
+  if (takenIps?.has(ip)) return refuse("belongs to another server or load balancer");
   return isReserved(ip, network, ranges) ? refuse("is reserved in this network") : [];
 }
 

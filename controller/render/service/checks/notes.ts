@@ -1,23 +1,26 @@
-/** What a user should know about a Service although nothing is wrong enough to keep it from being served. */
+/** Notes: what a user should know about a Service that is served nevertheless. */
+
+/** One note, reported as an Event. */
 export interface Note {
-  /** Reason of the Event that says it. */
+  /** Reason of the Event. */
   readonly reason: NoteReason;
   readonly message: string;
 }
 
+/** Reasons of these Events; users filter by them. */
 export type NoteReason =
-  /** An https port whose certificate is not there, not issued or not renewed. */
+  /** A certificate of an https port is missing, not issued or not renewed. */
   | "CertificateNotReady"
-  /** An annotation of ours that means nothing. */
+  /** An annotation with our prefix that does not exist. */
   | "UnknownAnnotation"
   /** A port that is not TCP (HCCM V1). */
   | "UnsupportedProtocolConfigured"
-  /** A field that the provider has nothing for. */
+  /** A field that Hetzner does not support. */
   | "UnsupportedFieldConfigured"
   | "HealthCheckOverridden"
   | "LoadBalancerTypeDeprecated"
   | "LoadBalancerNotMoved"
-  /** More nodes than the type has room for (HCCM T4). */
+  /** There are more nodes than the type allows targets (HCCM T4). */
   | "MaxTargetsReached"
-  /** Listeners and targets of others are on the balancer, and stay. */
+  /** Foreign listeners and targets on the load balancer are kept. */
   | "ForeignPartsKept";

@@ -14,29 +14,29 @@ import {
 import type { Option } from "./option.ts";
 import { unknownAnnotations } from "./unknown-annotations.ts";
 
-/** What is set, and by whom. */
+/** Options, and where each of them comes from. */
 export interface Settings {
   readonly options: ServiceOptions;
-  /** What set each option, in words for the user: an annotation, or the variable that holds for all Services. */
+  /** The source of each option, for messages: an annotation, or the variable for all Services. */
   readonly sources: Readonly<Partial<Record<OptionName, string>>>;
-  /** Options that are set to something they cannot be: whatever the balancer has stays. */
+  /** Options with an invalid value: the load balancer keeps what it has. */
   readonly broken: ReadonlySet<OptionName>;
 }
 
-/** The settings of a Service, and every mistake found on the way: what was set, to what, and what is allowed. */
+/** The settings of a Service, and all mistakes in them: the source, the value, and what is allowed. */
 export interface ServiceSettings extends Settings {
-  /** Those of each port, by its number: its own over the Service's. */
+  /** Settings by port number: the port's own take precedence over the Service's. */
   readonly ports: ReadonlyMap<number, Settings>;
   readonly mistakes: readonly string[];
-  /** What has no effect. */
+  /** Annotations without effect. */
   readonly notes: readonly Note[];
 }
 
 type Annotations = Readonly<Record<string, string>>;
 
 /**
- * A Service's settings: its annotations over the cluster-wide defaults. An annotation that is set but empty counts as set.
- * One for a single port is called `<name or number of the port>.<option>`; it comes before one for all ports.
+ * The settings of a Service: annotations take precedence over cluster-wide defaults, even empty ones. An annotation for a
+ * single port, `<name or number of the port>.<option>`, takes precedence over the one for all ports.
  */
 export function parseSettings(
   annotations: Annotations,
@@ -54,10 +54,7 @@ export function parseSettings(
   };
 }
 
-/**
- * The cluster-wide defaults from the environment. A variable that is set but empty counts as not set; for a boolean that can
- * only be a mistake.
- */
+/** Cluster-wide defaults from the environment. An empty variable counts as not set; for a boolean it is a mistake. */
 export function parseDefaults(env: Readonly<Record<string, string | undefined>>): {
   readonly options: ServiceOptions;
   readonly mistakes: readonly string[];
@@ -82,7 +79,7 @@ function readAnnotations(rows: typeof OPTION_ROWS, annotations: Annotations, por
   });
 }
 
-/** By name, and by number, which comes first. */
+/** Annotations by the port's number take precedence over those by its name. */
 function readPort({ name, port }: V1ServicePort, annotations: Annotations): Reading {
   const byNumber = readAnnotations(PORT_ROWS, annotations, `${port}.`);
   if (!name) return byNumber;
@@ -90,7 +87,7 @@ function readPort({ name, port }: V1ServicePort, annotations: Annotations): Read
   return { ...over(byName, byNumber), mistakes: [...byName.mistakes, ...byNumber.mistakes] };
 }
 
-/** Reads one text per option; `lookUp` says what it is called and what it is. */
+/** Parses one text per option; `lookUp` returns its source and the text. */
 function read(
   rows: typeof OPTION_ROWS,
   lookUp: (option: Option<unknown>) => readonly [source: string, text: string | undefined],
@@ -119,7 +116,7 @@ function settingsOfDefaults(options: ServiceOptions): Settings {
   return { options, sources: Object.fromEntries(names.map((name) => [name, variable(name)])), broken: new Set() };
 }
 
-/** The second over the first, whether it is valid or not. */
+/** Both settings; `above` takes precedence, even where it is invalid. */
 function over(below: Settings, above: Settings): Settings {
   const isBelow = (name: OptionName) => above.sources[name] === undefined;
   const kept = Object.entries(below.options).filter(([name]) => isBelow(name as OptionName));
@@ -132,7 +129,7 @@ function over(below: Settings, above: Settings): Settings {
 
 const APP_PROTOCOLS = { tcp: "tcp", http: "http", https: "https" } as const;
 
-/** What a port says of itself comes before what the Service says of all, if the Service asks for that. */
+/** The port's `appProtocol` takes precedence over the protocol for all ports, if the Service opts in. */
 function withAppProtocol({ port, appProtocol = "" }: V1ServicePort, whole: Settings): Settings {
   if (!whole.options.appProtocol || !Object.hasOwn(APP_PROTOCOLS, appProtocol)) return whole;
   const protocol = APP_PROTOCOLS[appProtocol as keyof typeof APP_PROTOCOLS];

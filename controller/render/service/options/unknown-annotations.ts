@@ -1,6 +1,6 @@
 /**
- * Annotations under our prefix that mean nothing: most are misspelt. They are reported, not refused: one may be an option
- * of a newer or older version.
+ * Unknown annotations with our prefix, most of them misspelt. They are reported but not rejected, because they may belong to
+ * another version.
  */
 import type { V1ServicePort } from "@kubernetes/client-node";
 import type { Note } from "../checks/notes.ts";
@@ -11,10 +11,10 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...UNUSED_ANNOTATIONS,
 ]);
 const PER_PORT: ReadonlySet<string> = new Set(PORT_ROWS.map(([, { annotation }]) => annotation));
-/** More are not told about: an Event is short. */
+/** Maximum number in one Event, whose length is limited. */
 const MOST = 5;
 
-/** One note for all of them; they keep nothing from being served. */
+/** One note for all unknown annotations. */
 export function unknownAnnotations(
   annotations: Readonly<Record<string, string>>,
   ports: readonly V1ServicePort[],
@@ -36,14 +36,14 @@ function whyUnknown(key: string, ports: ReadonlySet<string>): string | undefined
   const dot = key.indexOf(".");
   const [port, option] = [key.slice(0, dot), key.slice(dot + 1)];
   if (dot > 0 && PER_PORT.has(option)) {
-    return ports.has(port) ? undefined : `this Service has no port called ${port}`;
+    return ports.has(port) ? undefined : `this Service has no port named ${port}`;
   }
-  if (dot > 0 && KNOWN.has(option)) return `${option} cannot be set for one port`;
+  if (dot > 0 && KNOWN.has(option)) return `${option} cannot be set per port`;
   const near = nearest(dot > 0 ? option : key, dot > 0 ? PER_PORT : KNOWN);
-  return near === undefined ? "there is no such option" : `did you mean ${dot > 0 ? `${port}.` : ""}${near}?`;
+  return near === undefined ? "there is no such annotation" : `did you mean ${dot > 0 ? `${port}.` : ""}${near}?`;
 }
 
-/** The known one that fewest changes of a letter lead to; nothing when it takes too many to be a slip. */
+/** The known annotation with the smallest edit distance; undefined when none is close enough to be a typo. */
 function nearest(text: string, known: ReadonlySet<string>): string | undefined {
   if (text.length > 63) return undefined;
   const [best] = [...known]
@@ -52,7 +52,7 @@ function nearest(text: string, known: ReadonlySet<string>): string | undefined {
   return best && best.changes <= Math.max(1, Math.floor(text.length / 5)) ? best.candidate : undefined;
 }
 
-/** How many letters have to be put in, taken out or replaced. */
+/** Levenshtein distance. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...a].entries()) {

@@ -1,21 +1,21 @@
-/** The balancer of a Service among all that the cloud lists. */
+/** The load balancer of a Service among all listed ones. */
 import { SERVICE_UID_LABEL } from "../../../../stacks/units/names.ts";
 import type { LoadBalancer } from "../../../hcloud/api.ts";
 
-/** How a Service calls the balancer it wants. */
+/** How a Service identifies its load balancer. */
 export interface Wanted {
   readonly uid: string;
   readonly name: string;
-  /** Goes before the name. */
+  /** Takes precedence over the name. */
   readonly id?: number;
 }
 
 /**
- * | labelled with the Service's uid | with the wanted id, or without one the wanted name | found |
+ * | labelled with the Service's UID | with the given id or, if none is given, the name | result |
  * | --- | --- | --- |
  * | one | – | `own` |
  * | several | – | `ambiguous` |
- * | none | without an owner | `adoptable` |
+ * | none | one without an owner | `adoptable` |
  * | none | another Service's | `taken` |
  * | none | none, though an id was given | `missing` |
  * | none | none | `none` |
@@ -28,6 +28,7 @@ export type FoundBalancer =
   | { readonly kind: "missing"; readonly id: number }
   | { readonly kind: "none" };
 
+/** Finds the load balancer, by label first. */
 export function findBalancer(balancers: readonly LoadBalancer[], { uid, name, id }: Wanted): FoundBalancer {
   const own = balancers.filter(({ labels }) => labels[SERVICE_UID_LABEL] === uid);
   const [first] = own;

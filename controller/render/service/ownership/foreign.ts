@@ -1,4 +1,4 @@
-/** Listeners and targets of a balancer that are none of the Service's: they were there when it was taken over. */
+/** Foreign parts: listeners and targets that were on a load balancer before a Service adopted it. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { listenerPart, targetPart } from "../../../../stacks/units/names.ts";
 import type { LoadBalancerState } from "../../../../stacks/units/spec.ts";
@@ -7,28 +7,29 @@ import type { Server } from "../../../hcloud/api.ts";
 import { findServer } from "../../node/metadata.ts";
 import { tcpPorts } from "../listeners.ts";
 
-/** Names of foreign parts, as they are called in the stack. */
+/** Names of foreign parts, as in the stack. */
 export type ForeignParts = ReadonlySet<string>;
 
-/** Stands for all label selectors: nobody looks into them. */
+/** Represents all label selector targets, which are not told apart. */
 const SELECTORS = "selectors";
 
+/** No foreign parts. */
 export const NOTHING_FOREIGN: ForeignParts = new Set();
 
-/** The Service and the nodes that it may send to. */
+/** What a Service can claim on a load balancer: its ports, and the cluster's nodes. */
 export interface Claimant {
   readonly service: V1Service;
   readonly nodes: readonly V1Node[];
   readonly servers: readonly Server[];
-  /** Whether the balancer is being taken over now: what is on it is not marked yet. */
+  /** Whether the load balancer is being adopted now, so that its foreign parts are not marked yet. */
   readonly isTakingOver: boolean;
-  /** How many label selectors are among the balancer's targets. */
+  /** Number of label selectors among the targets. */
   readonly selectors: number;
 }
 
 /**
- * What is on a balancer and not the Service's: at the takeover everything that is neither one of its ports nor one of the
- * cluster's nodes, later what was marked then. A part that the Service claims later is its own from then on.
+ * The foreign parts of a load balancer: at adoption, everything that is neither a port of the Service nor a node of the
+ * cluster; later, what was marked then. A part that the Service claims later becomes its own.
  */
 export function findForeign(balancer: LoadBalancerState, claimant: Claimant): ForeignParts {
   const claimed = claimedParts(claimant);
@@ -41,13 +42,13 @@ export function findForeign(balancer: LoadBalancerState, claimant: Claimant): Fo
   return new Set(parts.filter((part) => !claimed.has(part) && isForeign(part)));
 }
 
-/** How many listeners and targets are foreign, label selectors left out. */
+/** Numbers of foreign listeners and targets, without label selectors. */
 export function countForeign(foreign: ForeignParts = NOTHING_FOREIGN): { listeners: number; targets: number } {
   const listeners = [...foreign].filter((part) => part.startsWith(listenerPart(0).slice(0, -1))).length;
   return { listeners, targets: foreign.size - listeners - Number(foreign.has(SELECTORS)) };
 }
 
-/** The balancer without its foreign parts: what we do not see we do not touch. */
+/** The load balancer without its foreign parts, so that nothing can change them. */
 export function withoutForeign(balancer: LoadBalancerState, foreign: ForeignParts): LoadBalancerState {
   if (foreign.size === 0) return balancer;
   return {

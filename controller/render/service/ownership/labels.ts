@@ -1,4 +1,4 @@
-/** Labels of a balancer: its owner's, the Service's, our marks, and those of everybody else, which stay. */
+/** Labels of a load balancer: the owner label, the Service's labels, our marks, and all others, which are kept. */
 import { SERVICE_UID_LABEL } from "../../../../stacks/units/names.ts";
 import type { IpVersion, LoadBalancerState, ReverseDns } from "../../../../stacks/units/spec.ts";
 import {
@@ -23,6 +23,7 @@ interface Labelled {
   readonly rdns?: ReverseDns;
 }
 
+/** All labels that the load balancer should have. */
 export function renderLabels(settings: Settings, { uid, existing, foreign, rdns = {} }: Labelled): Labels {
   const before = existing?.labels ?? {};
   return {
@@ -38,8 +39,8 @@ export function renderLabels(settings: Settings, { uid, existing, foreign, rdns 
 const RDNS_OPTIONS = { ipv4: "ipv4Rdns", ipv6: "ipv6Rdns" } as const;
 
 /**
- * Names that the public addresses should have. One that was set for the Service, and is not wanted any more, is taken back
- * for as long as it is there; one that somebody else set is left alone.
+ * Reverse DNS names of the public addresses. Null resets a name that was set for the Service and is no longer wanted; a
+ * name that was set elsewhere is left alone.
  */
 export function renderRdns(settings: Settings, existing: LoadBalancerState | undefined): ReverseDns {
   const [ipv4, ipv6] = [nameFor("ipv4", settings, existing), nameFor("ipv6", settings, existing)];
@@ -58,7 +59,7 @@ function nameFor(
   return has !== undefined && existing?.labels[rdnsMark(version)] === nameValue(has) ? null : undefined;
 }
 
-/** A mark stays until its name is taken back, and for as long as nobody can say whether it should be. */
+/** A mark is kept until its name is reset, and while the option is invalid. */
 function rdnsMarks({ broken }: Settings, rdns: ReverseDns, before: Labels): Labels {
   const marks: Record<string, string> = {};
   for (const version of ["ipv4", "ipv6"] as const) {

@@ -1,4 +1,4 @@
-/** What becomes of a balancer whose Service goes. Nothing here can fail: deletion never depends on what annotations say. */
+/** What happens to the load balancer of a deleted Service. Never fails: an invalid annotation must not block deletion. */
 import type { V1Service } from "@kubernetes/client-node";
 import { SERVICE_UID_LABEL } from "../../../../stacks/units/names.ts";
 import type { LoadBalancerSpec, LoadBalancerState } from "../../../../stacks/units/spec.ts";
@@ -6,38 +6,38 @@ import { foreignMark, isMark, othersLabels, RELEASED_MARK } from "../../../forma
 import { OPTIONS, PREFIX } from "../options/annotations.ts";
 import { serviceRef } from "./ours.ts";
 
-/** A balancer that outlives its Service: what of it is left to do, and why. */
+/** A load balancer that outlives its Service: the remaining change, and why it is kept. */
 export interface Keeping {
   readonly spec: LoadBalancerSpec;
-  /** As far as the spec speaks of it. */
+  /** The existing load balancer, limited to what the spec covers. */
   readonly existing: LoadBalancerState;
   readonly reason: string;
 }
 
 /**
- * | balancer | what becomes of it |
+ * | load balancer | what happens |
  * | --- | --- |
- * | with foreign listeners or targets | loses what is the Service's, and stays without owner |
- * | `on-delete: keep`, or something there that cannot be read | stays as it is, without owner |
- * | any other | is deleted: nothing is returned |
+ * | with foreign listeners or targets | loses the Service's parts, is kept without an owner |
+ * | `on-delete: keep`, or an invalid value | is kept unchanged, without an owner |
+ * | any other | is deleted; returns undefined |
  */
 export function keepOnRetire(service: V1Service, balancer: LoadBalancerState): Keeping | undefined {
   const text = service.metadata?.annotations?.[PREFIX + OPTIONS.onDelete.annotation];
   const parsed = text === undefined ? undefined : OPTIONS.onDelete.parse(text);
   const isShared = Object.keys(balancer.labels).some((key) => key.startsWith(foreignMark("")));
-  if (isShared) return keeping(service, balancer, "it has listeners or targets that are not this Service's");
-  // The only thing to say there besides the default is that it should stay, and a deleted address does not come back.
-  if (parsed && "allowed" in parsed) return leaveBehind(service, balancer, "its on-delete annotation cannot be read");
-  return parsed?.value === "keep" ? leaveBehind(service, balancer, "its on-delete annotation says so") : undefined;
+  if (isShared) return keeping(service, balancer, "it has listeners or targets that do not belong to this Service");
+  // The only value besides the default is `keep`, and the addresses of a deleted load balancer are lost.
+  if (parsed && "allowed" in parsed) return leaveBehind(service, balancer, "the annotation on-delete is invalid");
+  return parsed?.value === "keep" ? leaveBehind(service, balancer, "the annotation on-delete is keep") : undefined;
 }
 
-/** Leaves a balancer as it is, but for the labels that say whose it is. */
+/** Keeps a load balancer unchanged, except for the labels that name its owner. */
 export function leaveBehind(service: V1Service, balancer: LoadBalancerState, reason: string): Keeping {
   const { network: _, rdns: __, ...rest } = balancer;
   return keeping(service, { ...rest, listeners: [], targets: [] }, reason);
 }
 
-/** Without owner, but with one label: the provider does not take the last one away (hcloud-api.md, pitfall 17). */
+/** Removes the owner but leaves one label, because the API cannot remove the last one (hcloud-api.md, pitfall 17). */
 function keeping(service: V1Service, balancer: LoadBalancerState, reason: string): Keeping {
   const ref = serviceRef(service);
   const { name, type, algorithm, deleteProtection, location } = balancer;

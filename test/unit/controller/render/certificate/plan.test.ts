@@ -104,7 +104,7 @@ describe("certificates by id or name", () => {
   });
 
   it.each([
-    ["none", "nope", 'port 443 is not served yet: there is no certificate "nope" in this project'],
+    ["none", "nope", 'port 443 is not served yet: certificate "nope" does not exist in this project'],
     ["one that is being issued", "slow", 'port 443 is not served yet: certificate "slow" is being issued'],
     [
       "one that could not be issued",
@@ -119,7 +119,7 @@ describe("certificates by id or name", () => {
     const found = plan({ protocol: "https", certificates: ["nope"] }, { certificates, ...presenting(5) });
     expect(found).toMatchObject({
       ids443: [5],
-      problems: ['port 443 goes on with what it has: there is no certificate "nope" in this project'],
+      problems: ['port 443 keeps its current certificate: certificate "nope" does not exist in this project'],
     });
     expect(by("nope", "web").ids443).toEqual([5]);
   });
@@ -145,7 +145,7 @@ describe("a managed certificate", () => {
         content: managed("example.com", "www.example.com"),
       },
     ]);
-    expect(found.problems).toEqual([`port 443 is not served yet: certificate "${NAME}" is being made`]);
+    expect(found.problems).toEqual([`port 443 is not served yet: certificate "${NAME}" is being created`]);
     expect(plan({ ...MANAGED, managedName: "mine" }).specs).toMatchObject([{ name: "mine" }]);
     expect(plan({ ...MANAGED, protocol: "tcp" })).toMatchObject({ specs: [{ name: NAME }], problems: [] });
   });
@@ -184,7 +184,7 @@ describe("a managed certificate", () => {
     const found = plan(MANAGED, { certificates: [anIssuedCertificate("completed", { id: 9, labels })] });
     expect(found).toMatchObject({ ids443: [], wanted: [], stale: [], owned: [] });
     expect(found.problems).toEqual([
-      `port 443 is not served yet: certificate "${NAME}" (id 9) is not this Service's: choose another name with http-managed-certificate-name, or use it with http-certificates`,
+      `port 443 is not served yet: certificate "${NAME}" (id 9) does not belong to this Service: choose another name with http-managed-certificate-name, or use it with http-certificates`,
     ]);
   });
 
@@ -241,7 +241,7 @@ describe("unlike HCCM C3: when its domains change", () => {
   it.each(["pending", "failed"] as const)("the port goes on while the new one is %s", (issuance) => {
     const found = plan(NEW, { certificates: [old, next(issuance)], ...presenting(77) });
     expect(found).toMatchObject({ ids443: [77], stale: [], specs: [{ name: `${NAME}-x` }] });
-    expect(found.problems[0]).toMatch(/^port 443 goes on with what it has: /);
+    expect(found.problems[0]).toMatch(/^port 443 keeps its current certificate: /);
   });
 
   it("second, the port changes over when the new one is issued", () => {
@@ -336,13 +336,17 @@ describe("a TLS Secret", () => {
   });
 
   it.each([
-    ["is gone", new Map(), 'there is no Secret "web" of type kubernetes.io/tls'],
-    ["is broken", secrets({ ...pair, privateKey: "x" }), 'Secret "web" cannot be used: tls.key is not a private key'],
-    ["has expired", secrets(aPair({ notAfter: NOW - 1 })), 'Secret "web" cannot be used: its certificate has expired'],
+    ["is gone", new Map(), 'Secret "web" of type kubernetes.io/tls does not exist'],
+    [
+      "is broken",
+      secrets({ ...pair, privateKey: "x" }),
+      'Secret "web" cannot be used: tls.key is not a PEM private key',
+    ],
+    ["has expired", secrets(aPair({ notAfter: NOW - 1 })), 'Secret "web" cannot be used: its certificate expired'],
   ])("leaves its port with what it has when it %s", (_, given, problem) => {
     const found = plan(options, { secrets: given, certificates: [uploadedBefore], now: NOW, ...presenting(50) });
     expect(found).toMatchObject({ ids443: [50], wanted: [], stale: [], isUncertain: false });
-    expect(found.problems).toEqual([expect.stringContaining(`port 443 goes on with what it has: ${problem}`)]);
+    expect(found.problems).toEqual([expect.stringContaining(`port 443 keeps its current certificate: ${problem}`)]);
   });
 
   it("may stand beside certificates by name, and beside others", () => {

@@ -24,11 +24,11 @@ describe("a TLS Secret", () => {
   it.each([
     ["no certificate", "", PAIR.privateKey, "it has no tls.crt"],
     ["no key", PAIR.certificate, " ", "it has no tls.key"],
-    ["text for a certificate", "hello", PAIR.privateKey, "tls.crt is not a certificate"],
-    ["a key for a certificate", PAIR.privateKey, PAIR.privateKey, "tls.crt is not a certificate"],
-    ["text for a key", PAIR.certificate, "hello", "tls.key is not a private key"],
-    ["a key with a passphrase", PAIR.certificate, protectedKey(), "protected by a passphrase"],
-    ["another's key", PAIR.certificate, OTHER.privateKey, "tls.key does not belong to tls.crt"],
+    ["text for a certificate", "hello", PAIR.privateKey, "tls.crt is not a PEM certificate"],
+    ["a key for a certificate", PAIR.privateKey, PAIR.privateKey, "tls.crt is not a PEM certificate"],
+    ["text for a key", PAIR.certificate, "hello", "tls.key is not a PEM private key"],
+    ["a key with a passphrase", PAIR.certificate, protectedKey(), "is encrypted"],
+    ["another's key", PAIR.certificate, OTHER.privateKey, "tls.key does not match tls.crt"],
   ])("says what is wrong with it, and shows nothing of it: %s", (_, certificate, privateKey, problem) => {
     const parsed = parse(certificate, privateKey);
     expect(parsed).toEqual({ problem: expect.stringContaining(problem) });
@@ -43,7 +43,7 @@ describe("a TLS Secret", () => {
     const pair = aPair({ notAfter: Date.UTC(2026, 0, 31) });
     const secret = aTlsSecret("web", pair);
     expect(parseTlsSecret(secret, Date.UTC(2026, 0, 31))).toEqual({
-      problem: "its certificate has expired on 2026-01-31",
+      problem: "its certificate expired on 2026-01-31",
     });
     expect(parseTlsSecret(secret, 0)).toEqual({ problem: expect.stringContaining("is not valid before") });
   });

@@ -5,10 +5,15 @@ import { aNode, aServer, NETWORK_ID } from "../../../../support/builders.ts";
 describe("a node without server", () => {
   it.each([
     ["in another case", "worker-1", aServer({ id: 5, name: "Worker-1" }), "upper and lower case"],
-    ["with a domain", "worker-1", aServer({ id: 5, name: "worker-1.example.com" }), "same beginning"],
-    ["without its domain", "worker-1.example.com", aServer({ id: 5, name: "worker-1" }), "same beginning"],
-    ["with its private address", "worker-1", aServer({ id: 5, name: "x", privateIp: "10.0.0.9" }), "node's address"],
-    ["with its public address", "worker-1", aServer({ id: 5, name: "x", ipv4: "10.0.0.9" }), "node's address"],
+    ["with a domain", "worker-1", aServer({ id: 5, name: "worker-1.example.com" }), "similar name"],
+    ["without its domain", "worker-1.example.com", aServer({ id: 5, name: "worker-1" }), "similar name"],
+    [
+      "with its private address",
+      "worker-1",
+      aServer({ id: 5, name: "x", privateIp: "10.0.0.9" }),
+      "the Node's address",
+    ],
+    ["with its public address", "worker-1", aServer({ id: 5, name: "x", ipv4: "10.0.0.9" }), "the Node's address"],
   ])("hears of the server %s that was probably meant", (_, name, server, because) => {
     const node = aNode({ name, addresses: [{ type: "InternalIP", address: "10.0.0.9" }] });
     const text = explainMissing(node, [aServer({ id: 4, name: "else" }), server]);
@@ -18,13 +23,13 @@ describe("a node without server", () => {
   });
 
   it.each(["worker-10", "work", "wo"])("is not sent to a server that only looks alike: %s", (name) => {
-    expect(explainMissing(aNode({ name: "worker-1" }), [aServer({ name })])).toContain("must have the same name");
+    expect(explainMissing(aNode({ name: "worker-1" }), [aServer({ name })])).toContain("name the Node like its server");
   });
 
   it("hears of the server that took its server's name, and how to follow it", () => {
     const text = explainMissing(aNode({ name: "worker-1", id: 9 }), [aServer({ id: 12, name: "worker-1" })]);
     expect(text).toContain("hcloud://9");
-    expect(text).toContain("server 12 has its name: delete the node");
+    expect(text).toContain("server 12 has the same name: if the server was replaced, delete the Node");
   });
 
   it("is not given another server when it says which one it has", () => {
@@ -49,7 +54,12 @@ describe("an address that is not the server's", () => {
       NETWORK_ID,
       "server a is not attached to network 7: attach it",
     ],
-    ["it is in the network", aServer({ privateIp: "10.0.0.1" }), NETWORK_ID, "change --node-ip to one of them"],
+    [
+      "it is in the network",
+      aServer({ privateIp: "10.0.0.1" }),
+      NETWORK_ID,
+      "change --node-ip to one of these addresses",
+    ],
   ])("comes with advice when %s", (_, server, networkId, expected) => {
     const options = { addressFamily: "dualstack" as const, ...(networkId !== undefined && { networkId }) };
     expect(adviseOnAddress(server, options, "10.9.9.9")).toContain(expected);

@@ -154,7 +154,7 @@ describe("decideCloudNode", () => {
   it.each([
     ["a broken ProviderID", { providerID: "hcloud://x" }, ["hcloud://x", "hcloud://<server id>"]],
     ["a server that is gone", { id: 99 }, ["hcloud://99", "HCLOUD_TOKEN"]],
-    ["a name that no server has", { name: "other" }, ['"other"', "same name"]],
+    ["a name that no server has", { name: "other" }, ['"other"', "name the Node like its server"]],
     [
       "framework N10: an address that is not the server's",
       { id: 12, annotations: { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" } },

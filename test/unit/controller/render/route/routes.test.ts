@@ -58,7 +58,7 @@ describe("renderRoutes", () => {
       ["node-2", "10.120.1.0/24"],
     ]);
     expect(refused).toEqual([
-      { node: "node-2", reason: "10.120.0.0/24 is also the pod range of node node-1", isFinal: true },
+      { node: "node-2", reason: "pod CIDR 10.120.0.0/24 also belongs to node node-1", isFinal: true },
     ]);
   });
 
@@ -76,7 +76,7 @@ describe("renderRoutes", () => {
 
   it.each([
     ["R4: a server outside the network", 3, "server node-3 is not attached to network cluster: attach it"],
-    ["R4: no server", 99, "it has no server in this project"],
+    ["R4: no server", 99, "its server does not exist in this project"],
   ])("HCCM %s is refused with the reason; others are served", (_, id, reason) => {
     const { wanted, refused } = renderRoutes({
       nodes: [aNode({ id, podCIDRs: ["10.120.9.0/24"] }), NODE_2],
@@ -180,7 +180,7 @@ describe("planRoutes", () => {
     );
     expect(wanted).toMatchObject([{ node: "node-1" }]);
     expect(refused).toEqual([
-      { node: "node-2", reason: expect.stringContaining("100 is the provider's limit"), isFinal: true },
+      { node: "node-2", reason: expect.stringContaining("reached the limit of 100 routes"), isFinal: true },
     ]);
   });
 

@@ -186,7 +186,7 @@ describe("renderLoadBalancer", () => {
   it("blames a variable for what it sets, not an annotation that is not there", () => {
     const defaults = { location: "fsn1", usePrivateIp: true };
     expect(mistakesOf({}, { ...CONTEXT, defaults })).toEqual([
-      "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: needs a network, and HCLOUD_NETWORK is not set",
+      "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: requires a network, but HCLOUD_NETWORK is not set",
     ]);
   });
 
@@ -231,7 +231,7 @@ describe("renderLoadBalancer", () => {
       ["A3: an unknown zone", { location: "", "network-zone": "moon" }, "eu-central, us-east"],
       ["A10: an unknown subnet", { "private-subnet-ip-range": "10.0.3.0/24" }, "10.0.1.0/24, 10.0.2.0/24"],
       ["A9: an address outside of the network", { "private-ipv4": "10.9.0.1" }, "10.0.1.0/24, 10.0.2.0/24"],
-      ["A9: an address that somebody has", { "private-ipv4": "10.0.1.7" }, "another server or balancer"],
+      ["A9: an address that somebody has", { "private-ipv4": "10.0.1.7" }, "another server or load balancer"],
       ["A9: a reserved address", { "private-ipv4": "10.0.1.255" }, "reserved"],
       [
         "A9: an address outside of the subnet",
@@ -279,7 +279,7 @@ describe("renderLoadBalancer", () => {
       const rendered = renderLoadBalancer(service, around);
       expect(rendered).toMatchObject({
         ok: false,
-        mistakes: [expect.stringMatching(/6 ports .* lb11 has room for 5/)],
+        mistakes: [expect.stringMatching(/6 ports .* lb11 only has room for 5/)],
       });
       const existing = aBalancerState({ listeners: [aListener(6)] });
       const kept = renderLoadBalancer(service, { ...around, existing });
@@ -293,7 +293,7 @@ describe("renderLoadBalancer", () => {
         ...around,
         existing: aBalancerState(),
       });
-      expect(rendered).toMatchObject({ ok: true, mistakes: [expect.stringContaining("already has balancer 42")] });
+      expect(rendered).toMatchObject({ ok: true, mistakes: [expect.stringContaining("already has load balancer 42")] });
     });
 
     it("protects what it is told to, and lifts only what it set", () => {
@@ -310,7 +310,7 @@ describe("renderLoadBalancer", () => {
     const rendered = renderLoadBalancer(aService({ ports: [{ port: 80, protocol: "TCP" }] }), CONTEXT);
     expect(rendered).toEqual({
       ok: false,
-      mistakes: ["port 80 has no node port: set allocateLoadBalancerNodePorts, or give it a nodePort"],
+      mistakes: ["port 80 has no node port: set allocateLoadBalancerNodePorts to true, or specify a nodePort"],
       notes: [],
     });
   });
@@ -326,7 +326,7 @@ describe("renderLoadBalancer", () => {
     expect(rendered.notes).toEqual([
       {
         reason: "UnsupportedProtocolConfigured",
-        message: "port 53/UDP is left out: Hetzner balancers forward TCP only",
+        message: "port 53/UDP is not served: Hetzner load balancers only forward TCP",
       },
     ]);
   });

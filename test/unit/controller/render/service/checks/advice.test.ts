@@ -73,7 +73,7 @@ describe("what is worth knowing", () => {
   it("unlike HCCM A2: an existing balancer that should be elsewhere, and stays", () => {
     const existing = aBalancerState({ location: "nbg1" });
     expect(notes({}, { location: "hel1" }, { existing })).toEqual([
-      expect.stringMatching(/^LoadBalancerNotMoved: the balancer stays in nbg1.*hel1/),
+      expect.stringMatching(/^LoadBalancerNotMoved: the load balancer stays in nbg1.*hel1/),
     ]);
     expect(notes({}, { location: "nbg1" }, { existing })).toEqual([]);
     expect(notes({}, {}, { existing })).toEqual([]);

@@ -30,7 +30,7 @@ describe("what an https port is to present", () => {
     ["a type that cannot be read", { protocol: "https", "certificate-type": "manged" }],
   ])("is enough: %s", (_, annotations) => expect(problems(annotations)).toEqual([]));
 
-  const needs = `https needs a certificate: set ${PREFIX}http-certificates, or ${PREFIX}certificate-type to managed, or ${PREFIX}tls-secret`;
+  const needs = `https requires a certificate: set ${PREFIX}http-certificates, ${PREFIX}certificate-type to managed, or ${PREFIX}tls-secret`;
   it.each<[string, Annotations, string, string]>([
     ["nothing", { protocol: "https" }, "protocol", `annotation ${PREFIX}protocol: ${needs}`],
     [
@@ -43,14 +43,14 @@ describe("what an https port is to present", () => {
       "a managed one for no domains, also when names are given that do not count then",
       { protocol: "https", "certificate-type": "managed", "http-certificates": "web" },
       "certificateType",
-      `annotation ${PREFIX}certificate-type: needs ${PREFIX}http-managed-certificate-domains`,
+      `annotation ${PREFIX}certificate-type: managed requires ${PREFIX}http-managed-certificate-domains`,
     ],
   ])("is not enough: %s", (_, annotations, option, message) => {
     expect(problems(annotations)).toEqual([[443, [option], message]]);
   });
 
   it("is a Secret only where Secrets are read; with nothing else, that alone is told", () => {
-    const message = `annotation ${PREFIX}tls-secret: Secrets of this namespace are not read: LOTSE_TLS_SECRETS has to be true or to name it, and the right to list and watch them is needed`;
+    const message = `annotation ${PREFIX}tls-secret: Secrets in this namespace are not read: set LOTSE_TLS_SECRETS to true or add the namespace to it, and allow the controller to list and watch Secrets`;
     expect(problems({ protocol: "https", "tls-secret": "tls" }, [443], false)).toEqual([
       [443, ["tlsSecrets"], message],
     ]);

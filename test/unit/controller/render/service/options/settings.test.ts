@@ -247,11 +247,11 @@ describe("an unknown annotation with our prefix", () => {
     ["health-check-retrys", "did you mean health-check-retries?"],
     ["use-proxyprotocol", "did you mean uses-proxyprotocol?"],
     ["web.protocl", "did you mean web.protocol?"],
-    ["web.type", "type cannot be set for one port"],
-    ["8443.protocol", "this Service has no port called 8443"],
-    ["something-else-altogether", "there is no such option"],
-    ["", "there is no such option"],
-    ["x".repeat(300), "there is no such option"],
+    ["web.type", "type cannot be set per port"],
+    ["8443.protocol", "this Service has no port named 8443"],
+    ["something-else-altogether", "there is no such annotation"],
+    ["", "there is no such annotation"],
+    ["x".repeat(300), "there is no such annotation"],
   ])("%s: is reported, but is no mistake", (annotation, reason) => {
     expect(notes({ [annotation]: "x" })).toEqual([`annotation ${PREFIX}${annotation} has no effect: ${reason}`]);
     expect(parse({ [annotation]: "x" })).toEqual({ options: {}, mistakes: [] });

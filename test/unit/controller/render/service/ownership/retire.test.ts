@@ -36,7 +36,7 @@ describe("a balancer whose Service goes", () => {
   });
 
   it("stays when nobody can read what should become of it: an address that is gone does not come back", () => {
-    expect(keepOnRetire(service({ "on-delete": "keeep" }), state)?.reason).toContain("cannot be read");
+    expect(keepOnRetire(service({ "on-delete": "keeep" }), state)?.reason).toContain("on-delete is invalid");
   });
 
   it("loses what is the Service's, and stays, when there is more on it", () => {
