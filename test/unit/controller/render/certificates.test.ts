@@ -60,7 +60,7 @@ describe("certificates of all Services", () => {
     ["one is being issued", named(MANAGED), [pending], { units: [UNIT], uncertain: true, again: [10_000] }],
     ["one is there", named(MANAGED), [issued], { units: [UNIT], uncertain: false, again: [] }],
     [
-      "one is not wanted any more",
+      "one is no longer needed",
       named(MANAGED),
       [issued, other],
       { units: [UNIT, unit(managed("old.example.com"))], uncertain: true, again: [] },
@@ -77,9 +77,14 @@ describe("certificates of all Services", () => {
       [theirs],
       { units: [], uncertain: false, again: [] },
     ],
-    ["the Service goes, and its certificate with it", going, [issued], { units: [UNIT], uncertain: true, again: [] }],
     [
-      "the Service goes, and there may be one that an old list lacks",
+      "the Service is deleted, and its certificate with it",
+      going,
+      [issued],
+      { units: [UNIT], uncertain: true, again: [] },
+    ],
+    [
+      "the Service is deleted, and an old list may lack a certificate",
       going,
       [],
       { units: [], uncertain: true, again: [] },
@@ -94,12 +99,12 @@ describe("certificates of all Services", () => {
     }).toEqual(expected);
   });
 
-  it("stay while a balancer presents them, also when the Service goes", () => {
+  it("are kept while a load balancer presents them, even when the Service is deleted", () => {
     const [intent] = rendered(going, [issued], [presenting()]).services;
     expect(intent && certificateUnits(intent)).toEqual([]);
   });
 
-  it("are uploaded with the keys of their Secrets, known by the names they will have", () => {
+  it("are uploaded with the private keys of their Secrets, matched by certificate name", () => {
     const wanted = rendered(named({ ...HTTPS, "tls-secret": "tls" }));
     const { fingerprint256 } = new X509Certificate(PAIR.certificate);
     const [only] = wanted.services.flatMap(certificateUnits);
@@ -116,7 +121,7 @@ const upload = (fields: object) => ({ method: "POST", path: "/certificates", bod
 const PLACEHOLDER = "held by the controller";
 
 describe("private keys in requests", () => {
-  it("join the certificate that they belong to", () => {
+  it("are inserted for the certificate that they belong to", () => {
     const { body } = insert(upload({ name: "web", certificate: "PEM", private_key: PLACEHOLDER }));
     expect(JSON.parse(body ?? "")).toEqual({ name: "web", certificate: "PEM", private_key: "THE KEY" });
   });

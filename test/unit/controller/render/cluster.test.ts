@@ -27,22 +27,22 @@ function render(
 }
 
 describe("Services", () => {
-  it("wants nothing of an empty cluster", () => {
+  it("renders nothing for an empty cluster", () => {
     expect(render({})).toEqual({ services: [], existing: {}, nodes: {} });
   });
 
-  it("framework S01, S03, S07, S08, S10: passes over Services that are not ours", () => {
+  it("framework S01, S03, S07, S08, S10: ignores Services that are not ours", () => {
     const services = [aService({ type: "ClusterIP" }), aService({ loadBalancerClass: "other" })];
     expect(render({ services }).services).toEqual([]);
   });
 
-  it("renders a balancer that is not there yet", () => {
+  it("renders a load balancer that does not exist yet", () => {
     const { services, existing } = render({ services: [aService()] });
     expect(services).toMatchObject([{ kind: "balance", unit: UNIT, spec: { service: { uid: UID } } }]);
     expect(existing).toEqual({});
   });
 
-  it("knows its balancer by the label, and compares with it", () => {
+  it("finds its load balancer by label, and compares with it", () => {
     const { services, existing } = render({
       services: [aService()],
       cloud: { loadBalancers: [aBalancer({ id: 7, name: "renamed by hand", labels: OWN })] },
@@ -51,7 +51,7 @@ describe("Services", () => {
     expect(services[0]).not.toHaveProperty("adopts");
   });
 
-  it("HCCM S11: adopts one of the wanted name without an owner", () => {
+  it("HCCM S11: adopts one with the requested name and without an owner", () => {
     const service = aService({ annotations: { name: "edge" } });
     const { services, existing } = render({
       services: [service],
@@ -61,7 +61,7 @@ describe("Services", () => {
     expect(existing[UNIT]).toMatchObject({ id: 7 });
   });
 
-  it("adopts by the default name too, as after a migration", () => {
+  it("adopts by the default name as well, as after a migration", () => {
     const balancer = aBalancer({ id: 7, name: "a0c7e1a529d3b4f608a715b2e6f4d9c1" });
     for (const annotations of [{}, { name: "" }]) {
       const { services } = render({ services: [aService({ annotations })], cloud: { loadBalancers: [balancer] } });
@@ -69,7 +69,7 @@ describe("Services", () => {
     }
   });
 
-  it("unlike HCCM S18: refuses a name that another Service's balancer has", () => {
+  it("unlike HCCM S18: refuses the name of another Service's load balancer", () => {
     const balancer = aBalancer({ name: "edge", labels: { "hcloud-ccm/service-uid": "another" } });
     const { services, existing } = render({
       services: [aService({ annotations: { name: "edge" } })],
@@ -80,9 +80,9 @@ describe("Services", () => {
   });
 
   it.each([
-    ["nobody has", []],
+    ["is free", []],
     ["has no owner", [aBalancer({ name: "edge" })]],
-  ])("unlike HCCM S18: gives a name that %s to the first of two Services that ask for it", (_, loadBalancers) => {
+  ])("unlike HCCM S18: gives a name that %s to the first of two Services that request it", (_, loadBalancers) => {
     const first = aService({ name: "first", uid: "1", annotations: { name: "edge" } });
     const second = aService({ name: "second", uid: "2", annotations: { name: "edge" } });
     const { services, existing } = render({ services: [first, second], cloud: { loadBalancers } });
@@ -93,7 +93,7 @@ describe("Services", () => {
     expect(Object.keys(existing)).toHaveLength(loadBalancers.length);
   });
 
-  it("does not let a new Service's name get in the way of the one that has the balancer", () => {
+  it("does not let a new Service's name affect the Service that has the load balancer", () => {
     const late = aService({ name: "late", uid: "1", annotations: { name: "edge" } });
     const owner = aService({ name: "owner", annotations: { name: "edge" } });
     const { services } = render({
@@ -104,13 +104,13 @@ describe("Services", () => {
     expect(services).toMatchObject([{ kind: "refused", mistakes: [mistake] }, { kind: "balance" }]);
   });
 
-  it("HCCM S10: refuses to choose between two balancers with its label", () => {
+  it("HCCM S10: refuses to choose between two load balancers with its label", () => {
     const loadBalancers = [aBalancer({ id: 1, labels: OWN }), aBalancer({ id: 2, labels: OWN })];
     const { services } = render({ services: [aService()], cloud: { loadBalancers } });
     expect(services).toMatchObject([{ kind: "refused", mistakes: [expect.stringContaining("1 and 2")] }]);
   });
 
-  it("makes nothing for an invalid Service, lets one that has a balancer follow in the rest, and renders the others", () => {
+  it("renders nothing for an invalid Service unless it has a load balancer, and renders the others", () => {
     const annotations = { protocol: "x", "algorithm-type": "least_connections" };
     const { services, existing } = render({
       services: [
@@ -128,10 +128,10 @@ describe("Services", () => {
     expect(existing[UNIT]).toBeDefined();
   });
 
-  describe("that go", () => {
+  describe("that are deleted", () => {
     const leaving = aService({ isDeleted: true, finalizers: [FINALIZER] });
 
-    it("framework S05: are released with the balancer that carries their label", () => {
+    it("framework S05: are released with the load balancer that has their label", () => {
       const { services, existing } = render({
         services: [leaving],
         cloud: { loadBalancers: [aBalancer({ labels: OWN })] },
@@ -140,12 +140,12 @@ describe("Services", () => {
       expect(existing[UNIT]).toMatchObject({ id: 42 });
     });
 
-    it("HCCM S21: never take a balancer along that only has the name", () => {
+    it("HCCM S21: never remove a load balancer that only has the name", () => {
       const loadBalancers = [aBalancer({ name: "a0c7e1a529d3b4f608a715b2e6f4d9c1" })];
       expect(render({ services: [leaving], cloud: { loadBalancers } }).existing).toEqual({});
     });
 
-    it("unlike HCCM S22: are released whatever their annotations say", () => {
+    it("unlike HCCM S22: are released whatever their annotations are", () => {
       const service = aService({
         isDeleted: true,
         finalizers: [FINALIZER],
@@ -160,13 +160,13 @@ describe("routes", () => {
   const node = aNode({ id: 1, podCIDRs: ["10.120.0.0/24"] });
   const servers = [aServer({ id: 1, privateIp: "10.0.0.1" })];
 
-  it("are not rendered without a network, and not without pod ranges", () => {
+  it("are not rendered without a network or without pod CIDRs", () => {
     expect(render({ nodes: [node], cloud: { servers } })).not.toHaveProperty("routes");
     const cloud = { servers, network: aNetwork() };
     expect(render({ nodes: [node], cloud }, { ...OPTIONS, clusterCidrs: [] })).not.toHaveProperty("routes");
   });
 
-  it("are wanted, stale, or nobody's business", () => {
+  it("are wanted, stale, or not ours", () => {
     const routes = [
       { destination: "10.120.0.0/24", gateway: "10.0.0.99" },
       { destination: "10.120.5.0/24", gateway: "10.0.0.5" },
@@ -186,7 +186,7 @@ describe("routes", () => {
   });
 });
 
-it("records a node on a dedicated server as it is", () => {
+it("records a node on a dedicated server from the Node itself", () => {
   const labels = {
     "node.kubernetes.io/instance-type": "AX41",
     "topology.kubernetes.io/region": "fsn1",

@@ -52,7 +52,7 @@ function presenting(...certificates: readonly number[]) {
   };
 }
 
-describe("certificates that the Service left behind", () => {
+describe("certificates that the Service released", () => {
   const LEFT = { "lotse/released": UID, team: "a" };
   const left = anIssuedCertificate("completed", { labels: LEFT });
 
@@ -63,7 +63,7 @@ describe("certificates that the Service left behind", () => {
     expect(found.specs[0]?.labels).not.toHaveProperty("lotse/released");
   });
 
-  it("do not stand in the way of another with their name", () => {
+  it("do not block another one with their name", () => {
     const other = anIssuedCertificate("completed", { labels: LEFT, domain_names: ["b.example.com"] });
     expect(plan(MANAGED, { certificates: [other] }).specs).toMatchObject([
       { name: expect.stringMatching(new RegExp(`^${NAME}-[0-9a-f]{12}$`)) },
@@ -76,14 +76,18 @@ describe("certificates that the Service left behind", () => {
       MANAGED,
       anIssuedCertificate("completed", { labels: LEFT, domain_names: ["b.example.com"] }),
     ],
-    ["nobody asks for", { protocol: "tcp" } as const, left],
-    ["by another Service", MANAGED, anIssuedCertificate("completed", { name: "x", labels: { "lotse/released": "y" } })],
+    ["no longer requested", { protocol: "tcp" } as const, left],
     [
-      "and that is another's by now",
+      "released by another Service",
+      MANAGED,
+      anIssuedCertificate("completed", { name: "x", labels: { "lotse/released": "y" } }),
+    ],
+    [
+      "now owned by another Service",
       MANAGED,
       anIssuedCertificate("completed", { name: "x", labels: { ...LEFT, "hcloud-ccm/service-uid": "y" } }),
     ],
-  ])("stay as they are: %s", (_, options, certificate) => {
+  ])("are unchanged: %s", (_, options, certificate) => {
     expect(plan(options, { certificates: [certificate] })).toMatchObject({ owned: [], stale: [] });
   });
 });
@@ -97,7 +101,7 @@ describe("certificates by id or name", () => {
   ];
   const by = (...names: readonly string[]) => plan({ protocol: "https", certificates: names }, { certificates });
 
-  it("HCCM A23: are found by either, a number being an id first", () => {
+  it("HCCM A23: are found by either; a number is tried as an id first", () => {
     expect(by("5", "web").ids443).toEqual([5]);
     expect(by("6", "5").ids443).toEqual([6, 5]);
     expect(by("web")).toMatchObject({ wanted: [], stale: [], problems: [], isUncertain: false });
@@ -111,11 +115,11 @@ describe("certificates by id or name", () => {
       "broken",
       'port 443 is not served yet: certificate "broken" could not be issued: no zone (dns_zone_not_found)',
     ],
-  ])("unlike HCCM A23: keep their own port waiting, and say for what: %s", (_, name, problem) => {
+  ])("unlike HCCM A23: hold back only their own port, with the reason: %s", (_, name, problem) => {
     expect(by(name)).toMatchObject({ ids443: [], problems: [problem], isUncertain: true });
   });
 
-  it("leave a port that has one with what it has when another is missing", () => {
+  it("leave a port its current certificate when another one is missing", () => {
     const found = plan({ protocol: "https", certificates: ["nope"] }, { certificates, ...presenting(5) });
     expect(found).toMatchObject({
       ids443: [5],
@@ -124,17 +128,17 @@ describe("certificates by id or name", () => {
     expect(by("nope", "web").ids443).toEqual([5]);
   });
 
-  it("HCCM A23: do not count beside a managed one", () => {
+  it("HCCM A23: are ignored beside a managed one", () => {
     expect(plan({ ...MANAGED, certificates: ["web"] }, { certificates }).ids443).toEqual([]);
   });
 
-  it("are nothing to a port that is not https", () => {
+  it("are ignored for a port that is not https", () => {
     expect(plan({ protocol: "tcp", certificates: ["nope"] })).toMatchObject({ problems: [], wanted: [] });
   });
 });
 
 describe("a managed certificate", () => {
-  it("HCCM C1, A25, A26: is made with the official name, the label and the domains", () => {
+  it("HCCM C1, A25, A26: is created with the official name, the label and the domains", () => {
     const found = plan({ ...MANAGED, managedDomains: ["www.example.com", "Example.com"] });
     expect(found.specs).toEqual([
       {
@@ -150,13 +154,13 @@ describe("a managed certificate", () => {
     expect(plan({ ...MANAGED, protocol: "tcp" })).toMatchObject({ specs: [{ name: NAME }], problems: [] });
   });
 
-  it("HCCM A27: carries the label of the authority for tests, and is another one then", () => {
+  it("HCCM A27: has the label of the staging CA, and is a different certificate then", () => {
     const [spec] = plan({ ...MANAGED, managedStaging: true }, { certificates: [anIssuedCertificate()] }).specs;
     expect(spec).toMatchObject({ labels: { ...OWN, "HC-Use-Staging-CA": "true" } });
     expect(spec?.name).not.toBe(NAME);
   });
 
-  it("unlike HCCM C1: is waited for without holding anything up, and looked at ever less often", () => {
+  it("unlike HCCM C1: is awaited without blocking anything, and checked less and less often", () => {
     const pending = (ageMs: number) =>
       plan(MANAGED, { certificates: [anIssuedCertificate("pending")], now: CREATED + ageMs });
     expect(pending(0)).toMatchObject({ ids443: [], isUncertain: true, lookAgainMs: 3_000 });
@@ -165,14 +169,14 @@ describe("a managed certificate", () => {
     expect(plan(MANAGED, { certificates: [anIssuedCertificate()] })).not.toHaveProperty("lookAgainMs");
   });
 
-  it("HCCM C2: is found by its label, whatever its name and whoever made it", () => {
+  it("HCCM C2: is found by its label, whatever its name and whichever controller created it", () => {
     const found = plan(MANAGED, { certificates: [anIssuedCertificate("completed", { name: "other" })] });
     expect(found).toMatchObject({ ids443: [77], stale: [], problems: [] });
     expect(found.owned).toMatchObject([{ unit: UNIT, state: { id: 77, name: "other" } }]);
     expect(found.specs).toMatchObject([{ name: NAME }]);
   });
 
-  it("keeps labels that others put on it", () => {
+  it("keeps labels that were set elsewhere", () => {
     const certificates = [anIssuedCertificate("completed", { labels: { ...OWN, team: "web" } })];
     expect(plan(MANAGED, { certificates }).specs).toMatchObject([{ labels: { ...OWN, team: "web" } }]);
   });
@@ -180,7 +184,7 @@ describe("a managed certificate", () => {
   it.each([
     ["without an owner", {}],
     ["of another Service", { "hcloud-ccm/service-uid": "other" }],
-  ])("unlike HCCM C2: says so when its name is that of a certificate %s, which is not touched", (_, labels) => {
+  ])("unlike HCCM C2: reports a name conflict with a certificate %s, which is not touched", (_, labels) => {
     const found = plan(MANAGED, { certificates: [anIssuedCertificate("completed", { id: 9, labels })] });
     expect(found).toMatchObject({ ids443: [], wanted: [], stale: [], owned: [] });
     expect(found.problems).toEqual([
@@ -188,7 +192,7 @@ describe("a managed certificate", () => {
     ]);
   });
 
-  it("unlike HCCM: one whose issuance failed is not presented, and its reason is told", () => {
+  it("unlike HCCM: one whose issuance failed is not presented, and the reason is reported", () => {
     const found = plan(MANAGED, { certificates: [anIssuedCertificate("failed")], ...presenting(77) });
     expect(found).toMatchObject({ ids443: [], stale: [], specs: [{ name: NAME }] });
     expect(found.problems).toEqual([
@@ -196,7 +200,7 @@ describe("a managed certificate", () => {
     ]);
   });
 
-  it("whose issuance failed makes room for another try after half an hour, unless it is in use", () => {
+  it("whose issuance failed is replaced after half an hour, unless it is in use", () => {
     const certificates = [anIssuedCertificate("failed")];
     const at = (minutes: number, more = {}) =>
       plan(MANAGED, { certificates, now: CREATED + minutes * 60_000, ...more });
@@ -206,7 +210,7 @@ describe("a managed certificate", () => {
     expect(at(31, presenting(77))).toMatchObject({ stale: [], specs: [{ name: NAME }] });
   });
 
-  it("says when its renewal failed", () => {
+  it("reports a failed renewal", () => {
     const status = { issuance: "completed", renewal: "failed", error: { code: "x", message: "no zone" } } as const;
     const certificates = [anIssuedCertificate("completed", { status })];
     expect(plan(MANAGED, { certificates, ...presenting(77) })).toMatchObject({
@@ -215,7 +219,7 @@ describe("a managed certificate", () => {
     });
   });
 
-  it("of which there are two: the one in use stands for both, and the other goes", () => {
+  it("that exists twice: the one in use represents both, and the other is removed", () => {
     const certificates = [
       anIssuedCertificate("completed", { id: 70 }),
       anIssuedCertificate("completed", { name: "twin" }),
@@ -231,43 +235,43 @@ describe("unlike HCCM C3: when its domains change", () => {
   const next = (issuance: "pending" | "completed" | "failed", name = `${NAME}-x`) =>
     anIssuedCertificate(issuance, { id: 78, name, domain_names: ["new.example"] });
 
-  it("first, another one is made beside it, and the port goes on", () => {
+  it("first, another one is created beside it, and the port keeps the old one", () => {
     const found = plan(NEW, { certificates: [old], ...presenting(77) });
     expect(found.specs).toMatchObject([{ content: managed("new.example") }]);
     expect(found.specs[0]?.name).toMatch(new RegExp(`^${NAME}-[0-9a-f]{12}$`));
     expect(found).toMatchObject({ ids443: [77], stale: [] });
   });
 
-  it.each(["pending", "failed"] as const)("the port goes on while the new one is %s", (issuance) => {
+  it.each(["pending", "failed"] as const)("the port keeps the old one while the new one is %s", (issuance) => {
     const found = plan(NEW, { certificates: [old, next(issuance)], ...presenting(77) });
     expect(found).toMatchObject({ ids443: [77], stale: [], specs: [{ name: `${NAME}-x` }] });
     expect(found.problems[0]).toMatch(/^port 443 keeps its current certificate: /);
   });
 
-  it("second, the port changes over when the new one is issued", () => {
+  it("second, the port switches when the new one is issued", () => {
     const found = plan(NEW, { certificates: [old, next("completed")], ...presenting(77) });
     expect(found).toMatchObject({ ids443: [78], stale: [], problems: [] });
   });
 
-  it("third, the old one goes, once no balancer presents it", () => {
+  it("third, the old one is removed once no load balancer presents it", () => {
     const found = plan(NEW, { certificates: [old, next("completed")], ...presenting(78) });
     expect(found).toMatchObject({ ids443: [78], stale: [UNIT], specs: [{ name: `${NAME}-x` }] });
   });
 
-  it("last, the new one gets its name, by which the official controller knows it", () => {
+  it("last, the new one gets the name by which the official controller finds it", () => {
     const found = plan(NEW, { certificates: [next("completed")], ...presenting(78) });
     expect(found).toMatchObject({ ids443: [78], stale: [], specs: [{ name: NAME }] });
     expect(found.owned).toMatchObject([{ unit: unitFor("new.example"), state: { name: `${NAME}-x` } }]);
   });
 
-  it("and an intent that was never fulfilled goes at once", () => {
+  it("and a certificate that was never issued is removed at once", () => {
     const certificates = [anIssuedCertificate("pending")];
     expect(plan(NEW, { certificates }).stale).toEqual([UNIT]);
   });
 });
 
-describe("certificates nobody needs", () => {
-  it("are those with the Service's label alone", () => {
+describe("certificates that are no longer needed", () => {
+  it("are only those with the Service's label", () => {
     const certificates = [
       anIssuedCertificate(),
       anIssuedCertificate("completed", { id: 1, name: "a", labels: {} }),
@@ -276,12 +280,12 @@ describe("certificates nobody needs", () => {
     expect(plan({ protocol: "tcp" }, { certificates }).stale).toEqual([UNIT]);
   });
 
-  it("stay while what the Service wants cannot be read", () => {
+  it("are kept while the Service's options are invalid", () => {
     expect(plan(MANAGED, { certificates: [anIssuedCertificate()] }, true).stale).toEqual([]);
     expect(plan({}, { certificates: [anIssuedCertificate()] }, true).stale).toEqual([]);
   });
 
-  it("unlike HCCM C3: go with the Service, as soon as its balancer is gone", () => {
+  it("unlike HCCM C3: are removed with the Service, as soon as its load balancer is gone", () => {
     const lists = { certificates: [anIssuedCertificate()], now: CREATED };
     const { loadBalancers } = presenting(77);
     expect(planRetirement(SERVICE, { ...lists, loadBalancers }).stale).toEqual([]);
@@ -316,12 +320,12 @@ describe("a TLS Secret", () => {
     expect(JSON.stringify(found.specs)).not.toContain("PRIVATE");
   });
 
-  it("is presented once it is there", () => {
+  it("is presented once it exists", () => {
     const found = plan(options, { secrets: secrets(), certificates: [uploadedBefore], now: NOW });
     expect(found).toMatchObject({ ids443: [50], problems: [], stale: [], isUncertain: false });
   });
 
-  it("is followed when it is renewed: the old one is presented until the new one is there, and then goes", () => {
+  it("is uploaded again when it is renewed: the old certificate is presented until the new one exists, and then removed", () => {
     const renewed = aPair({ serial: 2 });
     const around = { secrets: secrets(renewed), now: NOW, ...presenting(50) };
     const first = plan(options, { ...around, certificates: [uploadedBefore] });
@@ -343,20 +347,20 @@ describe("a TLS Secret", () => {
       'Secret "web" cannot be used: tls.key is not a PEM private key',
     ],
     ["has expired", secrets(aPair({ notAfter: NOW - 1 })), 'Secret "web" cannot be used: its certificate expired'],
-  ])("leaves its port with what it has when it %s", (_, given, problem) => {
+  ])("leaves its port the current certificate when it %s", (_, given, problem) => {
     const found = plan(options, { secrets: given, certificates: [uploadedBefore], now: NOW, ...presenting(50) });
     expect(found).toMatchObject({ ids443: [50], wanted: [], stale: [], isUncertain: false });
     expect(found.problems).toEqual([expect.stringContaining(`port 443 keeps its current certificate: ${problem}`)]);
   });
 
-  it("may stand beside certificates by name, and beside others", () => {
+  it("may be combined with certificates by name, and with others", () => {
     const certificates = [uploadedBefore, aListedCertificate({ id: 5, name: "extra" })];
     const both = { ...options, certificates: ["extra"] };
     expect(plan(both, { secrets: secrets(), certificates, now: NOW }).ids443).toEqual([5, 50]);
   });
 });
 
-describe("ports with intents of their own", () => {
+describe("ports with options of their own", () => {
   const around = { certificates: [], loadBalancers: [], secrets: new Map(), now: CREATED };
   const names = (...intents: readonly ServiceOptions[]) =>
     planCertificates(

@@ -10,13 +10,13 @@ const parse = (certificate: string, privateKey: string) =>
   parseTlsSecret(aTlsSecret("web", { certificate, privateKey }), NOW);
 
 describe("a TLS Secret", () => {
-  it("gives its certificate, the fingerprint of that, and the key", () => {
+  it("yields its certificate, fingerprint and private key", () => {
     const { fingerprint256 } = new X509Certificate(PAIR.certificate);
     const pair = { pem: PAIR.certificate.trim(), privateKey: PAIR.privateKey.trim(), fingerprint: fingerprint256 };
     expect(parse(PAIR.certificate, PAIR.privateKey)).toEqual({ pair });
   });
 
-  it("is known by its first certificate, whatever chain follows", () => {
+  it("is identified by its first certificate, whatever chain follows", () => {
     const chained = parse(`${PAIR.certificate}${OTHER.certificate}`, PAIR.privateKey);
     expect(chained).toMatchObject({ pair: { fingerprint: new X509Certificate(PAIR.certificate).fingerprint256 } });
   });
@@ -29,17 +29,17 @@ describe("a TLS Secret", () => {
     ["text for a key", PAIR.certificate, "hello", "tls.key is not a PEM private key"],
     ["a key with a passphrase", PAIR.certificate, protectedKey(), "is encrypted"],
     ["another's key", PAIR.certificate, OTHER.privateKey, "tls.key does not match tls.crt"],
-  ])("says what is wrong with it, and shows nothing of it: %s", (_, certificate, privateKey, problem) => {
+  ])("reports what is wrong without quoting it: %s", (_, certificate, privateKey, problem) => {
     const parsed = parse(certificate, privateKey);
     expect(parsed).toEqual({ problem: expect.stringContaining(problem) });
     expect(JSON.stringify(parsed)).not.toMatch(/BEGIN|hello/);
   });
 
-  it("is of no use without data", () => {
+  it("is unusable without data", () => {
     expect(parseTlsSecret({}, NOW)).toEqual({ problem: "it has no tls.crt" });
   });
 
-  it("is of no use before its time, nor after", () => {
+  it("is unusable before and after its validity", () => {
     const pair = aPair({ notAfter: Date.UTC(2026, 0, 31) });
     const secret = aTlsSecret("web", pair);
     expect(parseTlsSecret(secret, Date.UTC(2026, 0, 31))).toEqual({

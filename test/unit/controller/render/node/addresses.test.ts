@@ -52,7 +52,7 @@ describe("serverAddresses (HCCM N8)", () => {
     expect(serverAddresses(both, aim("ipv4", NETWORK_ID))).toEqual(list("H both, E 203.0.113.1, I 10.0.0.4"));
   });
 
-  it("takes the first address of the server's IPv6 network however it is written", () => {
+  it("uses the first address of the server's IPv6 network in any notation", () => {
     expect(serverAddresses(aServer({ name: "n", ipv6: "2001:DB8:0:0::/64" }), aim("ipv6"))).toEqual(
       list("H n, E 2001:db8::1"),
     );
@@ -63,14 +63,14 @@ describe("serverAddresses (HCCM N8)", () => {
     ["behind IPv4", "dualstack", {}, "H n, E 203.0.113.1, E 2001:db8::5"],
     ["also without a network to take it from", "ipv6", { ipv6: null }, "H n, E 2001:db8::5"],
     ["not where nodes carry no IPv6", "ipv4", {}, "H n, E 203.0.113.1"],
-  ])("HCCM P18: takes the IPv6 address that the node states, %s", (_, addressFamily, given, expected) => {
+  ])("HCCM P18: uses the IPv6 address that the node declares, %s", (_, addressFamily, given, expected) => {
     const options = { addressFamily, externalIpv6: "2001:db8::5" };
     expect(serverAddresses(aServer({ name: "n", ...given }), options)).toEqual(list(expected));
   });
 });
 
 describe("applyProvidedIps", () => {
-  it("leaves the list alone without the annotation", () => {
+  it("does not change the list without the annotation", () => {
     const addresses = list("H h, E 1.1.1.1");
     expect(applyProvidedIps(addresses, undefined)).toEqual({ ok: true, addresses });
   });

@@ -6,12 +6,12 @@ import { aNode } from "../../../../support/builders.ts";
 const read = (text: string | undefined, family: AddressFamily = "dualstack") =>
   readExternalIpv6(aNode({ annotations: text === undefined ? {} : { [EXTERNAL_IPV6]: text } }), family);
 
-describe("the IPv6 address that a node states (HCCM P18)", () => {
-  it("is called as in the official controller", () => {
+describe("the IPv6 address that a node declares (HCCM P18)", () => {
+  it("has the official controller's annotation", () => {
     expect(EXTERNAL_IPV6).toBe("instance.hetzner.cloud/external-ipv6");
   });
 
-  it("is nothing without the annotation", () => {
+  it("is absent without the annotation", () => {
     expect(read(undefined)).toEqual({ ok: true, warnings: [] });
   });
 
@@ -43,7 +43,7 @@ describe("the IPv6 address that a node states (HCCM P18)", () => {
     expect(JSON.stringify(read(text))).toContain(`${EXTERNAL_IPV6}: ${JSON.stringify(`"${text}"`).slice(1, -1)}`);
   });
 
-  it.each(["2001:db8::5", "nonsense"])("is ignored where nodes carry no IPv6 addresses, with a warning: %s", (text) => {
+  it.each(["2001:db8::5", "nonsense"])("is ignored with a warning where nodes have no IPv6 addresses: %s", (text) => {
     expect(read(text, "ipv4")).toEqual({
       ok: true,
       warnings: [

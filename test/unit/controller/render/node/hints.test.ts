@@ -14,7 +14,7 @@ describe("a node without server", () => {
       "the Node's address",
     ],
     ["with its public address", "worker-1", aServer({ id: 5, name: "x", ipv4: "10.0.0.9" }), "the Node's address"],
-  ])("hears of the server %s that was probably meant", (_, name, server, because) => {
+  ])("is pointed to the server %s that was probably meant", (_, name, server, because) => {
     const node = aNode({ name, addresses: [{ type: "InternalIP", address: "10.0.0.9" }] });
     const text = explainMissing(node, [aServer({ id: 4, name: "else" }), server]);
     expect(text).toContain(`no server named "${name}" exists in this project, but server "${server.name}" `);
@@ -22,17 +22,17 @@ describe("a node without server", () => {
     expect(text).toContain("--provider-id=hcloud://5");
   });
 
-  it.each(["worker-10", "work", "wo"])("is not sent to a server that only looks alike: %s", (name) => {
+  it.each(["worker-10", "work", "wo"])("is not pointed to a server that only looks alike: %s", (name) => {
     expect(explainMissing(aNode({ name: "worker-1" }), [aServer({ name })])).toContain("name the Node like its server");
   });
 
-  it("hears of the server that took its server's name, and how to follow it", () => {
+  it("is pointed to the server that replaced its own, with the remedy", () => {
     const text = explainMissing(aNode({ name: "worker-1", id: 9 }), [aServer({ id: 12, name: "worker-1" })]);
     expect(text).toContain("hcloud://9");
     expect(text).toContain("server 12 has the same name: if the server was replaced, delete the Node");
   });
 
-  it("is not given another server when it says which one it has", () => {
+  it("is not pointed to another server when its providerID names one", () => {
     const text = explainMissing(aNode({ name: "worker-1", id: 9 }), [aServer({ name: "Worker-1" })]);
     expect(text).toContain("hcloud://9");
     expect(text).not.toContain("Worker-1");
@@ -70,7 +70,7 @@ describe("an address that is not the server's", () => {
     ["ipv6", "203.0.113.1", true],
     ["ipv4", "203.0.113.2", false],
   ] as const)(
-    "comes with the setting that would show it, where nodes carry %s only: %s",
+    "comes with the setting that would include it, where nodes have %s only: %s",
     (addressFamily, missing, isNamed) => {
       const advice = adviseOnAddress(aServer({ id: 1 }), { addressFamily }, missing);
       expect(advice.includes("HCLOUD_INSTANCES_ADDRESS_FAMILY=dualstack")).toBe(isNamed);

@@ -27,14 +27,14 @@ function copies(
 }
 
 describe("labels of servers", () => {
-  it("framework N16: are copied when they start as allowed, and remembered", () => {
+  it("framework N16: are copied if they have an allowed prefix, and recorded", () => {
     expect(copies(SERVER_LABELS)).toEqual({
       labels: { "example.com/rack": "r1", pool: "blue" },
       note: "example.com/rack,pool",
     });
   });
 
-  it("are not copied unless asked for", () => {
+  it("are not copied by default", () => {
     expect(copies(SERVER_LABELS, {}, { zoneLabel: false, labelPrefixes: [] })).toEqual({ labels: {}, note: undefined });
   });
 
@@ -47,12 +47,15 @@ describe("labels of servers", () => {
     },
   );
 
-  it.each(["app.k8snio/bar", "k8snio/bar", "kubernetes.io"])("framework N19: may look alike: %s", (key) => {
-    const plan = planFor(aNode(), aServer({ labels: { [key]: "x" } }), { zoneLabel: false, labelPrefixes: [key] });
-    expect(plan.labels).toMatchObject({ [key]: "x" });
-  });
+  it.each(["app.k8snio/bar", "k8snio/bar", "kubernetes.io"])(
+    "framework N19: are copied into namespaces that only look like them: %s",
+    (key) => {
+      const plan = planFor(aNode(), aServer({ labels: { [key]: "x" } }), { zoneLabel: false, labelPrefixes: [key] });
+      expect(plan.labels).toMatchObject({ [key]: "x" });
+    },
+  );
 
-  it.each(["fizz", "blue"])("framework N18: leave a label alone that somebody else set to %s", (value) => {
+  it.each(["fizz", "blue"])("framework N18: do not replace a label that was set to %s elsewhere", (value) => {
     expect(copies({ pool: "blue" }, { labels: { pool: value } })).toEqual({ labels: {}, note: undefined });
   });
 
@@ -62,7 +65,7 @@ describe("labels of servers", () => {
     expect(copies({ pool: "blue" }, node)).toEqual({ labels: {}, note: undefined });
   });
 
-  it("go with the server's label, or with the intent to copy it", () => {
+  it("are removed with the server's label or the prefix", () => {
     const node = { labels: { pool: "blue", mine: "x" }, copied: "pool" };
     expect(copies({}, node)).toEqual({ labels: { pool: null }, note: null });
     expect(copies({ pool: "blue" }, node, { zoneLabel: false, labelPrefixes: [] })).toEqual({
@@ -72,7 +75,7 @@ describe("labels of servers", () => {
   });
 });
 
-it("framework N20, N22: puts both spellings right, whichever is wrong", () => {
+it("framework N20, N22: corrects both names of a label, whichever is wrong", () => {
   const labels = { "topology.kubernetes.io/region": "a", "failure-domain.beta.kubernetes.io/region": "b" };
   const plan = planFor(aNode({ labels }), aServer({ location: "hel1" }), { zoneLabel: true });
   expect(plan.labels).toMatchObject({
@@ -81,7 +84,7 @@ it("framework N20, N22: puts both spellings right, whichever is wrong", () => {
   });
 });
 
-it("framework N28: writes no label for what is not known", () => {
+it("framework N28: writes no label for an unknown value", () => {
   const plan = planLabels(
     aNode(),
     { providedBy: "robot", instanceType: "", region: "", labels: {} },

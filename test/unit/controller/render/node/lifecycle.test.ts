@@ -19,38 +19,41 @@ const NOT_ASKED: Witnesses = new Map();
 
 describe("a node that is not Ready", () => {
   it.each([
-    ["framework L01, L11, L12: goes when its server is gone", aNode({ id: 1, ready: "False" }), "delete"],
-    ["framework L04, L14: goes also when nobody has heard of it", aNode({ id: 1, ready: "Unknown" }), "delete"],
-    ["framework L15: goes without a Ready condition", aNode({ id: 1 }), "delete"],
+    ["framework L01, L11, L12: is deleted when its server is gone", aNode({ id: 1, ready: "False" }), "delete"],
+    ["framework L04, L14: is deleted even when its state is unknown", aNode({ id: 1, ready: "Unknown" }), "delete"],
+    ["framework L15: is deleted without a Ready condition", aNode({ id: 1 }), "delete"],
     [
-      "framework L21: goes uninitialised, when kubelet said which server it is",
+      "framework L21: is deleted uninitialised, when kubelet set its providerID",
       aNode({ id: 1, taints: [OTHER] }),
       "delete",
     ],
     [
-      "unlike HCCM N18, unlike framework L09: stays without a ProviderID: it was never ours",
+      "unlike HCCM N18, unlike framework L09: is kept without a ProviderID: it was never ours",
       aNode({ name: "node-1" }),
       "keep",
     ],
-    ["HCCM N2: stays with another provider's ProviderID", aNode({ providerID: "k3s://node-1" }), "keep"],
-    ["stays with a broken ProviderID", aNode({ providerID: "hcloud://one" }), "keep"],
-    ["HCCM N4: stays as a dedicated server that nobody can look up", aNode({ providerID: "hrobot://1" }), "keep"],
-    ["stays when it is being deleted already", aNode({ id: 1, isDeleted: true }), "keep"],
+    ["HCCM N2: is kept with another provider's ProviderID", aNode({ providerID: "k3s://node-1" }), "keep"],
+    ["is kept with a malformed ProviderID", aNode({ providerID: "hcloud://one" }), "keep"],
+    ["HCCM N4: is kept on a dedicated server that cannot be looked up", aNode({ providerID: "hrobot://1" }), "keep"],
+    ["is left alone when it is already being deleted", aNode({ id: 1, isDeleted: true }), "keep"],
   ])("%s", (_, node, kind) => {
     expect(decideLifecycle(node, [], GONE)).toEqual({ kind });
   });
 
-  it("is asked about directly before it goes: a list alone deletes nothing", () => {
+  it("is deleted only after a direct read confirms what the list says", () => {
     expect(decideLifecycle(aNode({ id: 1, ready: "False" }), [], NOT_ASKED)).toEqual({ kind: "ask", serverId: 1 });
   });
 
-  it("stays when the list lacks its server and a direct read finds it", () => {
+  it("is kept when a direct read finds a server that the list lacks", () => {
     expect(decideLifecycle(aNode({ id: 1 }), [], new Map([[1, RUNNING]]))).toEqual({ kind: "keep" });
   });
 
-  it.each(["False", "Unknown"] as const)("framework L03, L05: stays as it is with a running server (%s)", (ready) => {
-    expect(decideLifecycle(aNode({ id: 1, ready }), [RUNNING], NOT_ASKED)).toEqual({ kind: "keep" });
-  });
+  it.each(["False", "Unknown"] as const)(
+    "framework L03, L05: is unchanged while its server is running (%s)",
+    (ready) => {
+      expect(decideLifecycle(aNode({ id: 1, ready }), [RUNNING], NOT_ASKED)).toEqual({ kind: "keep" });
+    },
+  );
 
   it.each([
     ["framework L07, HCCM K8: in the list", aNode({ id: 1 }), [OFF], NOT_ASKED],
@@ -67,7 +70,7 @@ describe("a node that is not Ready", () => {
     },
   );
 
-  it("gets the taint behind its others, and once", () => {
+  it("gets the taint once, after its other taints", () => {
     const taints = [OTHER];
     expect(decideLifecycle(aNode({ id: 1, taints }), [OFF], NOT_ASKED)).toEqual({
       kind: "taint",
@@ -77,7 +80,7 @@ describe("a node that is not Ready", () => {
     expect(decideLifecycle(tainted, [OFF], NOT_ASKED)).toEqual({ kind: "keep" });
   });
 
-  it("framework L17: keeps the taint while its server runs again and it is not Ready", () => {
+  it("framework L17: keeps the taint until it is Ready, even if its server is running again", () => {
     const node = aNode({ id: 1, taints: [SHUTDOWN_TAINT], ready: "False" });
     expect(decideLifecycle(node, [RUNNING], NOT_ASKED)).toEqual({ kind: "keep" });
   });
@@ -87,7 +90,7 @@ describe("a Ready node", () => {
   it.each([
     ["framework L06: is gone", [], GONE],
     ["framework L13: is off", [OFF], NOT_ASKED],
-  ])("stays as it is, although its server %s", (_, servers, witnesses) => {
+  ])("is unchanged although its server %s", (_, servers, witnesses) => {
     expect(decideLifecycle(aNode({ id: 1, ready: "True" }), servers, witnesses)).toEqual({ kind: "keep" });
   });
 
@@ -107,25 +110,25 @@ describe("several nodes", () => {
       witnesses,
     ).map(({ verdict }) => verdict.kind);
 
-  it("framework L20: are judged one by one, those that could not be read included", () => {
+  it("framework L20: are judged one by one, including those whose direct read failed", () => {
     expect(kinds([{ id: 1 }, { id: 2 }, { id: 3 }], [3], gone(1))).toEqual(["delete", "ask", "keep"]);
   });
 
-  it("are kept, all of them, when the project knows none: the token is another project's", () => {
+  it("are all kept when the project has none of their servers: the token is for another project", () => {
     expect(kinds([{ id: 1 }, { id: 2, ready: "True" }], [7, 8], gone(1, 2))).toEqual(["hold", "keep"]);
   });
 
-  it("do not include other providers' nodes in that count", () => {
+  it("are counted without other providers' nodes", () => {
     expect(kinds([{ id: 1 }, { providerID: "k3s://a" }], [], gone(1))).toEqual(["delete", "keep"]);
   });
 });
 
-it("is Ready by the condition of that name alone", () => {
+it("is Ready only by the condition of that name", () => {
   expect(isReady(aNode({ ready: "True" }))).toBe(true);
   expect(isReady(aNode({ conditions: [{ type: "MemoryPressure", status: "True" }] }))).toBe(false);
 });
 
-it("suspects only what may be ours and is not Ready", () => {
+it("suspects only nodes that may be ours and are not Ready", () => {
   expect(isSuspect(aNode({ id: 1 }))).toBe(true);
   expect(isSuspect(aNode({ id: 1, ready: "True" }))).toBe(false);
   expect(isSuspect(aNode({ providerID: "aws:///a/b" }))).toBe(false);

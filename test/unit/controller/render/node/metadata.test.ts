@@ -52,7 +52,7 @@ describe("decideCloudNode", () => {
     });
   });
 
-  it("framework N04, N21, N23: has nothing to write to a node that is as it should be", () => {
+  it("framework N04, N21, N23: writes nothing to a node that is up to date", () => {
     expect(decideCloudNode(aNode(INITIALISED), [SERVER], OPTIONS)).toMatchObject({
       patch: {},
       isInitialisation: false,
@@ -70,7 +70,7 @@ describe("decideCloudNode", () => {
     ["another effect", { ...TAINT, effect: "NoExecute" }],
     ["another value", { ...TAINT, value: "x" }],
     ["no value", { key: UNINITIALIZED_TAINT, effect: "NoSchedule" }],
-  ])("framework N34: knows the taint by its key, with %s", (_, taint) => {
+  ])("framework N34: matches the taint by its key, with %s", (_, taint) => {
     const verdict = decideCloudNode(aNode({ ...INITIALISED, taints: [taint] }), [SERVER], OPTIONS);
     expect(verdict).toMatchObject({ isInitialisation: true, patch: { taints: [] } });
   });
@@ -95,7 +95,7 @@ describe("decideCloudNode", () => {
     });
   });
 
-  it("HCCM K1: never overwrites who provided the node", () => {
+  it("HCCM K1: never overwrites the label provided-by", () => {
     const labels = { ...LABELS, "instance.hetzner.cloud/provided-by": "robot" };
     expect(decideCloudNode(aNode({ ...INITIALISED, labels }), [SERVER], OPTIONS)).toMatchObject({ patch: {} });
   });
@@ -118,7 +118,7 @@ describe("decideCloudNode", () => {
     expect(verdict).toMatchObject({ patch: { labels: { "topology.kubernetes.io/zone": zone } } });
   });
 
-  it("HCCM E8: writes no zone when that is switched off", () => {
+  it("HCCM E8: writes no zone when that is disabled", () => {
     const verdict = decideCloudNode(aNode({ name: "worker" }), [SERVER], { ...OPTIONS, zoneLabel: false });
     const labels = verdict.kind === "ready" ? Object.keys(verdict.patch.labels ?? {}) : [];
     expect(labels).toHaveLength(5);
@@ -133,7 +133,7 @@ describe("decideCloudNode", () => {
     });
   });
 
-  it("HCCM P18: takes the IPv6 address that the node states, which kubelet may have been given too", () => {
+  it("HCCM P18: uses the IPv6 address that the node declares, which may also be kubelet's --node-ip", () => {
     const stated = { "instance.hetzner.cloud/external-ipv6": "2001:db8:12::5" };
     const annotations = { ...stated, "alpha.kubernetes.io/provided-node-ip": "2001:db8:12::5" };
     const dualstack: NodeOptions = { ...OPTIONS, addressFamily: "dualstack" };
@@ -147,7 +147,7 @@ describe("decideCloudNode", () => {
     });
   });
 
-  it("HCCM N2: has nothing to do with other providers' nodes", () => {
+  it("HCCM N2: ignores other providers' nodes", () => {
     expect(decideCloudNode(aNode({ providerID: "aws:///x/i-1" }), [SERVER], OPTIONS)).toEqual({ kind: "foreign" });
   });
 
@@ -165,7 +165,7 @@ describe("decideCloudNode", () => {
       { id: 12, annotations: { "alpha.kubernetes.io/provided-node-ip": "invalid-ip" } },
       ["invalid-ip"],
     ],
-  ])("refuses %s with the cause and the fix", (_, node, words) => {
+  ])("refuses %s with the cause and the remedy", (_, node, words) => {
     const verdict = decideCloudNode(aNode({ ...node, taints: [TAINT] }), [SERVER], OPTIONS);
     expect(verdict).toMatchObject({ kind: "refused" });
     for (const word of words) expect(verdict.kind === "refused" && verdict.reason).toContain(word);
@@ -179,7 +179,7 @@ describe("decideCloudNode", () => {
   });
 });
 
-describe("an InternalIP that goes", () => {
+describe("an InternalIP that is removed", () => {
   const lost = [{ type: "InternalIP", address: "10.0.0.2" }];
   const reasons = (node: Parameters<typeof aNode>[0], options: Partial<NodeOptions> = {}) => {
     const verdict = decideCloudNode(aNode(node), [SERVER], { addressFamily: "ipv4", zoneLabel: true, ...options });
@@ -193,14 +193,14 @@ describe("an InternalIP that goes", () => {
     expect(reasons(node, { networkId: NETWORK_ID })).toEqual([]);
   });
 
-  it("is no loss when kubelet guessed it on a node outside of any network", () => {
+  it("causes no warning when kubelet guessed it on a node outside any network", () => {
     const guess = [{ type: "InternalIP", address: "203.0.113.12" }];
     expect(reasons({ name: "worker", taints: [TAINT], addresses: guess })).toEqual([]);
   });
 });
 
 describe("nodeRecord", () => {
-  it("records a node as the stack's outputs show it", () => {
+  it("records a node for the stack's outputs", () => {
     expect(nodeRecord(aNode({ name: "worker" }), SERVER, OPTIONS)).toEqual({
       providerId: "hcloud://12",
       instanceType: "cx32",

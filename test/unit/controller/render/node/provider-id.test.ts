@@ -26,7 +26,7 @@ describe("ProviderIDs (HCCM N1, N2)", () => {
     expect(parseProviderId(text)).toEqual(means);
   });
 
-  it("writes the format that nodes carry", () => {
+  it("writes the format that existing nodes have", () => {
     expect(cloudProviderId(123)).toBe("hcloud://123");
   });
 
@@ -38,14 +38,14 @@ describe("ProviderIDs (HCCM N1, N2)", () => {
     );
   });
 
-  it("never takes a number it cannot hold for another server's", () => {
+  it("never rounds an id to that of another server", () => {
     expect(parseProviderId("hcloud://9007199254740993")).toEqual({
       kind: "malformed",
       text: "hcloud://9007199254740993",
     });
   });
 
-  it("takes every other text for broken or foreign, and never throws", () => {
+  it("reads every other text as malformed or foreign, and never throws", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         expect(["none", "malformed", "foreign", "cloud", "robot"]).toContain(parseProviderId(text).kind);

@@ -48,20 +48,20 @@ describe("a node on a dedicated server", () => {
     });
   });
 
-  it.each(["hrobot://5", "hcloud://bm-5"])("HCCM N1: is known by %s, which stays as it is", (providerID) => {
+  it.each(["hrobot://5", "hcloud://bm-5"])("HCCM N1: is found by %s, which is not changed", (providerID) => {
     const verdict = decide({ name: "metal", providerID });
     expect(verdict).toMatchObject({ kind: "ready", warnings: [] });
     expect(verdict.kind === "ready" && verdict.patch).not.toHaveProperty("providerId");
   });
 
-  it("unlike HCCM N5: is served under another name than Robot's, and told about", () => {
+  it("unlike HCCM N5: is served under another name than Robot's, with a warning", () => {
     expect(decide({ name: "other", providerID: "hrobot://5" })).toMatchObject({
       kind: "ready",
       warnings: [{ reason: "RobotNameMismatch" }],
     });
   });
 
-  it("HCCM N6: is refused when a cloud server has its name too", () => {
+  it("HCCM N6: is refused when a cloud server has the same name", () => {
     const robots: RobotInventory = { kind: "listed", servers: [{ ...METAL, server_name: "node-1" }] };
     expect(decide({ name: "node-1" }, robots)).toMatchObject({
       kind: "refused",
@@ -73,13 +73,13 @@ describe("a node on a dedicated server", () => {
     ["HCCM N4: Robot is off", { kind: "off" }, "ROBOT_ENABLED", true],
     ["Robot cannot be read", { kind: "unreadable", reason: "rate limit" }, "rate limit", false],
     ["Robot does not list it", { kind: "listed", servers: [] }, "ROBOT_USER", false],
-  ])("%s: is refused with the cause, and nobody is told to delete it", (_, robots, word, isFinal) => {
+  ])("%s: is refused with the cause, without the advice to delete it", (_, robots, word, isFinal) => {
     const verdict = decide({ providerID: "hrobot://5" }, robots);
     expect(verdict).toMatchObject({ kind: "refused", reason: expect.stringContaining(word), isFinal });
     expect(JSON.stringify(verdict)).not.toContain("delete");
   });
 
-  it("leaves cloud servers to themselves", () => {
+  it("does not affect cloud servers", () => {
     expect(decide({ name: "node-1" }, { kind: "unreadable", reason: "x" })).toMatchObject({
       patch: { providerId: "hcloud://1" },
     });
@@ -99,22 +99,22 @@ describe("internal addresses of a dedicated server", () => {
     return [internal.map(({ address }) => address), verdict.warnings.map(({ reason }) => reason)];
   };
 
-  it("HCCM N10: are kept when they fit, and told about when they do not", () => {
+  it("HCCM N10: are kept when they are plausible, and reported when they are not", () => {
     expect(written({})).toEqual([["10.0.0.5"], ["MisconfiguredInternalIP"]]);
     expect(written({ addressFamily: "dualstack" })).toEqual([["10.0.0.5", "fd00::5"], ["MisconfiguredInternalIP"]]);
   });
 
-  it("HCCM N10: are told about in one Event, however many do not fit: each would push the other out", () => {
+  it("HCCM N10: are reported in one Event, however many are implausible", () => {
     const verdict = decide({ name: "metal", addresses });
     const [warning] = verdict.kind === "ready" ? verdict.warnings : [];
     for (const address of ["203.0.113.5", "fd00::5"]) expect(warning?.message).toContain(address);
   });
 
-  it("HCCM E30: are not kept when that is switched off", () => {
+  it("HCCM E30: are not kept when that is disabled", () => {
     expect(written({ forwardInternalIps: false })).toEqual([[], []]);
   });
 
-  it("HCCM N16: are put first when kubelet was told so", () => {
+  it("HCCM N16: come first when kubelet's --node-ip names them", () => {
     const annotations = { "alpha.kubernetes.io/provided-node-ip": "10.0.0.5" };
     const verdict = decide({ name: "metal", annotations, addresses: addresses.slice(0, 1) });
     expect(verdict).toMatchObject({ patch: { addresses: [{ type: "InternalIP" }, {}, {}] } });
@@ -134,7 +134,7 @@ describe("robotAddresses", () => {
   });
 });
 
-describe("a dedicated server whose node states its IPv6 address (HCCM P18)", () => {
+describe("a dedicated server whose node declares its IPv6 address (HCCM P18)", () => {
   const annotations = { "instance.hetzner.cloud/external-ipv6": "2001:db8:9::5" };
   const withoutIpv6: RobotInventory = { kind: "listed", servers: [{ ...METAL, server_ipv6_net: null }] };
   const external = (verdict: ReturnType<typeof decide>) =>
@@ -145,19 +145,19 @@ describe("a dedicated server whose node states its IPv6 address (HCCM P18)", () 
   it.each([
     ["in place of the first of its network", LISTED],
     ["also when Robot knows of no network", withoutIpv6],
-  ])("carries it, %s", (_, robots) => {
+  ])("has it, %s", (_, robots) => {
     const verdict = decide({ name: "metal", annotations }, robots, { addressFamily: "dualstack" });
     expect(external(verdict)).toEqual(["2001:db8:9::5", "203.0.113.5"]);
   });
 
-  it("does not carry it a second time as its internal one", () => {
+  it("does not have it a second time as its internal address", () => {
     const addresses = [{ type: "InternalIP", address: "2001:db8:9::5" }];
     const verdict = decide({ name: "metal", annotations, addresses }, LISTED, { addressFamily: "ipv6" });
     expect(verdict).toMatchObject({ warnings: [{ reason: "MisconfiguredInternalIP" }] });
     expect(external(verdict)).toEqual(["2001:db8:9::5"]);
   });
 
-  it("is refused when that is no address", () => {
+  it("is refused when it is not an address", () => {
     const wrong = { "instance.hetzner.cloud/external-ipv6": "::1" };
     const verdict = decide({ name: "metal", annotations: wrong }, LISTED, { addressFamily: "dualstack" });
     expect(verdict).toMatchObject({ kind: "refused", event: "InvalidExternalIPv6" });
@@ -167,6 +167,6 @@ describe("a dedicated server whose node states its IPv6 address (HCCM P18)", () 
 it.each([
   ["EX 44 (Ltd.)", "EX-44-Ltd."],
   ["Server Auction", "Server-Auction"],
-])("HCCM N11: a product %s is the type %s, as far as a label can say it", (product, type) => {
+])("HCCM N11: product %s becomes type %s, as far as a label value allows", (product, type) => {
   expect(robotFacts({ ...METAL, product }).instanceType).toBe(type.replace(/\W+$/, ""));
 });

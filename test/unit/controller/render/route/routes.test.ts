@@ -30,7 +30,7 @@ describe("renderRoutes", () => {
     });
   });
 
-  it("framework R12: wants nothing for a node without ranges", () => {
+  it("framework R12: plans no route for a node without pod CIDRs", () => {
     expect(renderRoutes({ nodes: [aNode({ id: 1 })], servers: SERVERS, network: NETWORK })).toEqual({
       wanted: [],
       refused: [],
@@ -45,12 +45,12 @@ describe("renderRoutes", () => {
     });
   });
 
-  it("framework R22: wants a range once that a node lists twice", () => {
+  it("framework R22: plans one route for a CIDR that a node lists twice", () => {
     const node = aNode({ id: 1, podCIDRs: ["10.120.0.0/24", "10.120.0.7/24"] });
     expect(renderRoutes({ nodes: [node], servers: SERVERS, network: NETWORK }).wanted).toHaveLength(1);
   });
 
-  it("gives a range that two nodes claim to the first, and tells the other", () => {
+  it("gives a CIDR that two nodes claim to the first, and refuses the other", () => {
     const second = aNode({ id: 2, podCIDRs: ["10.120.0.0/24", "10.120.1.0/24"] });
     const { wanted, refused } = renderRoutes({ nodes: [NODE_1, second], servers: SERVERS, network: NETWORK });
     expect(wanted.map(({ node, spec }) => [node, spec.destination])).toEqual([
@@ -69,7 +69,7 @@ describe("renderRoutes", () => {
     ]);
   });
 
-  it("framework R36: wants nothing for a node that is being deleted", () => {
+  it("framework R36: plans no route for a node that is being deleted", () => {
     const node = aNode({ id: 1, podCIDRs: ["10.120.0.0/24"], isDeleted: true });
     expect(renderRoutes({ nodes: [node], servers: SERVERS, network: NETWORK })).toEqual({ wanted: [], refused: [] });
   });
@@ -108,7 +108,7 @@ describe("isInside", () => {
     expect(isInside(range, [cluster])).toBe(expected);
   });
 
-  it("looks at every range of the cluster", () => {
+  it("checks every CIDR of the cluster", () => {
     expect(isInside("10.244.1.0/24", ["fd00::/56", "10.244.0.0/16"])).toBe(true);
     expect(isInside("10.244.1.0/24", [])).toBe(false);
   });
@@ -133,7 +133,7 @@ describe("staleRoutes", () => {
     expect(staleRoutes(aNetwork({ routes }), wanted, CLUSTER)).toEqual([aRoute("10.120.9.0/24", "10.0.0.77")]);
   });
 
-  it("framework R17: wants other gateways, and removes nothing, when nodes swap their ranges", () => {
+  it("framework R17: changes gateways and removes nothing when nodes swap their CIDRs", () => {
     const routes = wanted.map(({ spec }) => ({ destination: spec.destination, gateway: spec.gateway }));
     const nodes = [aNode({ id: 1, podCIDRs: ["10.120.1.0/24"] }), aNode({ id: 2, podCIDRs: ["10.120.0.0/24"] })];
     const plan = planRoutes({ nodes, servers: SERVERS, network: aNetwork({ routes }) }, CLUSTER);
@@ -144,7 +144,7 @@ describe("staleRoutes", () => {
     expect([plan.stale, plan.refused]).toEqual([[], []]);
   });
 
-  it("does not take a wanted range with another gateway for stale: it is replaced in order", () => {
+  it("does not treat a wanted destination with another gateway as stale: the route is replaced", () => {
     const routes = [{ destination: "10.120.0.0/24", gateway: "10.0.0.99" }];
     expect(staleRoutes(aNetwork({ routes }), wanted, CLUSTER)).toEqual([]);
   });
@@ -156,7 +156,7 @@ describe("planRoutes", () => {
   const foreign = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ destination: `10.200.${i}.0/24`, gateway: "10.0.0.9" }));
 
-  it("HCCM R9: tells of a range that is not in the cluster's, or only in part, and makes its route", () => {
+  it("HCCM R9: reports a CIDR outside the cluster's, even in part, and creates its route", () => {
     for (const range of ["10.121.0.0/24", "10.120.0.0/15"]) {
       const { wanted, misplaced } = plan([{ id: 1, podCIDRs: [range] }]);
       expect(misplaced).toEqual(wanted);
@@ -165,11 +165,11 @@ describe("planRoutes", () => {
     expect(plan([{ id: 1, podCIDRs: ["10.120.0.0/24"] }]).misplaced).toEqual([]);
   });
 
-  it("framework R37: never removes what lies outside", () => {
+  it("framework R37: never removes routes outside the cluster CIDRs", () => {
     expect(plan([], { routes: [{ destination: "10.121.0.0/24", gateway: "10.0.0.1" }] }).stale).toEqual([]);
   });
 
-  it("makes as many new routes as there is room for, and says so for the rest before the API does", () => {
+  it("creates new routes up to the limit, and refuses the rest before the API does", () => {
     const routes = foreign(MAX_ROUTES - 1);
     const { wanted, refused } = plan(
       [
@@ -184,7 +184,7 @@ describe("planRoutes", () => {
     ]);
   });
 
-  it("counts the room that stale routes leave, and never evicts a route that exists", () => {
+  it("counts the room that stale routes leave, and never evicts an existing route", () => {
     const stale = { destination: "10.120.9.0/24", gateway: "10.0.0.9" };
     const node = { id: 1, podCIDRs: ["10.120.0.0/24"] };
     expect(plan([node], { routes: [...foreign(MAX_ROUTES - 1), stale] }).wanted).toHaveLength(1);
@@ -193,7 +193,7 @@ describe("planRoutes", () => {
     expect(plan([node], { routes: foreign(MAX_ROUTES + 5) })).toMatchObject({ wanted: [], refused: [{}] });
   });
 
-  it("framework 4.2: tells a node that lost its range and its route, and none that never had one", () => {
+  it("framework 4.2: reports a node that lost its CIDR and its route, but none that never had one", () => {
     const routes = [{ destination: "10.120.0.0/24", gateway: "10.0.0.1" }];
     const { refused, stale } = plan([{ id: 1 }, { id: 2 }, { id: 3, podCIDRs: ["fd00::/64"] }], { routes });
     expect(stale).toHaveLength(1);
@@ -204,7 +204,7 @@ describe("planRoutes", () => {
     ["a dedicated server", { providerID: "hrobot://7", podCIDRs: ["10.120.7.0/24"] }],
     ["another provider's node", { providerID: "k3s://a", podCIDRs: ["10.120.7.0/24"] }],
     ["a node that is not initialised", { name: "new", podCIDRs: ["10.120.7.0/24"] }],
-  ])("unlike HCCM E26: makes no route to %s, and leaves alone the one that somebody made", (_, node) => {
+  ])("unlike HCCM E26: creates no route to %s, and leaves an existing one alone", (_, node) => {
     const routes = [{ destination: "10.120.7.0/24", gateway: "10.0.0.1" }];
     expect(plan([node], { routes })).toEqual({ wanted: [], refused: [], stale: [], misplaced: [] });
   });
@@ -216,6 +216,6 @@ it.each([
   ["10.120.0.0/15", false],
   ["10.121.0.0/24", false],
   ["fd00::/64", false],
-])("%s is all within the cluster's range: %s", (range, expected) => {
+])("%s is entirely within the cluster CIDRs: %s", (range, expected) => {
   expect(isWithin(range, CLUSTER)).toBe(expected);
 });

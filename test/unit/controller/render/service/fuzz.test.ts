@@ -62,7 +62,7 @@ it.each([
   ["new", undefined],
   ["existing", existing],
 ])(
-  "5,000 Services with anything in their annotations, %s: no throw, nothing that the API refuses, and mistakes that can be read",
+  "5,000 Services with arbitrary annotations, %s: no exception, nothing that the API rejects, and readable mistakes",
   (_, state) => {
     fc.assert(
       fc.property(service, ({ annotations, ports }) => {

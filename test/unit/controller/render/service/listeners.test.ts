@@ -8,7 +8,7 @@ const one = (options: ServiceOptions) =>
   renderListeners(aService(), someSettings(options), { certificates: new Map([[80, [5]]]) })[0];
 
 describe("renderListeners", () => {
-  it("HCCM V2: listens on the Service's port and sends to its node port, with every default spelt out", () => {
+  it("HCCM V2: listens on the Service's port and forwards to its node port, with every default set", () => {
     expect(renderListeners(aService({ ports: [80] }), someSettings())).toEqual([
       {
         listenPort: 80,
@@ -20,11 +20,11 @@ describe("renderListeners", () => {
     ]);
   });
 
-  it("sorts by listen port, so that the order of ports means nothing", () => {
+  it("sorts by listen port, so that the order of ports does not matter", () => {
     expect(renderListeners(aService({ ports: [443, 80] }), someSettings())).toEqual([aListener(80), aListener(443)]);
   });
 
-  it("HCCM V1: leaves out what is not TCP; TCP is what a port without protocol is", () => {
+  it("HCCM V1: leaves out ports that are not TCP, which is the default", () => {
     const ports = [
       { port: 53, nodePort: 30_053, protocol: "UDP" },
       { port: 53, nodePort: 30_054 },
@@ -39,11 +39,11 @@ describe("renderListeners", () => {
     expect(renderListeners({ spec: {} }, someSettings())).toEqual([]);
   });
 
-  it("HCCM A17: sends the PROXY protocol when asked to", () => {
+  it("HCCM A17: uses the PROXY protocol on request", () => {
     expect(one({ proxyProtocol: true })).toEqual(aListener(80, { proxyProtocol: true }));
   });
 
-  it("spells out the API's defaults of http, so that removing an annotation restores them", () => {
+  it("sets the API's http defaults explicitly, so that removing an annotation restores them", () => {
     expect(one({ protocol: "http" })?.http).toEqual({
       stickySessions: false,
       cookieName: "HCLBSTICKY",
@@ -54,7 +54,7 @@ describe("renderListeners", () => {
     });
   });
 
-  it("HCCM A18 to A22: takes http options over", () => {
+  it("HCCM A18 to A22: applies http options", () => {
     const options = {
       cookieName: "SID",
       cookieLifetime: 60,
@@ -76,7 +76,7 @@ describe("renderListeners", () => {
     expect(one({ protocol: "tcp", cookieName: "SID" })).toEqual(aListener(80));
   });
 
-  it("has no empty cookie name and no empty path, which the API refuses", () => {
+  it("has no empty cookie name and no empty path, which the API rejects", () => {
     const listener = one({ protocol: "http", cookieName: "", healthCheckPath: "" });
     expect(listener?.http?.cookieName).toBe("HCLBSTICKY");
     expect(listener?.healthCheck.http?.path).toBe("/");
@@ -87,7 +87,7 @@ describe("a port with a mistake", () => {
   const kept = aListener(80, { protocol: "http", proxyProtocol: true });
   const existing = [kept, aListener(443)];
 
-  it("keeps the listener it has, and the other ports follow", () => {
+  it("keeps its listener, and the other ports are updated", () => {
     const settings = {
       ...someSettings({ proxyProtocol: true }),
       ports: new Map([[80, someSettings({}, ["healthCheckPort"])]]),
@@ -102,7 +102,7 @@ describe("a port with a mistake", () => {
     expect(renderListeners(aService({ ports: [81] }), someSettings({}, ["protocol"]), { existing })).toEqual([]);
   });
 
-  it("still sends to its node port, where its health checks follow if they were there", () => {
+  it("still follows its node port, and so do its health checks if they used it", () => {
     const moved = aService({ ports: [{ port: 80, nodePort: 31_000 }] });
     const settings = someSettings({}, ["protocol"]);
     const { healthCheck } = kept;
@@ -115,7 +115,7 @@ describe("a port with a mistake", () => {
     ]);
   });
 
-  it("is not touched by a mistake that is not about listeners", () => {
+  it("is not affected by a mistake that does not concern listeners", () => {
     expect(renderListeners(aService(), someSettings({}, ["algorithm", "hostname"]), { existing: [kept] })).toEqual([
       aListener(80),
     ]);
@@ -131,7 +131,7 @@ describe("an https port that waits for a certificate", () => {
     expect(renderListeners(aService({ ports: [80, 443] }), settings)).toEqual([aListener(80)]);
   });
 
-  it("goes on with what it was before it was to become https", () => {
+  it("keeps its protocol until it can become https", () => {
     expect(render(aListener(80, { protocol: "http" }))).toEqual([aListener(80, { protocol: "http" })]);
   });
 
@@ -164,7 +164,7 @@ describe("health checks", () => {
     expect(check?.http?.tls).toBe(tls);
   });
 
-  it("HCCM A29 to A32: takes port, interval, timeout and retries over", () => {
+  it("HCCM A29 to A32: applies port, interval, timeout and retries", () => {
     const options = { healthCheckPort: 8080, healthCheckInterval: 5, healthCheckTimeout: 4, healthCheckRetries: 1 };
     expect(one(options)?.healthCheck).toEqual({
       protocol: "tcp",
@@ -175,7 +175,7 @@ describe("health checks", () => {
     });
   });
 
-  it("HCCM A33 to A36: takes http options over", () => {
+  it("HCCM A33 to A36: applies http options", () => {
     const options = { healthCheckDomain: "example.com", healthCheckPath: "/up", healthCheckStatusCodes: ["204"] };
     expect(one({ protocol: "http", ...options })?.healthCheck.http).toEqual({
       domain: "example.com",
@@ -186,7 +186,7 @@ describe("health checks", () => {
     });
   });
 
-  it("asks for success or a redirect when no status codes are set", () => {
+  it("expects success or a redirect when no status codes are set", () => {
     expect(one({ healthCheckProtocol: "http" })?.healthCheck.http?.statusCodes).toEqual(["2??", "3??"]);
   });
 });

@@ -11,12 +11,12 @@ import {
 } from "../../../../support/builders.ts";
 
 describe("balancerState", () => {
-  it("says in the words of the spec what the API lists", () => {
+  it("converts what the API lists into state", () => {
     const labels = { "hcloud-ccm/service-uid": "0c7e1a52-9d3b-4f60-8a71-5b2e6f4d9c18" };
     expect(balancerState(aBalancer({ labels }))).toEqual(aBalancerState());
   });
 
-  it("knows the attachment, and the interface that is off", () => {
+  it("reads the network attachment and the disabled public interface", () => {
     const state = balancerState(aBalancer({ isPublic: false, private_net: [{ network: 7, ip: "10.0.0.5" }] }));
     expect(state).toMatchObject({ publicInterface: false, network: { networkId: 7, ip: "10.0.0.5" } });
   });
@@ -25,7 +25,7 @@ describe("balancerState", () => {
     ["10.0.1.5", "10.0.1.0/24"],
     ["10.0.2.5", "10.0.2.0/24"],
     ["10.0.3.5", undefined],
-  ])("knows which subnet of the network %s is in: %s", (ip, subnet) => {
+  ])("finds the subnet of %s: %s", (ip, subnet) => {
     const subnets = ["10.0.1.0/24", "10.0.2.0/24"].map((ip_range) => ({ ip_range, network_zone: "eu-central" }));
     const lb = aBalancer({ private_net: [{ network: NETWORK_ID, ip }] });
     expect(balancerState(lb, aNetwork({ subnets })).network?.subnet).toBe(subnet);
@@ -33,19 +33,19 @@ describe("balancerState", () => {
     expect(balancerState(lb).network).not.toHaveProperty("subnet");
   });
 
-  it("knows the names of its addresses, where they have one", () => {
+  it("reads the reverse DNS names of its addresses", () => {
     expect(balancerState(aBalancer({ rdns: { ipv4: "a.example.com" } })).rdns).toEqual({ ipv4: "a.example.com" });
     expect(balancerState(aBalancer({ ipv4: null, rdns: { ipv4: "x" } }))).not.toHaveProperty("rdns");
   });
 
-  it("leaves addresses out that are not there", () => {
+  it("leaves out absent addresses", () => {
     const state = balancerState(aBalancer({ ipv4: null, ipv6: null }));
     expect(state).not.toHaveProperty("ipv4");
     expect(state).not.toHaveProperty("ipv6");
     expect(state).not.toHaveProperty("network");
   });
 
-  it("reads a TCP listener as it would be rendered, also when the API lists an http block", () => {
+  it("reads a TCP listener as it would be rendered, even when the API lists an http block", () => {
     const http = { cookie_name: "", cookie_lifetime: 0, sticky_sessions: false };
     expect(
       balancerState(aBalancer({ services: [aBalancerService(80), aBalancerService(81, { http })] })).listeners,

@@ -43,7 +43,7 @@ function mistakesOf(annotations: Record<string, string>, context = CONTEXT): rea
 }
 
 describe("renderLoadBalancer", () => {
-  it("renders a balancer from a Service without annotations", () => {
+  it("renders a load balancer from a Service without annotations", () => {
     const context = { ...CONTEXT, nodes: [aNode({ id: 1 })], servers: [aServer({ id: 1 })] };
     expect(renderLoadBalancer(aService({ ports: [80] }), context)).toEqual({
       ok: true,
@@ -105,11 +105,11 @@ describe("renderLoadBalancer", () => {
     expect(specOf(annotations, IN_NETWORK).network).toEqual(network);
   });
 
-  it("is attached to nothing without a network", () => {
+  it("has no attachment without a network", () => {
     expect(specOf({})).not.toHaveProperty("network");
   });
 
-  describe("over an existing balancer", () => {
+  describe("for an existing load balancer", () => {
     const existing = aBalancerState({
       location: "nbg1",
       type: "lb21",
@@ -118,7 +118,7 @@ describe("renderLoadBalancer", () => {
     });
     const context = { ...CONTEXT, existing };
 
-    it("HCCM A2: stays where it is, and needs no place", () => {
+    it("HCCM A2: stays where it is, and needs no location", () => {
       expect(specOf({ location: "hel1" }, context).place).toEqual({ location: "nbg1" });
       expect(specOf({}, { ...context, defaults: {} }).place).toEqual({ location: "nbg1" });
     });
@@ -142,7 +142,7 @@ describe("renderLoadBalancer", () => {
     });
   });
 
-  describe("over an existing balancer, with mistakes", () => {
+  describe("for an existing load balancer, with mistakes", () => {
     const existing = aBalancerState({
       type: "lb21",
       algorithm: "least_connections",
@@ -172,18 +172,18 @@ describe("renderLoadBalancer", () => {
       ["its targets", { "node-selector": "a=b=c" }, { targets: [{ serverId: 1 }] }],
       ["its listener", { protocol: "x" }, { listeners: [{ protocol: "http" }] }],
       ["unlike HCCM A9: its address", { "private-ipv4": "10.0.0.300" }, { network: { networkId: NETWORK_ID } }],
-    ])("keeps %s, and follows in the rest", (_, annotations, expected) => {
+    ])("keeps %s, and updates the rest", (_, annotations, expected) => {
       const spec = keptSpec({ type: "lb31", ...annotations });
       expect(spec).toMatchObject({ type: "lb31", ...expected });
       expect(spec.network).not.toHaveProperty("ip");
     });
 
-    it("follows its nodes", () => {
+    it("updates its targets", () => {
       expect(keptSpec({ protocol: "x" }).targets).toHaveLength(2);
     });
   });
 
-  it("blames a variable for what it sets, not an annotation that is not there", () => {
+  it("names the variable that set an option, not an absent annotation", () => {
     const defaults = { location: "fsn1", usePrivateIp: true };
     expect(mistakesOf({}, { ...CONTEXT, defaults })).toEqual([
       "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP: requires a network, but HCLOUD_NETWORK is not set",
@@ -219,7 +219,7 @@ describe("renderLoadBalancer", () => {
     for (const word of words) expect(mistakes[0]).toContain(word);
   });
 
-  describe("against what there is", () => {
+  describe("against the network and the catalogue", () => {
     const subnets = ["10.0.1.0/24", "10.0.2.0/24"].map((ip_range) => ({ ip_range, network_zone: "eu-central" }));
     const network = aNetwork({ ip_range: "10.0.0.0/16", subnets });
     const takenIps = new Set(["10.0.1.7"]);
@@ -239,7 +239,7 @@ describe("renderLoadBalancer", () => {
         "10.0.2.0/24",
       ],
       ["A6: no public interface, and public targets", { "disable-public-network": "true" }, "use-private-ip"],
-    ])("refuses %s before anything is touched", (_, annotations, words) => {
+    ])("refuses %s before the first change", (_, annotations, words) => {
       const mistakes = mistakesOf(annotations, around);
       expect(mistakes).toHaveLength(1);
       expect(mistakes[0]).toMatch(/^annotation load-balancer.hetzner.cloud\//);
@@ -251,7 +251,7 @@ describe("renderLoadBalancer", () => {
       expect(specOf(annotations, around).network).toMatchObject({ ip: "10.0.1.5", subnet: "10.0.1.0/24" });
     });
 
-    it("keeps the attachment of one whose address or subnet is wrong", () => {
+    it("keeps the attachment when address or subnet is invalid", () => {
       const existing = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.1.9", subnet: "10.0.1.0/24" } });
       for (const annotations of [{ "private-ipv4": "10.9.0.1" }, { "private-subnet-ip-range": "10.0.3.0/24" }]) {
         const rendered = renderLoadBalancer(aService({ annotations }), { ...around, existing });
@@ -259,22 +259,22 @@ describe("renderLoadBalancer", () => {
       }
     });
 
-    it("does not take an address away from the balancer that has it", () => {
+    it("accepts the address that the load balancer already has", () => {
       const existing = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.1.7" } });
       expect(specOf({ "private-ipv4": "10.0.1.7" }, { ...around, existing }).network?.ip).toBe("10.0.1.7");
     });
 
-    it("passes over a subnet for all Services without a network", () => {
+    it("ignores a subnet for all Services without a network", () => {
       const defaults = { location: "fsn1", privateSubnet: "10.0.1.0/24" };
       expect(mistakesOf({}, { ...CONTEXT, defaults })).toEqual([]);
     });
 
-    it("unlike HCCM A4: does not hold an existing balancer up for its type", () => {
+    it("unlike HCCM A4: keeps updating an existing load balancer with an unknown type", () => {
       const existing = aBalancerState({ type: "lb-gone" });
       expect(specOf({}, { ...around, existing }).type).toBe("lb-gone");
     });
 
-    it("refuses more ports than the type has room for, and says how many it has", () => {
+    it("refuses more ports than the type has room for, with the limit", () => {
       const service = aService({ ports: [1, 2, 3, 4, 5, 6] });
       const rendered = renderLoadBalancer(service, around);
       expect(rendered).toMatchObject({
@@ -288,7 +288,7 @@ describe("renderLoadBalancer", () => {
       expect(larger.ok).toBe(true);
     });
 
-    it("says when it has another balancer than the id asks for, and keeps it", () => {
+    it("keeps its load balancer when the id names another one, and reports it", () => {
       const rendered = renderLoadBalancer(aService({ annotations: { id: "7" } }), {
         ...around,
         existing: aBalancerState(),
@@ -296,7 +296,7 @@ describe("renderLoadBalancer", () => {
       expect(rendered).toMatchObject({ ok: true, mistakes: [expect.stringContaining("already has load balancer 42")] });
     });
 
-    it("protects what it is told to, and lifts only what it set", () => {
+    it("sets delete protection on request, and lifts only what it set", () => {
       const existing = aBalancerState({ deleteProtection: true });
       const ours = { ...existing, labels: { ...existing.labels, "lotse/protected": "true" } };
       expect(specOf({ "delete-protection": "true" }).deleteProtection).toBe(true);
@@ -306,7 +306,7 @@ describe("renderLoadBalancer", () => {
     });
   });
 
-  it("refuses a port without node port, which the API would refuse in the middle of a run", () => {
+  it("refuses a port without a node port before the API does", () => {
     const rendered = renderLoadBalancer(aService({ ports: [{ port: 80, protocol: "TCP" }] }), CONTEXT);
     expect(rendered).toEqual({
       ok: false,
@@ -319,7 +319,7 @@ describe("renderLoadBalancer", () => {
     expect(mistakesOf({ protocol: "x", "node-selector": "(", "private-ipv4": "x" })).toHaveLength(3);
   });
 
-  it("HCCM V1: serves the rest of a Service with UDP ports and says so", () => {
+  it("HCCM V1: serves the other ports of a Service with UDP ports, and reports it", () => {
     const udp = { port: 53, nodePort: 30_053, protocol: "UDP" };
     const rendered = renderLoadBalancer(aService({ ports: [80, udp] }), CONTEXT);
     expect(rendered).toMatchObject({ ok: true, spec: { listeners: [{ listenPort: 80 }] } });
@@ -331,7 +331,7 @@ describe("renderLoadBalancer", () => {
     ]);
   });
 
-  it("renders what the API takes, or a mistake that names its annotation, from any values at all", () => {
+  it("renders what the API accepts, or a mistake that names its annotation, from arbitrary values", () => {
     const value = fc.oneof(
       hostileText,
       fc.constantFrom("true", "http", "10.0.0.1", "30s", "2??,"),

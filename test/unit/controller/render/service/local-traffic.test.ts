@@ -7,7 +7,7 @@ const local = aService({ ports: [80, 443] });
 const service = { ...local, spec: { ...local.spec, externalTrafficPolicy: "Local", healthCheckNodePort: 32_000 } };
 
 describe("externalTrafficPolicy Local", () => {
-  it("unlike HCCM H4, framework S59, S60: every listener asks kube-proxy on the health-check node port", () => {
+  it("unlike HCCM H4, framework S59, S60: every listener checks kube-proxy on the health check node port", () => {
     const checks = renderListeners(service, someSettings({ healthCheckRetries: 5 })).map(
       ({ healthCheck }) => healthCheck,
     );
@@ -29,7 +29,7 @@ describe("externalTrafficPolicy Local", () => {
     expect(localCheckPort({ spec: { externalTrafficPolicy: "Local" } })).toBeUndefined();
   });
 
-  it("what annotations say about health checks goes before it", () => {
+  it("annotations for health checks take precedence", () => {
     const [first] = renderListeners(service, someSettings({ healthCheckPort: 8080 }));
     expect(first?.healthCheck).toMatchObject({ protocol: "tcp", port: 8080 });
   });

@@ -12,7 +12,7 @@ const ids = (spec: { targets: readonly object[] }) =>
   spec.targets.map((target) => "serverId" in target && target.serverId);
 
 describe("nextStage", () => {
-  it("is what is wanted when that takes one step", () => {
+  it("is the desired load balancer if one run suffices", () => {
     const spec = aBalancerSpec({ listeners: listeners(80), targets: targets(1, 2) });
     expect(
       nextStage(spec, aBalancerState({ targets: targets(1, 3) }), { ...ROOM, limits: { listeners: 5, targets: 4 } }),
@@ -21,7 +21,7 @@ describe("nextStage", () => {
     expect(nextStage(spec, aBalancerState({ targets: targets(3, 4, 5, 6) }), unknown)).toEqual(spec);
   });
 
-  it("unlike HCCM V3: makes room on a full balancer before it adds", () => {
+  it("unlike HCCM V3: makes room on a full load balancer before it adds listeners", () => {
     const existing = aBalancerState({ listeners: listeners(1, 2, 3, 4, 5) });
     const spec = aBalancerSpec({ listeners: listeners(1, 2, 3, 6, 7) });
     expect(ports(nextStage(spec, existing, ROOM))).toEqual([1, 2, 3]);
@@ -31,14 +31,14 @@ describe("nextStage", () => {
     expect(ports(nextStage(spec, roomy, foreign))).toEqual([1, 2, 3, 6]);
   });
 
-  it("makes room for targets before it adds", () => {
+  it("makes room before it adds targets", () => {
     const existing = aBalancerState({ targets: targets(1, 2, 3) });
     const spec = aBalancerSpec({ targets: targets(1, 2, 4) });
     expect(ids(nextStage(spec, existing, ROOM))).toEqual([1, 2]);
     expect(ids(nextStage(spec, aBalancerState({ targets: targets(1, 2) }), ROOM))).toEqual([1, 2, 4]);
   });
 
-  it("changes to a smaller type when everything has left that would not fit", () => {
+  it("changes to a smaller type once everything fits it", () => {
     const room = { ...ROOM, presentLimits: { listeners: 15, targets: 75 } };
     const spec = aBalancerSpec({ type: "lb11", targets: targets(1) });
     const crowded = aBalancerState({ type: "lb21", targets: targets(1, 2, 3, 4) });
@@ -46,7 +46,7 @@ describe("nextStage", () => {
     expect(nextStage(spec, aBalancerState({ type: "lb21", targets: targets(1) }), room).type).toBe("lb11");
   });
 
-  it("switches the public interface off when no target needs it any more", () => {
+  it("disables the public interface once no target needs it", () => {
     const network = { networkId: NETWORK_ID, publicInterface: false };
     const spec = aBalancerSpec({ network, targets: [{ kind: "server", serverId: 1, usePrivateIp: true }] });
     const isPublic = (existing: Parameters<typeof aBalancerState>[0]) =>

@@ -20,7 +20,7 @@ describe("renderIngress (HCCM S19, S20)", () => {
     );
   });
 
-  it("S20: says Proxy as soon as one port uses the PROXY protocol", () => {
+  it("S20: has ipMode Proxy if any port uses the PROXY protocol", () => {
     const listeners = [aListener(80), aListener(443, { proxyProtocol: true })];
     expect(renderIngress(aBalancerState({ listeners }), someSettings({ ipv6Disabled: true }))).toEqual([
       { ip: V4, ipMode: "Proxy" },
@@ -28,14 +28,14 @@ describe("renderIngress (HCCM S19, S20)", () => {
   });
 
   it.each(["hostname", "disablePrivateIngress", "ipv6Disabled"] as const)(
-    "leaves the status alone while %s cannot be read",
+    "does not change the status while %s is invalid",
     (name) => {
       expect(renderIngress(aBalancerState(), someSettings({}, [name]))).toBeUndefined();
       expect(renderIngress(aBalancerState(), someSettings({}, ["protocol"]))).toBeDefined();
     },
   );
 
-  it("A14: a host name stands for all addresses", () => {
+  it("A14: a host name replaces all addresses", () => {
     expect(renderIngress(aBalancerState({ network }), someSettings({ hostname: "lb.example.com" }))).toEqual([
       { hostname: "lb.example.com" },
     ]);

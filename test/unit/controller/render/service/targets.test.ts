@@ -50,7 +50,7 @@ describe("renderTargets", () => {
     ]);
   });
 
-  it("HCCM A15, S9: asks the selector about the node's labels", () => {
+  it("HCCM A15, S9: applies the selector to the node's labels", () => {
     const nodes = [aNode({ id: 1, labels: { pool: "edge" } }), aNode({ id: 2 })];
     const { targets, leftOut } = renderTargets(nodes, servers, { ...PUBLIC, selector: ({ pool }) => pool === "edge" });
     expect(targets).toMatchObject([{ serverId: 1 }]);
@@ -61,7 +61,7 @@ describe("renderTargets", () => {
     expect(renderTargets([aNode({ name: "node-1" })], servers, PUBLIC).targets).toMatchObject([{ serverId: 1 }]);
   });
 
-  it("names a server once when two nodes stand for it", () => {
+  it("lists a server once when two nodes refer to it", () => {
     const nodes = [aNode({ name: "old", id: 1 }), aNode({ name: "new", id: 1 })];
     expect(renderTargets(nodes, servers, PUBLIC).targets).toHaveLength(1);
   });
@@ -70,7 +70,7 @@ describe("renderTargets", () => {
     ["another provider's node", "k3s://a"],
     ["a dedicated server", "hrobot://1"],
     ["a broken ProviderID", "hcloud://a"],
-  ])("passes over %s (HCCM T1)", (_, providerID) => {
+  ])("ignores %s (HCCM T1)", (_, providerID) => {
     expect(renderTargets([aNode({ providerID })], servers, PUBLIC)).toEqual({
       targets: [],
       leftOut: [],
@@ -82,7 +82,7 @@ describe("renderTargets", () => {
     ["a server that is gone", { id: 99 }, PUBLIC, "does not exist"],
     ["no public IPv4 address", { id: 3 }, PUBLIC, "public IPv4"],
     ["no attachment to the network", { id: 10 }, PRIVATE, "not attached"],
-  ])("unlike HCCM T8: leaves out a node with %s, says why, and serves the rest", (_, node, options, reason) => {
+  ])("unlike HCCM T8: leaves out a node with %s, reports why, and serves the rest", (_, node, options, reason) => {
     const all = [...servers, aServer({ id: 3, ipv4: null })];
     const { targets, leftOut } = renderTargets([aNode(node), aNode({ id: 1 })], all, options);
     expect(targets).toMatchObject([{ serverId: 1 }]);
@@ -90,7 +90,7 @@ describe("renderTargets", () => {
     expect(leftOut[0]?.reason).toContain(reason);
   });
 
-  it("does not name excluded nodes as left out", () => {
+  it("does not report excluded nodes as left out", () => {
     expect(renderTargets([aNode({ id: 99, labels: { [EXCLUDE]: "" } })], servers, PUBLIC)).toEqual({
       targets: [],
       leftOut: [],
@@ -110,7 +110,7 @@ describe("dedicated servers", () => {
   const cloud = aNode({ id: 1 });
   const servers = [aServer({ id: 1, privateIp: "10.0.0.1" })];
 
-  it("HCCM T1, T5, T6: are targets by their IPv4 address, behind the servers", () => {
+  it("HCCM T1, T5, T6: are targets by their IPv4 address, after the servers", () => {
     expect(renderTargets([robot, cloud], servers, { ...PUBLIC, robots: true }).targets).toEqual([
       { kind: "server", serverId: 1, usePrivateIp: false },
       { kind: "ip", ip: "203.0.113.50" },
@@ -125,7 +125,7 @@ describe("dedicated servers", () => {
     });
   });
 
-  it("unlike HCCM T5: are left out rather than reached over the public way when that was not asked for", () => {
+  it("unlike HCCM T5: are left out rather than reached publicly when private was requested", () => {
     const lacking = aNode({ name: "lacking", providerID: "hrobot://52", addresses: addresses.slice(0, 2) });
     expect(renderTargets([lacking, cloud], servers, { ...PRIVATE, robots: true })).toMatchObject({
       targets: [{ serverId: 1 }],
@@ -133,7 +133,7 @@ describe("dedicated servers", () => {
     });
   });
 
-  it("HCCM T2: are passed over when Robot is off", () => {
+  it("HCCM T2: are ignored when Robot is off", () => {
     expect(renderTargets([robot], servers, PUBLIC)).toEqual({ targets: [], leftOut: [], beyondLimit: [] });
   });
 });
@@ -147,20 +147,20 @@ describe("when there are more nodes than places", () => {
     return [targets.map((target) => target.kind === "server" && target.serverId), beyondLimit];
   };
 
-  it("unlike HCCM T4: zones take turns, and it is said who is left out", () => {
+  it("unlike HCCM T4: zones take turns, and the nodes left out are reported", () => {
     expect(chosen(nodes, 3)).toEqual([
       [1, 4, 5],
       ["node-2", "node-3"],
     ]);
   });
 
-  it("unlike HCCM T4: the same are chosen whatever the order of nodes, and one that joins takes nobody's place", () => {
+  it("unlike HCCM T4: the choice does not depend on the order of nodes, and a new node displaces none", () => {
     expect(chosen(nodes.toReversed(), 3)).toEqual(chosen(nodes, 3));
     const joined = renderTargets([...nodes, zoned(6, "a")], [...all, aServer({ id: 6 })], { ...PUBLIC, places: 3 });
     expect(joined.targets).toEqual(renderTargets(nodes, all, { ...PUBLIC, places: 3 }).targets);
   });
 
-  it("takes all when there is room", () => {
+  it("uses all when there is room", () => {
     expect(chosen(nodes, 5)).toEqual([[1, 2, 3, 4, 5], []]);
     expect(chosen(nodes, 0)[0]).toEqual([]);
   });

@@ -19,7 +19,7 @@ const notes = (spec: Partial<V1ServiceSpec>, annotations: Record<string, string>
   return rendered.notes.map(({ reason, message }) => `${reason}: ${message}`);
 };
 
-describe("what the provider cannot do is said, and the rest is served", () => {
+describe("what Hetzner cannot do is reported, and the rest is served", () => {
   it.each([
     [
       "source ranges",
@@ -37,7 +37,7 @@ describe("what the provider cannot do is said, and the rest is served", () => {
     expect(notes(spec)).toEqual([expect.stringContaining(expected)]);
   });
 
-  it("all of it in one Event", () => {
+  it("in a single Event", () => {
     expect(notes({ loadBalancerSourceRanges: ["10.0.0.0/8"], sessionAffinity: "ClientIP" })).toHaveLength(1);
   });
 
@@ -57,7 +57,7 @@ describe("what the provider cannot do is said, and the rest is served", () => {
 });
 
 describe("what is worth knowing", () => {
-  it("health checks that annotations turn away from kube-proxy", () => {
+  it("health checks that annotations direct away from kube-proxy", () => {
     const policy = { externalTrafficPolicy: "Local", healthCheckNodePort: 32_000 };
     expect(notes(policy)).toEqual([]);
     expect(notes(policy, { "health-check-interval": "5s" })).toEqual([]);
@@ -66,11 +66,11 @@ describe("what is worth knowing", () => {
     ]);
   });
 
-  it("HCCM A4: a deprecated type, which is used all the same", () => {
+  it("HCCM A4: a deprecated type, which is used nevertheless", () => {
     expect(notes({}, { type: "lb1" })).toEqual([expect.stringMatching(/^LoadBalancerTypeDeprecated: type lb1 .*2027/)]);
   });
 
-  it("unlike HCCM A2: an existing balancer that should be elsewhere, and stays", () => {
+  it("unlike HCCM A2: an existing load balancer that should be elsewhere, but stays", () => {
     const existing = aBalancerState({ location: "nbg1" });
     expect(notes({}, { location: "hel1" }, { existing })).toEqual([
       expect.stringMatching(/^LoadBalancerNotMoved: the load balancer stays in nbg1.*hel1/),
@@ -80,7 +80,7 @@ describe("what is worth knowing", () => {
     expect(notes({}, { location: "", "network-zone": "us-east" }, { existing })).toHaveLength(1);
   });
 
-  it("HCCM T4: nodes that the type has no room for, and the others are served", () => {
+  it("HCCM T4: nodes beyond the limit of the type, while the others are served", () => {
     const ids = Array.from({ length: 30 }, (_, index) => index + 1);
     const many = { nodes: ids.map((id) => aNode({ id })), servers: ids.map((id) => aServer({ id })) };
     expect(notes({}, { type: "lb11" }, many)).toEqual([
@@ -89,7 +89,7 @@ describe("what is worth knowing", () => {
     expect(notes({}, { type: "lb21" }, many)).toEqual([]);
   });
 
-  it("HCCM T3: foreign targets take places too", () => {
+  it("HCCM T3: foreign targets count towards the limit", () => {
     const ids = Array.from({ length: 25 }, (_, index) => index + 1);
     const many = { nodes: ids.map((id) => aNode({ id })), servers: ids.map((id) => aServer({ id })) };
     const foreign = new Set(["server-99"]);

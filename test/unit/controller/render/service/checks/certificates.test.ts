@@ -14,7 +14,7 @@ function problems(annotations: Annotations, ports: readonly number[] = [443], re
   return certificateProblems(settings, readsSecrets).map(({ port, options, message }) => [port, options, message]);
 }
 
-describe("what an https port is to present", () => {
+describe("what an https port presents", () => {
   it.each<[string, Annotations]>([
     ["no https at all", {}],
     ["http, which presents nothing", { protocol: "http" }],
@@ -23,10 +23,7 @@ describe("what an https port is to present", () => {
     ["a managed one for later, with another protocol", { protocol: "tcp", ...MANAGED }],
     ["a Secret", { protocol: "https", "tls-secret": "tls" }],
     ["a Secret beside a managed one", { protocol: "https", "tls-secret": "tls", ...MANAGED }],
-    [
-      "something that cannot be read, of which is told elsewhere",
-      { protocol: "https", "http-certificates": "a\u0000b" },
-    ],
+    ["an invalid value, which is reported elsewhere", { protocol: "https", "http-certificates": "a\u0000b" }],
     ["a type that cannot be read", { protocol: "https", "certificate-type": "manged" }],
   ])("is enough: %s", (_, annotations) => expect(problems(annotations)).toEqual([]));
 
@@ -49,14 +46,14 @@ describe("what an https port is to present", () => {
     expect(problems(annotations)).toEqual([[443, [option], message]]);
   });
 
-  it("is a Secret only where Secrets are read; with nothing else, that alone is told", () => {
+  it("can be a Secret only where Secrets are read, and that is the only mistake reported", () => {
     const message = `annotation ${PREFIX}tls-secret: Secrets in this namespace are not read: set LOTSE_TLS_SECRETS to true or add the namespace to it, and allow the controller to list and watch Secrets`;
     expect(problems({ protocol: "https", "tls-secret": "tls" }, [443], false)).toEqual([
       [443, ["tlsSecrets"], message],
     ]);
   });
 
-  it("is looked at for each port by itself", () => {
+  it("is checked for each port separately", () => {
     const annotations = { protocol: "https", "443.http-certificates": "web" };
     expect(problems(annotations, [443, 8443]).map(([port]) => port)).toEqual([8443]);
   });

@@ -21,17 +21,17 @@ describe("findBalancer (HCCM S10, S11)", () => {
     expect(findBalancer(balancers, WANTED)).toMatchObject({ kind, balancer: { id } });
   });
 
-  it("finds none among others", () => {
+  it("finds none among unrelated ones", () => {
     expect(findBalancer([aBalancer({ name: "x" })], WANTED)).toEqual({ kind: "none" });
     expect(findBalancer([], WANTED)).toEqual({ kind: "none" });
   });
 
-  it("does not choose between two that carry the label", () => {
+  it("does not choose between two with the label", () => {
     const balancers = [aBalancer({ id: 1, labels: OWN }), aBalancer({ id: 2, labels: OWN })];
     expect(findBalancer(balancers, WANTED)).toEqual({ kind: "ambiguous", ids: [1, 2] });
   });
 
-  it("HCCM S18: never takes another Service's, whatever its name", () => {
+  it("HCCM S18: never takes the load balancer of another Service, whatever its name", () => {
     expect(findBalancer([aBalancer({ name: "wanted", labels: OTHERS })], WANTED)).toEqual({
       kind: "taken",
       owner: "another",
@@ -39,7 +39,7 @@ describe("findBalancer (HCCM S10, S11)", () => {
     });
   });
 
-  it("takes an owner that was emptied for an owner", () => {
+  it("treats an empty owner label as an owner", () => {
     const labels = { "hcloud-ccm/service-uid": "" };
     expect(findBalancer([aBalancer({ name: "wanted", labels })], WANTED)).toMatchObject({ kind: "taken" });
   });
@@ -47,14 +47,14 @@ describe("findBalancer (HCCM S10, S11)", () => {
   describe("by id", () => {
     const byId = { ...WANTED, id: 7 };
 
-    it("goes before the name, and behind the label", () => {
+    it("takes precedence over the name, but not over the label", () => {
       const [named, other] = [aBalancer({ id: 1, name: "wanted" }), aBalancer({ id: 7, name: "x" })];
       expect(findBalancer([named, other], byId)).toMatchObject({ kind: "adoptable", balancer: { id: 7 } });
       const own = aBalancer({ id: 2, labels: OWN });
       expect(findBalancer([named, other, own], byId)).toMatchObject({ kind: "own", balancer: { id: 2 } });
     });
 
-    it("never takes another Service's, and does not fall back on the name", () => {
+    it("never takes the load balancer of another Service, and does not fall back to the name", () => {
       expect(findBalancer([aBalancer({ id: 7, labels: OTHERS })], byId)).toMatchObject({ kind: "taken" });
       expect(findBalancer([aBalancer({ id: 1, name: "wanted" })], byId)).toEqual({ kind: "missing", id: 7 });
     });

@@ -20,12 +20,12 @@ const FOREIGN = ["listener-8443", "server-2", "ip-203.0.113.77"];
 const MARKS = Object.fromEntries(FOREIGN.map((part) => [`lotse/foreign-${part}`, "true"]));
 
 describe("findForeign", () => {
-  it("at the takeover: what is neither one of the Service's ports nor one of the cluster's nodes", () => {
+  it("at adoption: what is neither a port of the Service nor a node of the cluster", () => {
     const found = findForeign(aBalancerState({ listeners, targets }), { ...claimant, isTakingOver: true });
     expect([...found]).toEqual(FOREIGN);
   });
 
-  it("at the takeover and later: label selectors, which nobody looks into", () => {
+  it("at adoption and later: label selectors, which are not evaluated", () => {
     const found = findForeign(aBalancerState(), { ...claimant, isTakingOver: true, selectors: 2 });
     expect([...found]).toEqual(["selectors"]);
     const labels = { "lotse/foreign-selectors": "true" };
@@ -43,7 +43,7 @@ describe("findForeign", () => {
     expect([...findForeign(state, claimant)]).toEqual(FOREIGN);
   });
 
-  it("HCCM V3, T2: nothing on a balancer that was always the Service's, so that surplus goes", () => {
+  it("HCCM V3, T2: nothing on a load balancer that was always the Service's, so that surplus parts are removed", () => {
     expect([...findForeign(aBalancerState({ listeners, targets }), claimant)]).toEqual([]);
   });
 
@@ -54,12 +54,12 @@ describe("findForeign", () => {
     expect([...findForeign(state, later)]).toEqual(["ip-203.0.113.77"]);
   });
 
-  it("not what has been taken away since", () => {
+  it("not what has been removed since", () => {
     expect([...findForeign(aBalancerState({ labels: MARKS }), claimant)]).toEqual([]);
   });
 });
 
-it("withoutForeign: leaves out of sight what is not to be touched", () => {
+it("withoutForeign: hides what must not be touched", () => {
   const state = withoutForeign(aBalancerState({ listeners, targets }), new Set(FOREIGN));
   expect(state.listeners).toEqual([aListener(80)]);
   expect(state.targets).toEqual([targets[0], targets[2]]);

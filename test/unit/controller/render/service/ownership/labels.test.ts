@@ -9,12 +9,12 @@ const labelsOf = (
   more: Partial<Parameters<typeof renderLabels>[1]> = {},
 ) => renderLabels(settings, { uid: UID, existing: aBalancerState({ labels: before }), ...more });
 
-describe("labels of a balancer", () => {
-  it("are the owner's on a new one", () => {
+describe("labels of a load balancer", () => {
+  it("contain only the owner on a new one", () => {
     expect(renderLabels(someSettings(), { uid: UID })).toEqual(OWNER);
   });
 
-  it("HCCM S13a: keep those of others, and replace a stale owner", () => {
+  it("HCCM S13a: keep foreign labels, and replace a stale owner", () => {
     expect(labelsOf(someSettings(), { team: "a", "hcloud-ccm/service-uid": "stale" })).toEqual({ team: "a", ...OWNER });
   });
 
@@ -28,7 +28,7 @@ describe("labels of a balancer", () => {
     });
   });
 
-  it("go with the annotation, if they were ours", () => {
+  it("are removed with the annotation, if they were ours", () => {
     const before = { team: "web", "lotse/label-team": "true", own: "stays" };
     expect(labelsOf(someSettings(), before)).toEqual({ own: "stays", ...OWNER });
     expect(labelsOf(someSettings({ labels: { env: "x" } }), before)).toEqual({
@@ -39,12 +39,12 @@ describe("labels of a balancer", () => {
     });
   });
 
-  it("stay while the annotation cannot be read", () => {
+  it("are kept while the annotation is invalid", () => {
     const before = { team: "web", "lotse/label-team": "true", ...OWNER };
     expect(labelsOf(someSettings({}, ["labels"]), before)).toEqual(before);
   });
 
-  it("mark what is foreign, and forget marks of what has gone", () => {
+  it("mark foreign parts, and drop the marks of parts that are gone", () => {
     const before = { "lotse/foreign-listener-1": "true", "lotse/released": "x" };
     expect(labelsOf(someSettings(), before, { foreign: new Set(["listener-8443", "ip-2001:db8::1"]) })).toEqual({
       "lotse/foreign-listener-8443": "true",
@@ -53,7 +53,7 @@ describe("labels of a balancer", () => {
     });
   });
 
-  it("mark a protection that was set for the Service, for as long as it is", () => {
+  it("mark delete protection while it is set for the Service", () => {
     expect(labelsOf(someSettings({ deleteProtection: true }))).toHaveProperty("lotse/protected");
     expect(labelsOf(someSettings({}, ["deleteProtection"]), { "lotse/protected": "true" })).toHaveProperty(
       "lotse/protected",
@@ -61,7 +61,7 @@ describe("labels of a balancer", () => {
     expect(labelsOf(someSettings(), { "lotse/protected": "true" })).toEqual(OWNER);
   });
 
-  it("are such as the API takes, from any name", () => {
+  it("are valid for the API, from any name", () => {
     const rdns = { ipv4: `${"a".repeat(60)}.${"b".repeat(60)}.example.com` };
     const labels = labelsOf(someSettings({ labels: { ["k".repeat(56)]: "" } }), {}, { rdns });
     for (const [key, value] of Object.entries(labels)) {
@@ -81,7 +81,7 @@ describe("reverse DNS", () => {
     expect(renderRdns(settings, state({ ipv4: "x" }))).toEqual({ ipv4: "a.example.com", ipv6: "b.example.com" });
   });
 
-  it("unlike HCCM A7, A8: is taken back with the annotation, until it has gone", () => {
+  it("unlike HCCM A7, A8: is reset with the annotation, until it is gone", () => {
     const labels = { "lotse/rdns-ipv4": "a.example.com" };
     expect(renderRdns(someSettings(), state({ ipv4: "a.example.com" }, labels))).toEqual({ ipv4: null });
     expect(labelsOf(someSettings(), labels, { rdns: { ipv4: null } })).toMatchObject(labels);
@@ -89,19 +89,19 @@ describe("reverse DNS", () => {
     expect(labelsOf(someSettings(), labels, { rdns: {} })).toEqual(OWNER);
   });
 
-  it("is left alone when somebody else set it", () => {
+  it("is left alone when it was set elsewhere", () => {
     expect(renderRdns(someSettings(), state({ ipv4: "by.hand.example.com" }))).toEqual({});
     expect(renderRdns(someSettings({ ipv4Rdns: "" }), state({ ipv4: "by.hand.example.com" }))).toEqual({});
   });
 
-  it("is left alone while the annotation cannot be read, and so is its mark", () => {
+  it("is left alone while the annotation is invalid, and so is its mark", () => {
     const labels = { "lotse/rdns-ipv4": "a.example.com" };
     const settings = someSettings({}, ["ipv4Rdns"]);
     expect(renderRdns(settings, state({ ipv4: "a.example.com" }, labels))).toEqual({});
     expect(labelsOf(settings, labels, { rdns: {} })).toMatchObject(labels);
   });
 
-  it("is not asked for where there is no address", () => {
+  it("is not requested where there is no address", () => {
     const { ipv6: _, ...existing } = aBalancerState();
     expect(renderRdns(someSettings({ ipv6Rdns: "a.example.com" }), existing)).toEqual({});
   });

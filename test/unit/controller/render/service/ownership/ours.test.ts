@@ -12,7 +12,7 @@ describe("intentOf", () => {
     ["framework S34: one that has the finalizer", { finalizers: OURS }, "balance"],
     ["framework S03: one of a class", { loadBalancerClass: "x" }, "none"],
     [
-      "framework S04, S33, S67: no LoadBalancer any more, with the finalizer",
+      "framework S04, S33, S67: no longer a LoadBalancer, with the finalizer",
       { type: "ClusterIP", finalizers: OURS },
       "retire",
     ],
@@ -46,7 +46,7 @@ describe("intentOf", () => {
     );
   });
 
-  it("releases its own class, and never touches another's, nor its finalizer", () => {
+  it("releases Services of its own class, and never touches those of another, nor their finalizer", () => {
     const served = { name: "ours", classless: false };
     const leaving = (loadBalancerClass: string) =>
       aService({ loadBalancerClass, isDeleted: true, finalizers: [FINALIZER] });
@@ -56,7 +56,7 @@ describe("intentOf", () => {
     expect(intentOf(aService({ type: "ClusterIP", finalizers: OURS }), served)).toBe("retire");
   });
 
-  it.each(["++x", "a b", "a/b/c", "+", "x,y"])("refuses the class %j and says what is allowed", (text) => {
+  it.each(["++x", "a b", "a/b/c", "+", "x,y"])("rejects the class %j and says what is allowed", (text) => {
     expect(servedClasses(text)).toEqual({ allowed: expect.stringContaining("+example.com/lotse") });
   });
 

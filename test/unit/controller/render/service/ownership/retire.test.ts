@@ -12,15 +12,15 @@ const state = aBalancerState({
   targets: [{ kind: "server", serverId: 1, usePrivateIp: true }],
 });
 
-describe("a balancer whose Service goes", () => {
+describe("a load balancer whose Service is deleted", () => {
   it.each([{}, { "on-delete": "delete" }, { "on-delete": "DELETE" }, { bad: "x", type: "\u0000" }])(
-    "goes too: %j",
+    "is deleted too: %j",
     (annotations) => {
       expect(keepOnRetire(service(annotations), state)).toBeUndefined();
     },
   );
 
-  it.each(["keep", "Keep"])("stays as it is, without owner, with on-delete %s", (text) => {
+  it.each(["keep", "Keep"])("is kept unchanged, without an owner, with on-delete %s", (text) => {
     const kept = keepOnRetire(service({ "on-delete": text }), state);
     expect(kept?.spec.labels).toEqual({ team: "a", "lotse/released": UID });
     expect(kept?.spec).toMatchObject({
@@ -35,11 +35,11 @@ describe("a balancer whose Service goes", () => {
     }
   });
 
-  it("stays when nobody can read what should become of it: an address that is gone does not come back", () => {
+  it("is kept when on-delete is invalid, because its address would be lost", () => {
     expect(keepOnRetire(service({ "on-delete": "keeep" }), state)?.reason).toContain("on-delete is invalid");
   });
 
-  it("loses what is the Service's, and stays, when there is more on it", () => {
+  it("loses the Service's parts and is kept when it has foreign ones", () => {
     const shared = { ...state, labels: { ...state.labels, "lotse/foreign-listener-8443": "true" } };
     const kept = keepOnRetire(service(), shared);
     expect(kept?.spec).toMatchObject({ labels: { team: "a", "lotse/released": UID }, listeners: [], targets: [] });
