@@ -62,7 +62,7 @@ export async function openLeadership(config: Config, log: Logger, ends: AsyncDis
     config: lease,
     identity: `${hostname()}_${randomUUID()}`,
     log,
-    tell: (object, message) => recorder.record({ ...about, object, message }),
+    announce: (object, message) => recorder.record({ ...about, object, message }),
   });
   ends.defer(() => leadership.release());
   return leadership;

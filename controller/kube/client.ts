@@ -1,4 +1,4 @@
-/** Requests to the Kubernetes API server: JSON in, JSON out, errors with their status. */
+/** HTTP client for the Kubernetes API server: JSON requests, watches, and errors with their status. */
 import { addAbortListener } from "node:events";
 import http, { type IncomingMessage, type RequestOptions } from "node:http";
 import https from "node:https";
@@ -11,6 +11,7 @@ import type { Clock } from "../work/clock.ts";
 import { hedgedProbe } from "./hedged-probe.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 
+/** Patch formats that Lotse uses. */
 export type PatchType = "merge" | "strategic-merge";
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -20,7 +21,7 @@ interface RequestInput {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly signal?: AbortSignal;
-  /** A connection of its own, for whoever does not trust those that there are. */
+  /** Opens a fresh connection instead of reusing a pooled one. */
   readonly isFresh?: boolean;
 }
 
@@ -30,25 +31,26 @@ export interface WatchEvent<T> {
   readonly object: T;
 }
 
-/** One answered request, for whoever counts them. */
+/** One completed request, for metrics. */
 export interface KubeExchange {
   readonly method: string;
   readonly host: string;
-  /** 0 when there was no answer. */
+  /** 0 when there was no response. */
   readonly status: number;
   readonly durationMs: number;
 }
 
+/** Optional settings of a client. */
 export interface ClientOptions {
-  /** How long an answer may take. */
+  /** Time limit for a response. */
   readonly timeoutMs?: number;
-  /** Asked at the last moment before a write is sent. */
+  /** Checked right before a write is sent. */
   readonly mayWrite?: () => boolean;
   readonly onExchange?: (exchange: KubeExchange) => void;
   readonly clock?: Clock;
 }
 
-/** A client of one API server. Keeps its connections open until `close`. */
+/** A client for one API server. Keeps connections open until `close`. */
 export class KubeClient {
   readonly #access: KubeAccess;
   readonly #agent: http.Agent;
@@ -86,8 +88,8 @@ export class KubeClient {
   }
 
   /**
-   * Follows a watch until the server ends it, the signal fires, or it has lasted for `longestMs`: the server was told to end it
-   * before that, so the connection is only half open.
+   * Follows a watch until the server ends it or the signal fires. Fails after `longestMs`: the server was asked to end the
+   * watch before that, so the connection must be half-open.
    */
   async watch<T>(path: string, query: Query, options: WatchOptions<T>): Promise<void> {
     const response = await this.#openWatch(path, { ...query, watch: true, allowWatchBookmarks: true }, options.signal);
@@ -105,8 +107,8 @@ export class KubeClient {
   }
 
   /**
-   * Resolves within half a second of the moment at which the API server answers again, whatever it says. All who wait share the
-   * asking. Rejects when there was no answer for as long as any may take; resolves when the signal fires.
+   * Resolves within half a second after the API server responds again, with whatever status. Concurrent callers share the
+   * probes. Rejects when there is no response within the client's timeout; resolves when the signal fires.
    */
   async reach(signal: AbortSignal): Promise<void> {
     this.#dropIdle();
@@ -127,12 +129,12 @@ export class KubeClient {
     return hedgedProbe(ask, until, this.#options.clock);
   }
 
-  /** Where one connection has died unnoticed, those that nobody uses have, too. */
+  /** Where one connection has died unnoticed, idle ones have probably died too. */
   #dropIdle(): void {
     for (const sockets of Object.values(this.#agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
   }
 
-  /** A connection that is taken and never answered must not keep us waiting for ever. */
+  /** Limits the time to open a watch: a server may accept a connection and never respond. */
   async #openWatch(path: string, query: Query, stop: AbortSignal): Promise<IncomingMessage> {
     const late = new AbortController();
     const timer = setTimeout(
@@ -146,7 +148,7 @@ export class KubeClient {
     }
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): void {
     this.#closed.abort();
     this.#agent.destroy();
@@ -179,7 +181,7 @@ export class KubeClient {
         ...headers,
         accept: "application/json",
         "user-agent": "lotse",
-        // Node gives the body of a DELETE no length by itself: the server would not read it, preconditions included.
+        // Node sets no length for the body of a DELETE: the server would ignore it, including its preconditions.
         ...(body !== undefined && {
           "content-type": input.contentType ?? "application/json",
           "content-length": Buffer.byteLength(body),
@@ -206,6 +208,7 @@ export class KubeClient {
   }
 }
 
+/** Callbacks and limits of one watch. */
 export interface WatchOptions<T> {
   readonly onEvent: (event: WatchEvent<T>) => void;
   readonly onOpen?: () => void;
@@ -213,7 +216,7 @@ export interface WatchOptions<T> {
   readonly longestMs: number;
 }
 
-/** The path of all objects of a kind in a namespace, or of one of them. */
+/** Path of all objects of a kind in a namespace, or of one of them. */
 function namespaced(kind: string, api = "/api/v1"): (namespace: string, name?: string) => string {
   return (namespace, name) => {
     const all = `${api}/namespaces/${encodeURIComponent(namespace)}/${kind}`;
@@ -221,7 +224,7 @@ function namespaced(kind: string, api = "/api/v1"): (namespace: string, name?: s
   };
 }
 
-/** Paths of the objects we touch. */
+/** Paths of the objects that Lotse reads or writes. */
 export const paths = {
   nodes: "/api/v1/nodes",
   node: (name: string) => `/api/v1/nodes/${encodeURIComponent(name)}`,
@@ -238,7 +241,7 @@ export const paths = {
   event: namespaced("events"),
 } as const;
 
-/** An aborted request names the timeout only as its cause. */
+/** An aborted request carries the timeout only as its cause. */
 function isTimeout({ cause }: Error): boolean {
   return cause instanceof Error && cause.name === "TimeoutError";
 }
@@ -250,7 +253,7 @@ function reason(error: Error & { code?: string }, url: URL): string {
 
 async function failure(request: string, response: IncomingMessage): Promise<KubeError> {
   const body = await text(response);
-  // What is not a Status object is a proxy's page, or nothing: the text itself is all there is to say.
+  // A body that is not a Status object comes from a proxy, or is empty: report the text itself.
   const message = parseJson<{ message?: string }>(body)?.message ?? body;
   return new KubeError(request, response.statusCode ?? 0, message.trim() || `status ${response.statusCode}`);
 }

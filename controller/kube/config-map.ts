@@ -1,4 +1,4 @@
-/** A ConfigMap of our own in the controller's namespace: read, and changed without losing what others changed meanwhile. */
+/** A ConfigMap owned by Lotse, in the controller's namespace. Updates never overwrite concurrent ones. */
 import { ifFound, isConflict } from "../diagnostics/errors.ts";
 import { type KubeClient, paths } from "./client.ts";
 
@@ -7,17 +7,19 @@ interface ConfigMap {
   readonly data?: Readonly<Record<string, string>>;
 }
 
+/** Contents of a ConfigMap. */
 export type Data = Readonly<Record<string, string>>;
 
-/** How often a change is tried again when somebody else was faster. */
+/** Attempts to update when other writers keep being faster. */
 const TRIES = 5;
 
+/** One of Lotse's own ConfigMaps: plan, audit or status. */
 export class OwnConfigMap {
   readonly #client: KubeClient;
   readonly #namespace: string;
   readonly #name: string;
 
-  /** `kind` is what it holds: `lotse-<kind>-<cluster>` is its name, which rights refer to. */
+  /** The name is `lotse-<kind>-<cluster>`; RBAC rules refer to it. */
   constructor(client: KubeClient, place: { readonly namespace: string; readonly clusterName: string }, kind: string) {
     this.#client = client;
     this.#namespace = place.namespace;
@@ -28,17 +30,17 @@ export class OwnConfigMap {
     return this.#name;
   }
 
-  /** Path under which it can be watched, alone. */
+  /** Path to watch this ConfigMap only. */
   get watchPath(): string {
     return `${paths.configMap(this.#namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${this.#name}`)}`;
   }
 
-  /** What it holds; nothing when it does not exist. */
+  /** Its contents; empty when it does not exist. */
   async read(): Promise<Data> {
     return (await this.#get())?.data ?? {};
   }
 
-  /** Changes what it holds. `change` may be called again with newer data; returning the same leaves it alone. */
+  /** Changes its contents. `change` may be called again with newer data; returning equal data writes nothing. */
   async update(change: (data: Data) => Data): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const existing = await this.#get();
@@ -53,7 +55,7 @@ export class OwnConfigMap {
     }
   }
 
-  /** Deletes it, whether it exists or not. */
+  /** Deletes it. Succeeds when it does not exist. */
   async delete(): Promise<void> {
     await ifFound(this.#client.delete(paths.configMap(this.#namespace, this.#name)));
   }

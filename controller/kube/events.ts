@@ -1,6 +1,6 @@
 /**
- * Events on the objects users look at. The one place that decides what is written: a warning that still holds is not
- * repeated, and the same text for the same reason raises the count of the Event that has it.
+ * Writes Events, without repetition: a warning that still holds is not written again, and an equal Event increments the count of
+ * the existing one.
  */
 import { createHash } from "node:crypto";
 import { messageOf } from "../diagnostics/errors.ts";
@@ -10,35 +10,37 @@ import { Recent } from "../work/recent.ts";
 import { type KubeClient, paths } from "./client.ts";
 import type { KubeObject } from "./informer.ts";
 
-/** What Events may be about. */
+/** Kinds of objects that get Events, with their API versions. */
 const API_VERSIONS = { Service: "v1", Node: "v1", Lease: "coordination.k8s.io/v1" } as const;
 
+/** An Event to write. */
 export interface EventInput {
   readonly kind: keyof typeof API_VERSIONS;
   readonly object: KubeObject;
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
-  /** Name of the upstream controller whose part we play, as its users know it. */
+  /** Name of the upstream controller that would write this Event. */
   readonly component: string;
-  /** What a warning refers to: when that changes, the same message is written again. */
+  /** State that a warning refers to: when it changes, an equal message is written again. */
   readonly occasion?: string | undefined;
 }
 
 const MAX_MESSAGE = 1_000;
 
-/** An Event that was written, and how often. */
+/** An Event that was written, and its count. */
 interface Written {
   readonly name: string;
   count: number;
 }
 
+/** Records Events and remembers which ones are still valid. */
 export class EventRecorder {
   readonly #client: KubeClient;
   readonly #log: Logger;
-  /** The last warning on each topic, until it is over. */
+  /** Hash of the last warning per topic, until it ends. */
   readonly #warned = new Recent<string>(5_000);
-  /** Events by what they say. */
+  /** Written Events by object, reason and message. */
   readonly #written = new Recent<Written>(2_000);
 
   constructor(client: KubeClient, log: Logger) {
@@ -46,7 +48,7 @@ export class EventRecorder {
     this.#log = log;
   }
 
-  /** Writes an Event. An Event that cannot be written is logged: it must not keep anything else from happening. */
+  /** Writes an Event. Never fails: an Event that cannot be written is logged. */
   async record(input: EventInput): Promise<void> {
     const { kind, object, type, reason } = input;
     if (type === "Warning") {
@@ -63,7 +65,7 @@ export class EventRecorder {
     }
   }
 
-  /** Marks a warning as over: should it recur, it is written again. */
+  /** Ends a warning. If it recurs, it is written again. */
   end(object: KubeObject, reason: string): void {
     this.#warned.delete(topicOf({ object, reason }));
   }
@@ -71,11 +73,11 @@ export class EventRecorder {
   /** Whether a warning differs from the last one on its topic. */
   #isNews(input: EventInput): boolean {
     const topic = topicOf(input);
-    const said = createHash("sha256")
+    const digest = createHash("sha256")
       .update(JSON.stringify([input.message, input.occasion]))
       .digest("base64");
-    const isNews = this.#warned.get(topic) !== said;
-    this.#warned.set(topic, said);
+    const isNews = this.#warned.get(topic) !== digest;
+    this.#warned.set(topic, digest);
     return isNews;
   }
 
@@ -87,7 +89,7 @@ export class EventRecorder {
       await this.#client.patch(path, "merge", { count: known.count, lastTimestamp });
       return true;
     } catch {
-      return false; // expired after an hour, or deleted: it is written anew
+      return false; // expired after an hour, or deleted: create a new one
     }
   }
 
@@ -118,12 +120,12 @@ export class EventRecorder {
   }
 }
 
-/** Mistakes (which have an occasion) and failed runs share a reason; neither makes the other news. */
+/** Mistakes (which have an occasion) and failed runs share a reason but are separate topics. */
 function topicOf({ object, reason, occasion }: Pick<EventInput, "object" | "reason" | "occasion">): string {
   return `${object.metadata?.uid} ${reason}${occasion === undefined ? "" : " on occasion"}`;
 }
 
-/** Events of objects without a namespace are kept in `default`. */
+/** Events on cluster-scoped objects are stored in `default`. */
 function namespaceOf(object: KubeObject): string {
   return object.metadata?.namespace ?? "default";
 }

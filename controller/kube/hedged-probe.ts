@@ -1,12 +1,12 @@
-/** Notices within half a second that a server answers again. */
+/** Detects within half a second that a server responds again. */
 import { SYSTEM_CLOCK } from "../work/clock.ts";
 
 /** Interval between two probes. */
 const EVERY_MS = 500;
 
 /**
- * Sends a probe every half second without waiting for the ones before it: a lost probe is answered late or never, while a
- * slow server still answers the first. Resolves with the first answer; rejects with the last failure once `until` fires.
+ * Sends a probe every half second without waiting for earlier ones: a lost probe is answered late or never, while a slow
+ * server may still answer the first. Resolves with the first answer; rejects with the last failure once `until` fires.
  */
 export async function hedgedProbe(
   ask: (signal: AbortSignal) => Promise<void>,

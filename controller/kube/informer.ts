@@ -1,4 +1,4 @@
-/** A local copy of one kind of object, kept current by list and watch, that survives whatever the API server does. */
+/** A local copy of all objects of one kind, kept current by list and watch through every failure of the API server. */
 import { KubeError, messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
@@ -6,7 +6,7 @@ import { TIMINGS } from "../work/timings.ts";
 import type { KubeClient, WatchEvent } from "./client.ts";
 import { readList } from "./list.ts";
 
-/** What every object has. */
+/** The metadata that every object has. */
 export interface KubeObject {
   readonly metadata?: {
     readonly name?: string;
@@ -16,31 +16,32 @@ export interface KubeObject {
   };
 }
 
-/** A change of one object; `old` is absent when it is new, `now` when it was deleted. */
+/** A change of one object. `old` is absent for a new object, `now` for a deleted one. */
 export interface Change<T> {
   readonly old?: T;
   readonly now?: T;
 }
 
+/** What to watch, and which callbacks to call. */
 export interface InformerOptions<T extends KubeObject> {
   readonly client: KubeClient;
   readonly path: string;
   readonly log: Logger;
-  /** Called after the copy changed. */
+  /** Called after the copy has changed. */
   readonly onChange: (change: Change<T>) => void;
-  /** Called when a watch stands again that was interrupted, with the time in which nothing was heard. */
+  /** Called when an interrupted watch is open again, with the time without contact. */
   readonly onBack?: (silentMs: number) => void;
-  /** What has not been heard of for longer is not current. */
+  /** Maximum time without contact for the copy to count as current. */
   readonly staleMs?: number | undefined;
   readonly clock?: Clock;
 }
 
-/** Refusals in a row after which pauses grow: just after its start, an API server refuses what it allows a moment later. */
+/** Consecutive refusals after which pauses grow: an API server that has just started refuses what it soon allows. */
 const REFUSAL_PATIENCE = 12;
-/** What a person has to change: rights, or a path that there is not; and what the server asks for when it has too much to do. */
+/** Statuses that retrying will not fix soon (missing permissions, unknown path), plus 429. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 404, 429]);
 
-/** Keeps a copy of all objects under one path, to be acted on only while it `isCurrent`. */
+/** Keeps a copy of all objects under one path. Act on it only while `isCurrent`. */
 export class Informer<T extends KubeObject> {
   readonly #options: InformerOptions<T>;
   readonly #clock: Clock;
@@ -51,7 +52,7 @@ export class Informer<T extends KubeObject> {
   #isSynced = false;
   #lastContact = 0;
   #openedAt = 0;
-  /** Set while no watch stands: when the API server had last been heard of before. */
+  /** Set while no watch is open: time of the last contact before the interruption. */
   #awaySince: number | undefined;
   #running: Promise<void> | undefined;
 
@@ -68,17 +69,17 @@ export class Informer<T extends KubeObject> {
     return this.#isSynced;
   }
 
-  /** Whether `items` may be acted on: the first list is in, and the API server was heard of lately. */
+  /** Whether `items` may be acted on: the first list has arrived and the last contact is recent. */
   get isCurrent(): boolean {
     return this.#isSynced && this.silentMs <= (this.#options.staleMs ?? TIMINGS.stale);
   }
 
-  /** Milliseconds since the API server last said anything. */
+  /** Milliseconds since the last contact with the API server. */
   get silentMs(): number {
     return this.#clock.now() - this.#lastContact;
   }
 
-  /** Starts listing and watching. Resolves when the first list is in. */
+  /** Starts listing and watching. Resolves when the first list has arrived. */
   start(): Promise<void> {
     this.#running ??= this.#run();
     return this.#synced.promise;
@@ -92,28 +93,28 @@ export class Informer<T extends KubeObject> {
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     let failures = 0;
-    let isCut = false;
+    let isDisconnected = false;
     let isRefused = false;
     while (!signal.aborted) {
       try {
-        if (isCut) await this.#options.client.reach(signal);
+        if (isDisconnected) await this.#options.client.reach(signal);
         await this.#follow();
-        [failures, isCut, isRefused] = [0, false, false];
+        [failures, isDisconnected, isRefused] = [0, false, false];
       } catch (error) {
         if (signal.aborted) return;
-        // What has stood for a while and breaks is a new interruption, not the next failure of the last one.
-        failures = this.#stoodMs() > TIMINGS.steadyWatch ? 1 : failures + 1;
+        // A watch that had been healthy starts a new series of failures.
+        failures = this.#openMs() > TIMINGS.steadyWatch ? 1 : failures + 1;
         this.#awaySince ??= this.#lastContact;
-        isCut = !(error instanceof KubeError && error.status > 0);
+        isDisconnected = !(error instanceof KubeError && error.status > 0);
         isRefused = error instanceof KubeError && REFUSALS.has(error.status);
-        this.#note(error, failures);
+        this.#logFailure(error, failures);
       }
-      // Also after an orderly end: a server that closes every watch at once must not be hammered.
+      // Also after an orderly end: a server that closes every watch at once must not be flooded.
       await this.#clock.pause(retryDelay(failures, isRefused), signal);
     }
   }
 
-  /** One watch, from where the last one ended. A server that does not remember that point is asked for a list at once. */
+  /** Follows one watch from where the last one ended. If the server has forgotten that point, lists at once. */
   async #follow(): Promise<void> {
     const isResumed = this.#version !== undefined;
     if (!isResumed) await this.#list();
@@ -128,15 +129,15 @@ export class Informer<T extends KubeObject> {
     }
   }
 
-  #note(error: unknown, failures: number): void {
+  #logFailure(error: unknown, failures: number): void {
     const { log, path } = this.#options;
-    // An outage of hours is tried all the time and said now and then: after 1, 2, 4, 8 … failures.
+    // A long outage is logged at exponential intervals: after 1, 2, 4, 8 … failures.
     const level = Number.isInteger(Math.log2(failures)) ? "warn" : "debug";
     log[level]({ path, error: messageOf(error), failures }, "watch interrupted, retrying");
   }
 
-  /** How long the watch has stood that just ended; 0 when none did. */
-  #stoodMs(): number {
+  /** How long the watch that just ended had been open; 0 if it never opened. */
+  #openMs(): number {
     return this.#awaySince === undefined ? this.#clock.now() - this.#openedAt : 0;
   }
 
@@ -166,11 +167,11 @@ export class Informer<T extends KubeObject> {
         this.#awaySince = undefined;
         if (awaySince !== undefined) this.#options.onBack?.(this.#lastContact - awaySince);
       },
-      onEvent: (event) => this.#take(event),
+      onEvent: (event) => this.#handle(event),
     });
   }
 
-  #take({ type, object }: WatchEvent<T>): void {
+  #handle({ type, object }: WatchEvent<T>): void {
     this.#lastContact = this.#clock.now();
     if (type === "ERROR") {
       const status = object as { code?: number; message?: string };
@@ -189,7 +190,7 @@ export class Informer<T extends KubeObject> {
   }
 }
 
-/** `namespace/name`, or the name alone for what has no namespace. */
+/** `namespace/name`, or the name alone for cluster-scoped objects. */
 export function keyOf({ metadata }: KubeObject): string {
   return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : (metadata?.name ?? "");
 }

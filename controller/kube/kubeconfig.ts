@@ -1,7 +1,7 @@
 /**
- * How to reach the API server. Kubeconfigs with certificates or tokens, and the service account of a pod, are read here;
- * users that need a program or an identity provider go through `KubeConfig` of @kubernetes/client-node, which is loaded
- * only then: it brings the whole generated API along, 75 MB that a controller in a cluster would carry for nothing.
+ * Access to the API server, from a kubeconfig or a pod's service account. Users with `exec` or `auth-provider` need
+ * `KubeConfig` of @kubernetes/client-node. It is loaded only for them, because it pulls in the whole generated API, which
+ * costs 75 MB of memory.
  */
 import { existsSync, readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
@@ -9,16 +9,16 @@ import { dirname, resolve } from "node:path";
 import { parse } from "yaml";
 import { ConfigError, messageOf } from "../diagnostics/errors.ts";
 
-/** Where the API server is and what every request carries. */
+/** Address of the API server and credentials for requests. */
 export interface KubeAccess {
   readonly server: URL;
-  /** Options and headers of one request; asked for anew each time, because tokens are rotated. */
+  /** Options and headers of one request. Called for every request, because tokens are rotated. */
   credentials(): Promise<Pick<RequestOptions, "ca" | "cert" | "key" | "rejectUnauthorized" | "servername" | "headers">>;
 }
 
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Access from a kubeconfig file, or of the pod we run in when there is none. */
+/** Access from a kubeconfig file, or from the pod's service account when there is none. `master` overrides the address. */
 export async function loadAccess(kubeconfig: string | undefined, master?: string): Promise<KubeAccess> {
   const access = kubeconfig ? await fromFile(kubeconfig) : fromPod();
   return master ? { ...access, server: parseServer("--master", master) } : access;

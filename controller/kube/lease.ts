@@ -1,7 +1,7 @@
 /**
- * Leader election by a Lease, as upstream does it: whoever holds it renews it every few seconds; whoever wants it waits until
- * it has not been renewed for its whole duration. The holder counts from the moment it asked, and gives up well before
- * the others may take over, so that there is never more than one.
+ * Leader election with a Lease, as upstream does it. The holder renews the Lease every few seconds; candidates wait until it
+ * has not been renewed for its whole duration. The holder counts from when it sent the renewal and gives up well before a
+ * candidate may take over, so there is never more than one leader.
  */
 import type { LeaseConfig } from "../config/config.ts";
 import { ifFound, isConflict, isNotFound, messageOf } from "../diagnostics/errors.ts";
@@ -11,17 +11,17 @@ import { type KubeClient, paths } from "./client.ts";
 
 /** Whether this process may write. */
 export interface Leadership {
-  /** True while no other process can be the leader. To be asked at the last moment before each write. */
+  /** True while no other process can be the leader. Check it right before each write. */
   readonly isHeld: boolean;
-  /** Resolves when leadership was held and is lost. */
+  /** Resolves with the reason when leadership is lost. */
   readonly lost: Promise<string>;
-  /** Waits to become the leader. False when the signal fired first. */
+  /** Waits until this process is the leader. Returns false when the signal fires first. */
   acquire(signal: AbortSignal): Promise<boolean>;
-  /** Hands over: the next one need not wait. */
+  /** Gives the Lease up, so that the next leader need not wait. */
   release(): Promise<void>;
 }
 
-/** The leadership of a process that is known to be alone. */
+/** Leadership of a process that runs without leader election. */
 export const ALONE: Leadership = {
   isHeld: true,
   lost: new Promise(() => {}),
@@ -29,6 +29,7 @@ export const ALONE: Leadership = {
   release: async () => {},
 };
 
+/** A Lease, as the API server returns it. */
 export interface LeaseObject {
   readonly metadata: {
     readonly name: string;
@@ -45,26 +46,28 @@ export interface LeaseObject {
   };
 }
 
+/** What leader election works with. */
 export interface LeaseParts {
   readonly client: Pick<KubeClient, "get" | "create" | "replace">;
   readonly config: LeaseConfig;
-  /** Who we are; no other process may be called the same. */
+  /** Identity of this process; must be unique among all candidates. */
   readonly identity: string;
   readonly log: Logger;
-  /** Tells whoever looks at the Lease. */
-  readonly tell?: (lease: LeaseObject, message: string) => Promise<void>;
+  /** Publishes an Event on the Lease. */
+  readonly announce?: (lease: LeaseObject, message: string) => Promise<void>;
   readonly clock?: Clock;
 }
 
+/** Leadership by holding a Lease. */
 export class LeaderLease implements Leadership {
   readonly #parts: LeaseParts;
   readonly #clock: Clock;
   readonly #lost = Promise.withResolvers<string>();
   readonly #stop = new AbortController();
-  /** As last seen or written, and since when it has been like this. */
+  /** The Lease as last read or written, and since when it has been unchanged. */
   #record: LeaseObject | undefined;
   #since = 0;
-  /** As it was before somebody deleted it. */
+  /** The Lease as it was before it was deleted. */
   #orphaned: LeaseObject | undefined;
   /**
    * When the last successful renewal was sent, by both clocks, because each has a blind spot: the monotonic one stands
@@ -94,10 +97,10 @@ export class LeaderLease implements Leadership {
     let holder: string | undefined;
     while (!signal.aborted) {
       try {
-        if (await this.#take()) {
+        if (await this.#tryAcquire()) {
           log.info({ lease: config.name, identity }, "leading");
           this.#keeping = this.#keep();
-          await this.#tell("became leader");
+          await this.#announce("became leader");
           return true;
         }
         const { holderIdentity } = this.#record?.spec ?? {};
@@ -116,7 +119,7 @@ export class LeaderLease implements Leadership {
     this.#stop.abort();
     await this.#keeping;
     if (!this.isHeld || !this.#record) return;
-    await this.#tell("stopped leading");
+    await this.#announce("stopped leading");
     this.#renewed = undefined;
     const spec = {
       ...this.#record.spec,
@@ -132,7 +135,7 @@ export class LeaderLease implements Leadership {
     });
   }
 
-  /** Renews until it is told to stop, or the lease is lost. */
+  /** Renews until `release` is called or the lease is lost. */
   async #keep(): Promise<void> {
     const { retryMs } = this.#parts.config;
     let pauseMs = retryMs;
@@ -143,14 +146,14 @@ export class LeaderLease implements Leadership {
       const outcome = await this.#renew();
       if (outcome === "taken")
         return this.#lose(`${this.#record?.spec?.holderIdentity || "another replica"} took over`);
-      // After a failure there is little time: the next try comes sooner.
+      // After a failure little time is left, so the next attempt comes sooner.
       pauseMs = outcome === "renewed" ? retryMs : retryMs / 4;
     }
   }
 
-  async #tell(what: string): Promise<void> {
-    const { tell, identity } = this.#parts;
-    if (this.#record) await tell?.(this.#record, `${identity} ${what}`);
+  async #announce(what: string): Promise<void> {
+    const { announce, identity } = this.#parts;
+    if (this.#record) await announce?.(this.#record, `${identity} ${what}`);
   }
 
   #lose(reason: string): void {
@@ -166,8 +169,8 @@ export class LeaderLease implements Leadership {
   async #renew(): Promise<"renewed" | "taken" | "failed"> {
     try {
       if (this.#record && (await this.#write(this.#record))) return "renewed";
-      // Somebody wrote it, or an answer to us was lost: only a look tells.
-      await this.#look();
+      // Another process wrote the lease, or the response to our write was lost: read it to find out.
+      await this.#read();
       if (this.#record && this.#record.spec?.holderIdentity !== this.#parts.identity) return "taken";
       return (await this.#write(this.#record)) ? "renewed" : "failed";
     } catch (error) {
@@ -176,11 +179,10 @@ export class LeaderLease implements Leadership {
     }
   }
 
-  /** One try to get it. */
-  async #take(): Promise<boolean> {
+  async #tryAcquire(): Promise<boolean> {
     const before = this.#record;
-    await this.#look();
-    // A lease that somebody deletes still has a holder, who does not know yet.
+    await this.#read();
+    // The holder of a deleted lease does not know yet that it is gone.
     if (!this.#record && before) this.#orphaned = before;
     const last = this.#record ?? this.#orphaned;
     const holder = last?.spec?.holderIdentity;
@@ -193,24 +195,24 @@ export class LeaderLease implements Leadership {
     return this.#clock.now() - this.#since >= durationMs;
   }
 
-  async #look(): Promise<void> {
+  async #read(): Promise<void> {
     const { client, config } = this.#parts;
-    this.#note(await ifFound(client.get<LeaseObject>(paths.lease(config.namespace, config.name))));
+    this.#remember(await ifFound(client.get<LeaseObject>(paths.lease(config.namespace, config.name))));
   }
 
-  #note(record: LeaseObject | undefined): void {
+  #remember(record: LeaseObject | undefined): void {
     if (record?.metadata.resourceVersion !== this.#record?.metadata.resourceVersion) this.#since = this.#clock.now();
     this.#record = record;
   }
 
-  /** Writes us into the lease. False when somebody else was faster. */
+  /** Writes this process into the lease. Returns false when another process wrote first. */
   async #write(before: LeaseObject | undefined): Promise<boolean> {
     const { client, config, identity } = this.#parts;
     const sent = { monotonicMs: this.#clock.now(), wallMs: this.#clock.wallTime() };
     const lease = claim(before, config, identity, microTime(sent.wallMs));
     try {
       if (before) await this.#replace(lease);
-      else this.#note(await client.create<LeaseObject>(paths.lease(config.namespace), lease));
+      else this.#remember(await client.create<LeaseObject>(paths.lease(config.namespace), lease));
     } catch (error) {
       if (isConflict(error) || isNotFound(error)) return false;
       throw error;
@@ -221,11 +223,11 @@ export class LeaderLease implements Leadership {
 
   async #replace(lease: LeaseObject): Promise<void> {
     const { client, config } = this.#parts;
-    this.#note(await client.replace<LeaseObject>(paths.lease(config.namespace, config.name), lease));
+    this.#remember(await client.replace<LeaseObject>(paths.lease(config.namespace, config.name), lease));
   }
 }
 
-/** The lease with us as its holder. Its version goes along, so that it holds only for what was seen. */
+/** The lease with `identity` as its holder. It keeps its resourceVersion, so the write fails if the lease has changed. */
 function claim(before: LeaseObject | undefined, config: LeaseConfig, identity: string, now: string): LeaseObject {
   const isOurs = before?.spec?.holderIdentity === identity;
   const transitions = before?.spec?.leaseTransitions ?? 0;
@@ -241,7 +243,7 @@ function claim(before: LeaseObject | undefined, config: LeaseConfig, identity: s
   };
 }
 
-/** Leases have their times to the microsecond, and the API server wants to see all six digits. */
+/** The API server expects Lease times with exactly six decimals. */
 function microTime(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000Z");
 }

@@ -1,6 +1,7 @@
-/** Whole lists, page by page. */
+/** Complete lists of objects, read page by page. */
 import type { KubeClient } from "./client.ts";
 
+/** A list, or one page of it. */
 export interface ObjectList<T> {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
   readonly items: readonly T[];
@@ -9,7 +10,7 @@ export interface ObjectList<T> {
 /** Objects per page of a list. */
 const PAGE = 500;
 
-/** All objects under a path, with the version of the list, from which a watch can go on. */
+/** All objects under a path, with the resourceVersion to start a watch from. */
 export async function readList<T>(client: KubeClient, path: string): Promise<ObjectList<T>> {
   const items: T[] = [];
   let page: ObjectList<T> | undefined;
@@ -20,7 +21,7 @@ export async function readList<T>(client: KubeClient, path: string): Promise<Obj
   return { ...page, items };
 }
 
-/** The objects alone, for those who look once. Whoever wants to stay current takes an informer. */
+/** The objects alone, for a one-time read. Use an informer to stay current. */
 export async function listAll<T>(client: KubeClient, path: string): Promise<readonly T[]> {
   return (await readList<T>(client, path)).items;
 }

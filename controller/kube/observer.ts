@@ -1,4 +1,4 @@
-/** What the cluster shows: Nodes and Services, complete and current, or not at all. */
+/** The observed cluster: Nodes and Services, complete and current, or an error. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { CcmError } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
@@ -6,23 +6,25 @@ import { TIMINGS } from "../work/timings.ts";
 import { type KubeClient, paths } from "./client.ts";
 import { type Change, Informer } from "./informer.ts";
 
-/** The API server has not been heard of for so long that what we know may be wrong. */
+/** The last contact with the API server is too old to act on what is known. */
 class StaleCluster extends CcmError {
   readonly code = "stale-cluster";
   readonly retry = "soon";
 }
 
+/** What to call on changes. */
 export interface ObserverOptions {
   readonly client: KubeClient;
   readonly log: Logger;
-  /** Called for changes after everything was there once: absence before that would look like an intent to delete. */
+  /** Called for changes after the first lists: before that, an absent object would look deleted. */
   readonly onNode: (change: Change<V1Node>) => void;
   readonly onService: (change: Change<V1Service>) => void;
-  /** Called when the API server is back after it was away for a while. */
+  /** Called when the API server is back after an outage. */
   readonly onBack?: () => void;
   readonly staleMs?: number;
 }
 
+/** Watches Nodes and Services. */
 export class KubeObserver {
   readonly #nodes: Informer<V1Node>;
   readonly #services: Informer<V1Service>;
@@ -45,7 +47,7 @@ export class KubeObserver {
     this.#services = new Informer<V1Service>({ ...shared, path: paths.services, onChange: whenSynced(onService) });
   }
 
-  /** Resolves when both lists are in. */
+  /** Resolves when both lists have arrived. */
   async start(): Promise<void> {
     await Promise.all([this.#nodes.start(), this.#services.start()]);
   }
@@ -54,22 +56,22 @@ export class KubeObserver {
     await Promise.all([this.#nodes.stop(), this.#services.stop()]);
   }
 
-  /** Throws rather than show what may be long gone. */
+  /** All Nodes. Throws when they may be out of date. */
   nodes(): readonly V1Node[] {
     return this.#current(this.#nodes);
   }
 
-  /** As `nodes`. */
+  /** All Services. Throws when they may be out of date. */
   services(): readonly V1Service[] {
     return this.#current(this.#services);
   }
 
-  /** Milliseconds since each watch was last heard of. */
+  /** Milliseconds since the last contact of each watch. */
   agesMs(): Readonly<Record<string, number>> {
     return { nodes: this.#nodes.silentMs, services: this.#services.silentMs };
   }
 
-  /** Why what we know must not be acted on; nothing when it may. */
+  /** Why the lists must not be acted on; undefined when they may. */
   staleness(): string | undefined {
     if (!this.#isSynced) return "the initial lists have not arrived yet";
     const isCurrent = this.#nodes.isCurrent && this.#services.isCurrent;

@@ -1,6 +1,6 @@
 /**
- * State in Secrets of the cluster: compressed, in as many parts as it takes. `kubectl get secret NAME -o jsonpath='{.data.state}' |
- * base64 -d | gunzip` shows one that fits into a single part.
+ * Stack state in Secrets: compressed and split into parts. To read a state with a single part:
+ * `kubectl get secret NAME -o jsonpath='{.data.state}' | base64 -d | gunzip`.
  */
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
@@ -9,9 +9,9 @@ import type { StateStore } from "../../stacks/state/state-store.ts";
 import { ifFound, isNotFound } from "../diagnostics/errors.ts";
 import { type KubeClient, paths } from "./client.ts";
 
-/** Parts a state may have; the names are fixed, so that rights can name them. */
+/** Maximum number of parts. Their names are fixed, because RBAC rules refer to them. */
 const MAX_PARTS = 10;
-/** A Secret holds a megabyte, and its contents grow by a third on the way. */
+/** A Secret is limited to 1 MiB, and base64 adds a third. */
 const PART_BYTES = 700 * 1024;
 
 interface Secret {
@@ -19,12 +19,13 @@ interface Secret {
   readonly data?: Readonly<Record<string, string>>;
 }
 
+/** A state store in Secrets `lotse-state-<cluster>`, `lotse-state-<cluster>-1`, … */
 export class SecretState implements StateStore {
   readonly #client: KubeClient;
   readonly #namespace: string;
   readonly #name: string;
   readonly #partBytes: number;
-  /** Version of the first part as we last saw it: whoever writes must have seen the newest. */
+  /** Last known resourceVersion of the first part. Writes are bound to it. */
   #version: string | undefined;
 
   constructor(client: KubeClient, namespace: string, cluster: string, partBytes = PART_BYTES) {
@@ -40,13 +41,13 @@ export class SecretState implements StateStore {
     const { generation, parts = "1" } = decoded(first);
     const rest = await Promise.all(Array.from({ length: Number(parts) - 1 }, (_, index) => this.#read(index + 1)));
     const all = [first, ...rest];
-    // A save that broke off half-way leaves parts of two generations; the state is a cache, and rebuilt without one.
+    // An interrupted save leaves parts of two generations. The state is a cache: it is rebuilt.
     if (!first || !all.every((part) => decoded(part).generation === generation)) return undefined;
     const bytes = Buffer.concat(all.map((part) => Buffer.from(part?.data?.state ?? "", "base64")));
     return (await promisify(gunzip)(bytes).catch(() => undefined))?.toString("utf8");
   }
 
-  /** Writes the first part last and only over the version we know: a stale writer changes nothing that anybody reads. */
+  /** Writes the first part last and only over the known version, so a stale writer changes nothing that is ever read. */
   async save(text: string): Promise<void> {
     const bytes = await promisify(gzip)(text);
     const count = Math.max(1, Math.ceil(bytes.length / this.#partBytes));
@@ -62,7 +63,7 @@ export class SecretState implements StateStore {
     this.#version = (await this.#write(0, part(0), this.#version)).metadata?.resourceVersion;
   }
 
-  /** Deletes every part, the first one first: what is left of a deletion that broke off is not read any more. */
+  /** Deletes the first part first: after an interrupted deletion, the other parts are never read. */
   async delete(): Promise<void> {
     for (let index = 0; index < MAX_PARTS; index++)
       await ifFound(this.#client.delete(paths.secret(this.#namespace, this.#nameOf(index))));

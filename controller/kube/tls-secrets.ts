@@ -1,4 +1,4 @@
-/** TLS Secrets, where they may be read. Those that cannot be are not there, and hold nothing else up. */
+/** TLS Secrets, from the namespaces where they can be read. Unreadable ones are left out and delay nothing. */
 import { setTimeout } from "node:timers/promises";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { Logger } from "../diagnostics/log.ts";
@@ -6,18 +6,20 @@ import type { SecretList } from "../render/certificate/tls-secret.ts";
 import { type KubeClient, paths } from "./client.ts";
 import { Informer, type InformerOptions } from "./informer.ts";
 
-/** Lists are waited for this long at the start; without the right to read them they would never come. */
+/** Maximum wait for the first lists: without permission they would never arrive. */
 const PATIENCE_MS = 10_000;
 
+/** What to watch, and where. */
 export interface TlsSecretOptions {
   readonly client: KubeClient;
   readonly log: Logger;
-  /** Where to look; absent means in all namespaces. */
+  /** Namespaces to watch; absent means all. */
   readonly namespaces?: readonly string[];
   readonly onChange: InformerOptions<V1Secret>["onChange"];
   readonly patienceMs?: number;
 }
 
+/** Informers for TLS Secrets, one per namespace. */
 export class TlsSecrets {
   readonly #informers: readonly { readonly namespace?: string; readonly informer: Informer<V1Secret> }[];
   readonly #patienceMs: number;
@@ -31,7 +33,7 @@ export class TlsSecrets {
     this.#informers = namespaces ? namespaces.map(watch) : [watch()];
   }
 
-  /** Resolves when all lists are in, or when it has been long enough to know that some may never be. */
+  /** Resolves when all lists have arrived, or after the maximum wait. */
   async start(): Promise<void> {
     const synced = Promise.all(this.#informers.map(({ informer }) => informer.start()));
     await Promise.race([synced, setTimeout(this.#patienceMs, undefined, { ref: false })]);
@@ -41,7 +43,7 @@ export class TlsSecrets {
     await Promise.all(this.#informers.map(({ informer }) => informer.stop()));
   }
 
-  /** The lists that are in and current. */
+  /** The lists that are current. */
   lists(): readonly SecretList[] {
     const current = this.#informers.filter(({ informer }) => informer.isCurrent);
     return current.map(({ informer, ...where }) => ({ ...where, secrets: [...informer.items.values()] }));

@@ -1,10 +1,11 @@
-/** The patcher: the few things we write to Services and Nodes, each as the smallest patch that does it. */
+/** Writes to Services and Nodes, each as the smallest possible patch. */
 import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
 import { ifFound, isConflict, isNotFound } from "../diagnostics/errors.ts";
 import { FINALIZER } from "../formats/finalizer.ts";
 import type { NodePatch } from "../render/node/patch.ts";
 import { type KubeClient, paths } from "./client.ts";
 
+/** Patches Services and Nodes. Every patch is bound to the object's UID. */
 export class Patcher {
   readonly #client: KubeClient;
 
@@ -12,7 +13,7 @@ export class Patcher {
     this.#client = client;
   }
 
-  /** Adds our finalizer. Through the status subresource, as upstream does: it needs no right to change Services. */
+  /** Adds our finalizer through the status subresource, as upstream does, so no permission to change Services is needed. */
   async addFinalizer(service: V1Service): Promise<void> {
     await this.#patchService(service, { metadata: { finalizers: [FINALIZER] } });
   }
@@ -21,7 +22,7 @@ export class Patcher {
     await this.#patchService(service, { status: { loadBalancer: { ingress: [...ingress] } } });
   }
 
-  /** Clears the status and removes our finalizer, in this order: the object may vanish with the finalizer. */
+  /** Clears the status, then removes our finalizer: without it the object may be gone at once. */
   async removeFinalizer(service: V1Service): Promise<void> {
     if (service.status?.loadBalancer?.ingress?.length) {
       await this.#patchService(service, { status: { loadBalancer: { ingress: null } } });
@@ -29,15 +30,14 @@ export class Patcher {
     await this.disownService(service);
   }
 
-  /** Removes our finalizer alone: the status stays true when the balancer stays. */
+  /** Removes only our finalizer. The status stays, because the load balancer does. */
   async disownService(service: V1Service): Promise<void> {
     await this.#patchService(service, { metadata: { "$deleteFromPrimitiveList/finalizers": [FINALIZER] } });
   }
 
   /**
-   * Writes ProviderID, labels and taints together, then the addresses. All of it holds for this node alone, not for
-   * another that took its name; taints are a list that others write too, so that patch holds only for the version it was
-   * made from. A conflict is for the caller to try again with a newer node.
+   * Writes ProviderID, labels and taints in one patch, then the addresses. Other writers change taints too, so a patch with
+   * taints is bound to the node's resourceVersion; on a conflict the caller retries with a newer node.
    */
   async patchNode(node: V1Node, { providerId, labels, annotations, taints, addresses }: NodePatch): Promise<void> {
     const path = paths.node(node.metadata?.name ?? "");
@@ -56,13 +56,13 @@ export class Patcher {
     if (addresses) await this.#client.patch(`${path}/status`, "merge", { metadata: { uid }, status: { addresses } });
   }
 
-  /** The node as it is now, past every cache; nothing when it is gone. */
+  /** The node as it is now, not from a cache; undefined when it is gone. */
   readNode(name: string): Promise<V1Node | undefined> {
     return ifFound(this.#client.get<V1Node>(paths.node(name)));
   }
 
   /**
-   * Deletes a node as it was seen: one that was written to since, or replaced by another of its name, stays. Returns
+   * Deletes a node, unless it has been written to or replaced by another of the same name since it was read. Returns
    * whether it is gone.
    */
   async deleteNode({ metadata }: V1Node): Promise<boolean> {
@@ -92,7 +92,7 @@ export class Patcher {
     });
   }
 
-  /** The precondition keeps a patch meant for a deleted Service from hitting a new one of the same name. */
+  /** The UID keeps a patch meant for a deleted Service from changing a new one of the same name. */
   async #patchService({ metadata }: V1Service, patch: { metadata?: object; status?: object }): Promise<void> {
     const path = `${paths.service(metadata?.namespace ?? "", metadata?.name ?? "")}/status`;
     try {
@@ -101,7 +101,7 @@ export class Patcher {
         metadata: { ...patch.metadata, uid: metadata?.uid },
       });
     } catch (error) {
-      // Gone, or replaced by another of its name: there is nothing left to write to.
+      // Deleted, or replaced by another of the same name: there is nothing left to write to.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
   }
