@@ -1,34 +1,35 @@
-/** Running actions, all watched with one batched request at a time, whoever waits for them. */
+/** Waits for running actions, all with one batched request at a time. */
 import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import type { ApiResponse } from "./exchange.ts";
 
-/** An action as the API shows it; fields we do not read are passed on as they are. */
+/** An action of the API. Fields not listed here are passed on unchanged. */
 export interface Action {
   readonly id: number;
   readonly command: string;
   readonly status: "running" | "success" | "error";
 }
 
-/** Action ids in one request; the API pages beyond. */
+/** Action ids per request; more would need a second page. */
 const BATCH = 25;
-/** How long an action is expected to take before anything is known. */
+/** Expected duration of an action before any has been observed. */
 const FIRST_GUESS_MS = 300;
-const LOOK_MS = { least: 100, between: 250, most: 2_000 };
-/** Actions that end this close together are looked at together, as long as nobody waits longer than the second figure. */
+/** Limits of the time between two polls. */
+const POLL_MS = { least: 100, between: 250, most: 2_000 };
+/** Actions expected to end within `gap` of each other share a poll, unless that delays one by more than `most`. */
 const TOGETHER_MS = { gap: 100, most: 500 };
 
 interface Watched {
   readonly startedAt: number;
   readonly command: string;
   readonly done: PromiseWithResolvers<Action>;
-  looks: number;
-  /** Who waits for it; nobody is asked about an action that nobody waits for. */
+  polls: number;
+  /** Number of callers waiting. An action without any is no longer polled. */
   waiting: number;
 }
 
 /**
- * Tells when actions end. How long actions of a kind take is learnt, so that a look comes when it is likely to be worth
- * its request: calls are what the project's other clients lose.
+ * Reports when actions end. It learns how long actions of each kind take and polls when they are likely to have ended, because
+ * every request counts against the rate limit that the whole project shares.
  */
 export class ActionWatch {
   readonly #fetch: (ids: readonly number[]) => Promise<readonly Action[]>;
@@ -42,7 +43,7 @@ export class ActionWatch {
     this.#clock = clock;
   }
 
-  /** The action when it has ended, or as last seen when it runs longer than `limitMs`. */
+  /** Resolves with the ended action, or with the running one after `limitMs`. */
   async settle(action: Action, limitMs: number): Promise<Action> {
     if (action.status !== "running") return action;
     const watched = this.#watch(action);
@@ -58,7 +59,7 @@ export class ActionWatch {
     }
   }
 
-  /** An answer with all actions in it settled; others are returned as they are. */
+  /** A response with all its actions settled; a response without actions is returned unchanged. */
   async settleIn(response: ApiResponse, limitMs: number): Promise<ApiResponse> {
     if (response.status >= 300 || response.body === "") return response;
     const body = JSON.parse(response.body) as { action?: Action | null; actions?: Action[]; next_actions?: Action[] };
@@ -80,7 +81,7 @@ export class ActionWatch {
   #watch({ id, command }: Action): Watched {
     let watched = this.#watched.get(id);
     if (!watched) {
-      watched = { startedAt: this.#clock.now(), command, done: Promise.withResolvers<Action>(), looks: 0, waiting: 0 };
+      watched = { startedAt: this.#clock.now(), command, done: Promise.withResolvers<Action>(), polls: 0, waiting: 0 };
       this.#watched.set(id, watched);
     }
     if (!this.#polling) {
@@ -92,24 +93,24 @@ export class ActionWatch {
 
   async #poll(): Promise<void> {
     while (this.#watched.size > 0) {
-      const waitMs = nextLook(
+      const waitMs = nextPoll(
         [...this.#watched.values()].map((watched) => this.#expectedEnd(watched)),
         this.#clock.now(),
       );
-      // New actions may want an earlier look than the ones known now: no sleep is longer than the least useful one.
-      await this.#clock.pause(Math.min(waitMs, LOOK_MS.between));
-      if (waitMs > LOOK_MS.between) continue;
-      await this.#look();
+      // A new action may need an earlier poll than the known ones, so no single pause is long.
+      await this.#clock.pause(Math.min(waitMs, POLL_MS.between));
+      if (waitMs > POLL_MS.between) continue;
+      await this.#pollDue();
     }
     this.#polling = false;
   }
 
-  async #look(): Promise<void> {
+  async #pollDue(): Promise<void> {
     const due = [...this.#watched].sort(([, a], [, b]) => this.#expectedEnd(a) - this.#expectedEnd(b)).slice(0, BATCH);
-    // A look that came early for an action, on account of others, says nothing about how long it takes. Timers fire a moment early.
+    // A poll that came early for an action, because of others, says nothing about its duration. Timers fire slightly early.
     const now = this.#clock.now() + 1;
-    for (const [, watched] of due) if (this.#expectedEnd(watched) <= now) watched.looks += 1;
-    const actions = await this.#fetch(due.map(([id]) => id)).catch(() => []); // the next look asks again
+    for (const [, watched] of due) if (this.#expectedEnd(watched) <= now) watched.polls += 1;
+    const actions = await this.#fetch(due.map(([id]) => id)).catch(() => []); // the next poll retries
     for (const action of actions) if (action.status !== "running") this.#end(action);
   }
 
@@ -117,34 +118,34 @@ export class ActionWatch {
     const watched = this.#watched.get(action.id);
     if (!watched) return;
     this.#watched.delete(action.id);
-    this.#usualMs.set(watched.command, learnt(this.#clock.now() - watched.startedAt, watched.looks));
+    this.#usualMs.set(watched.command, expectedMs(this.#clock.now() - watched.startedAt, watched.polls));
     watched.done.resolve(action);
   }
 
-  /** When a look is likely to find an action ended; each vain one moves it on. */
-  #expectedEnd({ startedAt, command, looks }: Watched): number {
+  /** When a poll is likely to find the action ended. Each unsuccessful poll moves it on. */
+  #expectedEnd({ startedAt, command, polls }: Watched): number {
     const usual = this.#usualMs.get(command) ?? average(this.#usualMs.values()) ?? FIRST_GUESS_MS;
-    return startedAt + usual + looks * LOOK_MS.between;
+    return startedAt + usual + polls * POLL_MS.between;
   }
 }
 
-/** Milliseconds until the next look: at the first expected end, or a little later when others follow close behind. */
-export function nextLook(expectedEnds: readonly number[], now: number): number {
+/** Milliseconds until the next poll: at the first expected end, or slightly later when others follow closely. */
+export function nextPoll(expectedEnds: readonly number[], now: number): number {
   const [first = now, ...rest] = expectedEnds.toSorted((a, b) => a - b);
   let at = first;
   for (const end of rest) {
     if (end - at > TOGETHER_MS.gap || end - first > TOGETHER_MS.most) break;
     at = end;
   }
-  return Math.min(Math.max(at - now, LOOK_MS.least), LOOK_MS.most);
+  return Math.min(Math.max(at - now, POLL_MS.least), POLL_MS.most);
 }
 
 /**
- * What to expect of the next action after one that was seen ended at its nth look. It had ended some time before that
- * look: found at the first one, the next may come earlier; else it ended between the last two.
+ * Expected duration of the next action, after one was found ended at its nth poll. It had ended before that poll: if it was the
+ * first, the next one may come earlier; otherwise the action ended between the last two polls.
  */
-function learnt(seenMs: number, looks: number): number {
-  return looks <= 1 ? seenMs * 0.9 : seenMs - LOOK_MS.between / 2;
+function expectedMs(seenMs: number, polls: number): number {
+  return polls <= 1 ? seenMs * 0.9 : seenMs - POLL_MS.between / 2;
 }
 
 function average(values: Iterable<number>): number | undefined {

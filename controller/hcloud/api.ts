@@ -1,4 +1,4 @@
-/** What we read of the Hetzner API's objects; everything else in them is not ours to know. */
+/** Objects of the Hetzner API, with the fields that Lotse reads. */
 
 export interface Server {
   readonly id: number;
@@ -23,7 +23,7 @@ export interface Network {
   readonly routes: readonly { readonly destination: string; readonly gateway: string }[];
 }
 
-/** What the provider offers. */
+/** Load balancer types and locations that the provider offers. */
 export interface Catalogue {
   readonly types: readonly BalancerType[];
   readonly locations: readonly { readonly name: string; readonly network_zone: string }[];
@@ -93,11 +93,11 @@ export interface Certificate {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly type: "uploaded" | "managed";
-  /** PEM text with the chain; absent until a managed one is issued. */
+  /** PEM with the chain; null until a managed certificate is issued. */
   readonly certificate: string | null;
   readonly created: string;
   readonly domain_names: readonly string[];
-  /** For managed ones only. */
+  /** Managed certificates only. */
   readonly status: {
     readonly issuance: "pending" | "completed" | "failed";
     readonly renewal: "scheduled" | "pending" | "failed" | "unavailable";

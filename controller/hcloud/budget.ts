@@ -1,21 +1,23 @@
 /**
- * The rate budget of the project: how many requests the API will still answer, from its own headers. The API refills it
- * continuously (limit per hour), and the whole project shares it, so that other clients are seen only in the next answer.
+ * The rate budget of the project, from the headers of the API's responses. The API refills it continuously (limit per hour).
+ * All clients of the project share it, so their requests show only in the next response.
  */
 import { SYSTEM_CLOCK } from "../work/clock.ts";
 
+/** `urgent` requests may use the reserve. */
 export type Priority = "normal" | "urgent";
 
-/** Requests kept back for what must not wait: node lifecycle and deletions. */
+/** Requests reserved for node lifecycle and deletions, which must not wait. */
 const RESERVE = 60;
 const HOUR_MS = 3_600_000;
 
+/** Counts requests against the rate limit. */
 export class Budget {
   readonly #now: () => number;
   #limit = 3600;
   #remaining = 3600;
   #inFlight = 0;
-  /** True after a refusal, until an answer says how things stand. */
+  /** True after a 429, until a response shows what is left. */
   #isRefused = false;
   #at: number;
 
@@ -34,7 +36,7 @@ export class Budget {
     return this.#limit;
   }
 
-  /** Takes one request out of the budget. Returns how long to wait before sending it, 0 when there is enough. */
+  /** Counts one request. Returns how long to wait before sending it, 0 if the budget suffices. */
   spend(priority: Priority): number {
     const reserve = priority === "urgent" ? 0 : Math.min(RESERVE, this.#limit / 10);
     const missing = reserve + 1 - this.remaining;
@@ -43,17 +45,17 @@ export class Budget {
     return missing <= 0 ? 0 : Math.ceil((missing * HOUR_MS) / this.#limit);
   }
 
-  /** Takes in what the answer to a spent request says, or that there was none. A refusal empties the budget whatever the headers say. */
+  /** Updates the budget from the response to a counted request. A 429 empties it, whatever the headers say. */
   learn(status: number, headers: Readonly<Record<string, string>>): void {
     this.#inFlight = Math.max(0, this.#inFlight - 1);
     const limit = Number(headers["ratelimit-limit"]);
     const remaining = Number(headers["ratelimit-remaining"]);
     if (limit > 0) this.#limit = limit;
-    const isTold = headers["ratelimit-remaining"] !== undefined && Number.isFinite(remaining);
+    const hasRemaining = headers["ratelimit-remaining"] !== undefined && Number.isFinite(remaining);
     if (status === 429) this.#settle(0);
-    // Requests still in flight are not in the header yet.
-    else if (isTold) this.#settle(remaining - this.#inFlight);
-    // An API that answers again and says nothing of a limit has none to keep to.
+    // The header does not include requests still in flight.
+    else if (hasRemaining) this.#settle(remaining - this.#inFlight);
+    // An API that responds again without rate headers has no limit.
     else if (this.#isRefused && status >= 200 && status < 300) this.#settle(this.#limit);
     else return;
     this.#isRefused = status === 429;

@@ -1,16 +1,16 @@
 /**
- * A new balancer in one request. The provider makes it bare and adds network, listeners and targets one by one, each
- * with an action to wait for; the API's own request to create one takes them all. So the gateway sends what the run
- * is about to ask for along with the creation, and what is asked for later is answered from what is then there.
+ * Creates a load balancer in one request. The Pulumi provider creates it bare and then adds network, listeners and targets one
+ * by one, each with an action to wait for, although the API accepts all of them at creation. The gateway therefore adds what
+ * the run is about to request, and answers the later requests from the result.
  */
 import type { ListenerSpec, LoadBalancerSpec, TargetSpec } from "../../stacks/units/spec.ts";
 import type { LoadBalancer, LoadBalancerService, LoadBalancerTarget } from "./api.ts";
 import type { ApiRequest } from "./exchange.ts";
 
-/** The request with everything the spec wants on the new balancer. What a creation cannot say is left for later. */
+/** The creation request with everything in the spec. What a creation cannot express is left for later requests. */
 export function createWhole(request: ApiRequest, spec: LoadBalancerSpec): ApiRequest {
   const { network } = spec;
-  // A creation takes no place in the network: whoever wants a certain one is attached afterwards, private targets with it.
+  // A creation cannot choose an IP or subnet. With either, the network is attached later, and private targets after it.
   const isAttached = network !== undefined && network.ip === undefined && network.subnet === undefined;
   const services = spec.listeners.filter(isComplete).map(serviceOf);
   const targets = spec.targets.filter((target) => isAttached || !isPrivate(target)).map(targetOf);
@@ -23,12 +23,12 @@ export function createWhole(request: ApiRequest, spec: LoadBalancerSpec): ApiReq
   return { ...request, body: JSON.stringify(body) };
 }
 
-/** Statuses that say: not in this form, and nothing was made. Asked for one by one, the part at fault fails alone. */
+/** Statuses of a refused creation. Nothing was created, and with separate requests only the part at fault fails. */
 export function isRefused(status: number): boolean {
   return status === 403 || status === 404 || status === 412 || status === 422;
 }
 
-/** What is left to do of a request about a balancer that is there: nothing, the request itself, or a smaller one. */
+/** What is left to do of a request, given the load balancer as it is: nothing, the request itself, or an update instead. */
 export function remainder(request: ApiRequest, lb: LoadBalancer): ApiRequest | undefined {
   const body = JSON.parse(request.body ?? "{}") as Record<string, unknown>;
   switch (/\/actions\/(\w+)$/.exec(request.path)?.[1]) {
@@ -46,7 +46,7 @@ export function remainder(request: ApiRequest, lb: LoadBalancer): ApiRequest | u
   }
 }
 
-/** A certificate that is made in the same run has no id yet. */
+/** False while the listener's certificate, created in the same run, has no id yet. */
 function isComplete({ protocol, http }: ListenerSpec): boolean {
   return protocol !== "https" || (http?.certificateIds.length ?? 0) > 0;
 }
@@ -99,7 +99,7 @@ function targetOf(target: TargetSpec): LoadBalancerTarget {
     : { type: "ip", ip: { ip: target.ip } };
 }
 
-/** True when everything wanted is there; what is not said does not matter, and an absent value is as good as an empty one. */
+/** True when `have` contains everything in `want`. Extra fields do not matter, and absent equals empty. */
 function includes(have: unknown, want: unknown): boolean {
   if (Array.isArray(want)) {
     const list = have ?? [];

@@ -1,14 +1,16 @@
-/** Requests to the Hetzner API and its answers, as they pass through the gateway; and what a path says about them. */
+/** Requests to the Hetzner API and its responses, as they pass through the gateway, and what their paths mean. */
 import { CloudError } from "../diagnostics/errors.ts";
 import { parseJson } from "../diagnostics/printable.ts";
 
+/** A request to the API. */
 export interface ApiRequest {
   readonly method: string;
-  /** Below the API's base, with query: `/load_balancers?page=1`. */
+  /** Path below the base URL, with query: `/load_balancers?page=1`. */
   readonly path: string;
   readonly body?: string;
 }
 
+/** A response of the API. */
 export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -20,14 +22,14 @@ export function isRead({ method }: ApiRequest): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** The resource a path is about, e.g. `load_balancers/42`; nothing for collections and actions. */
+/** The resource of a path, e.g. `load_balancers/42`; undefined for collections and actions. */
 export function resourceOf(path: string): string | undefined {
   const match = /^\/(?<collection>[a-z_]+)\/(?<id>\d+)(?=[/?]|$)/.exec(path);
   if (!match?.groups || match.groups.collection === "actions") return undefined;
   return `${match.groups.collection}/${match.groups.id}`;
 }
 
-/** The collection a path is in, e.g. `load_balancers`. */
+/** The collection of a path, e.g. `load_balancers`. */
 export function collectionOf(path: string): string {
   return /^\/(?<name>[a-z_]+)/.exec(path)?.groups?.name ?? "";
 }
@@ -37,29 +39,29 @@ export function endpointOf(path: string): string {
   return path.replace(/\?.*$/, "").replace(/\/\d+(?=\/|$)/g, "/-");
 }
 
-/** An answer in the API's own error envelope. */
+/** A response in the API's error format. */
 export function errorResponse(status: number, code: string, message: string): ApiResponse {
   const body = JSON.stringify({ error: { code, message, details: code === "invalid_input" ? { fields: [] } : null } });
   return { status, headers: { "content-type": "application/json" }, body };
 }
 
-/** What an answer with an unexpected status says, as an error. */
+/** The error for a response with an unexpected status. */
 export function cloudErrorOf(request: string, response: ApiResponse): CloudError {
-  // Without the API's envelope a proxy answered: the status has to do.
+  // A response without the API's error format comes from a proxy: only its status is known.
   const { error } = parseJson<{ error?: { code?: string; message?: string } }>(response.body) ?? {};
   const message = error?.message ?? `the API responded with status ${response.status}`;
   return new CloudError(request, response.status, error?.code ?? "unexpected", message);
 }
 
-/** Fields of bodies that hold a private key or a password. */
+/** Body fields that contain secrets. */
 const SECRET_FIELDS = new Set(["private_key", "root_password", "password", "token", "user_data"]);
 
-/** A request and its answer as HCLOUD_DEBUG shows them: whole, but for what must stay secret. */
+/** A request and its response as HCLOUD_DEBUG logs them: complete except for secrets. */
 export function traced({ method, path, body }: ApiRequest, { status, body: answer }: ApiResponse) {
   return { method, path, ...(body !== undefined && { sent: shown(body) }), status, answer: shown(answer) };
 }
 
-/** A body that is not JSON is not shown: nobody knows what is in it. */
+/** A body that is not JSON is not logged, because secrets in it cannot be recognised. */
 function shown(text: string): unknown {
   if (text === "") return "";
   try {

@@ -1,7 +1,7 @@
 /**
- * The only way out to the Hetzner API, for our own reads and for the plugin's calls. It holds the token; the plugin has a
- * credential that is good for one run on this machine. It keeps writes to one resource in order, answers equal reads
- * once, waits for actions in batches, stays within the rate budget and reports every write.
+ * The only way to the Hetzner API, for the controller's own reads and for the plugin's calls. It holds the token; the plugin
+ * gets a credential that is valid for one run on this machine. The gateway orders writes per resource, deduplicates reads,
+ * waits for actions in batches, keeps within the rate limit and reports every request.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
@@ -30,39 +30,40 @@ import type { Upstream } from "./upstream.ts";
 
 export type { Exchange, RunInfo } from "./sender.ts";
 
-/** How a run reaches the API. */
+/** Address and token with which a run reaches the gateway. */
 export interface Credential {
   readonly endpoint: string;
   readonly token: string;
 }
 
-/** What a run may do, and how it gets there. */
+/** Access of one run. */
 export interface RunAccess extends Credential {
   /**
-   * Ends it: nothing that still has the credential gets through any more. Resolves when what was on its way has been
-   * answered, so that a list read afterwards shows all that the run has done.
+   * Revokes the credential. Resolves when the requests in flight have been answered, so that a list read afterwards shows
+   * everything that the run has done.
    */
   close(): Promise<void>;
 }
 
 interface Session extends RunInfo {
   readonly token: string;
-  /** Writes on their way to the API. */
+  /** Writes in flight. */
   readonly writes: Set<Promise<ApiResponse>>;
-  /** Balancers that it has made with everything on them, and the action that did. */
+  /** Load balancers that the run created in one request, each with the action of its creation. */
   readonly made: Map<string, Action>;
 }
 
-/** Our own reads. */
+/** The controller's own reads. */
 const READER: RunInfo = { run: "reader", mode: "preview" };
 
-/** How long an answer to a read may serve the plugin: about as long as a run. Writes drop it at once. */
+/** Maximum age of a cached read for the plugin, about the length of a run. Writes invalidate it at once. */
 const READ_MAX_AGE_MS = 10_000;
-/** How long our own lists may: what the plugin asks of a server is whether it is there, and the turn takes older lists than that. */
+/** Maximum age of the controller's own lists for the plugin. It only checks that a server exists, so an older list will do. */
 const LISTED_MAX_AGE_MS: Readonly<Record<string, number>> = { servers: 60_000 };
-/** How long the answer to a write is held back for its action; then the plugin polls, which is held likewise. */
+/** How long the response to a write is held until its action ends. After that the plugin polls, and polls are held too. */
 const ACTION_HOLD_MS = 20_000;
 
+/** A local HTTP proxy for runs, and the reader of the Hetzner API for the controller. */
 export class Gateway {
   readonly #sender: Sender;
   readonly #server: Server;
@@ -78,12 +79,12 @@ export class Gateway {
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 
-  /** Requests that the API would still answer, as far as it has said, and its limit per hour. */
+  /** Requests left according to the latest responses, and the limit per hour. */
   get budget(): Sender["budget"] {
     return this.#sender.budget;
   }
 
-  /** Opens the loopback port that runs talk to. */
+  /** Opens the loopback port for runs. */
   async start(): Promise<void> {
     this.#server.listen(0, "127.0.0.1");
     await once(this.#server, "listening");
@@ -98,14 +99,14 @@ export class Gateway {
     this.#sender.close();
   }
 
-  /** A credential for a run to come. It is good for nothing until the run is opened with it. */
+  /** A credential for a future run. It is not valid until `open` is called with it. */
   reserve(): Credential {
     const { port } = this.#server.address() as AddressInfo;
     const key = randomBytes(8).toString("hex");
     return { endpoint: `http://127.0.0.1:${port}/${key}/v1`, token: randomBytes(32).toString("hex") };
   }
 
-  /** Lets a run through until it is closed. */
+  /** Grants a run access until it is closed. */
   open(info: RunInfo, { endpoint, token } = this.reserve()): RunAccess {
     const session: Session = { ...info, token, writes: new Set(), made: new Map() };
     const [, key = ""] = new URL(endpoint).pathname.split("/");
@@ -118,7 +119,7 @@ export class Gateway {
     return { endpoint, token, close };
   }
 
-  /** Our own read, always fresh. What a list holds of single resources serves the next run. */
+  /** Reads from the API, never from the cache. The items of a list then serve the next run's reads of single resources. */
   async read<T>(path: string, priority: Priority = "normal"): Promise<T> {
     const resource = resourceOf(path);
     if (resource) await this.#lanes.idle(resource);
@@ -145,11 +146,11 @@ export class Gateway {
     if (!session || !isBearer(incoming.headers.authorization, session.token)) return ENDED;
     const body = await text(incoming);
     const path = match?.groups?.path ?? "/";
-    if (!isPlain(path)) return UNASKED;
+    if (!isNormalised(path)) return NOT_IN_RUN;
     const request: ApiRequest = { method: incoming.method ?? "GET", path, ...(body !== "" && { body }) };
     if (isRead(request)) return this.#passRead(session, request);
     if (session.mode === "preview") return errorResponse(403, "forbidden", "a preview may only read");
-    if (session.attribute && session.attribute(request) === undefined) return UNASKED;
+    if (session.attribute && session.attribute(request) === undefined) return NOT_IN_RUN;
     return (await this.#create(session, request)) ?? (await this.#passRest(session, request));
   }
 
@@ -168,7 +169,7 @@ export class Gateway {
     return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify({ actions }) };
   }
 
-  /** Makes a balancer with all that the run will ask for. Nothing when the request is about something else, or refused. */
+  /** Creates a load balancer with everything the run will add to it. Returns undefined for other requests, and if refused. */
   async #create(session: Session, request: ApiRequest): Promise<ApiResponse | undefined> {
     if (request.method !== "POST" || request.path !== "/load_balancers") return undefined;
     const { name } = JSON.parse(request.body ?? "{}") as { name?: string };
@@ -183,7 +184,7 @@ export class Gateway {
     return response;
   }
 
-  /** Passes what is left of a write: nothing of one that asks for what was made together with its balancer. */
+  /** Sends what is left of a write. Nothing is left of one that adds what the creation of its load balancer included. */
   async #passRest(session: Session, request: ApiRequest): Promise<ApiResponse> {
     const resource = resourceOf(request.path);
     const action = session.made.get(resource ?? "");
@@ -198,7 +199,7 @@ export class Gateway {
   async #passWrite(session: Session, request: ApiRequest): Promise<ApiResponse> {
     const resource = resourceOf(request.path);
     const priority = request.method === "DELETE" ? "urgent" : "normal";
-    // It may have stood in line while its run was ended: what waits then must not reach the API any more.
+    // The run may end while this write is queued. It must not be sent then.
     const isOpen = () => [...this.#sessions.values()].includes(session);
     const forget = () => {
       if (resource) this.#cache.forget(resource);
@@ -213,7 +214,7 @@ export class Gateway {
     };
     const response = await (resource ? this.#lanes.run(resource, send) : send());
     const settled = isIssuance(request)
-      ? endedAtOnce(response)
+      ? withEndedAction(response)
       : await this.#actions.settleIn(response, ACTION_HOLD_MS);
     forget();
     return settled;
@@ -227,13 +228,13 @@ export class Gateway {
   }
 }
 
-/** True for the creation of a certificate. Issuing a managed one takes minutes, and nothing in a run waits for it. */
+/** True for the creation of a certificate. Issuing a managed one takes minutes, and no other step of a run depends on it. */
 function isIssuance({ method, path }: ApiRequest): boolean {
   return method === "POST" && path === "/certificates";
 }
 
-/** The answer as if its action had ended well: how it really ends, the list of certificates tells. */
-function endedAtOnce(response: ApiResponse): ApiResponse {
+/** The response with its action marked as successful. The list of certificates shows how the action really ends. */
+function withEndedAction(response: ApiResponse): ApiResponse {
   if (response.status >= 300) return response;
   const body = JSON.parse(response.body) as { action?: Action | null };
   if (!body.action) return response;
@@ -243,12 +244,12 @@ function endedAtOnce(response: ApiResponse): ApiResponse {
   };
 }
 
-/** True for a path that means what it says: one with `..` in it would reach another resource than it seems to. */
-function isPlain(path: string): boolean {
+/** True for a normalised path: one with `..` in it would reach another resource than it seems to. */
+function isNormalised(path: string): boolean {
   return new URL(path, "http://gateway").pathname === path.split("?", 1)[0];
 }
 
-const UNASKED = errorResponse(403, "forbidden", "this change is not part of the run: nothing was sent");
+const NOT_IN_RUN = errorResponse(403, "forbidden", "this change is not part of the run: nothing was sent");
 const ENDED = errorResponse(401, "unauthorized", "this run has ended, or the credential belongs to another run");
 
 function isBearer(header: string | undefined, token: string): boolean {

@@ -1,12 +1,14 @@
-/** Order for each resource: writes one after the other, reads behind the writes that came before them. */
+/** Request order per resource. */
+
+/** Runs the writes to one resource one after another, and lets reads wait for the writes before them. */
 export class Lanes {
   readonly #tails = new Map<string, Promise<unknown>>();
 
-  /** Runs the work when everything queued for the key before it has ended. */
+  /** Runs the work after everything already queued for the key. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key);
     const mine = (async () => {
-      await before?.catch(() => {}); // its own caller hears of it
+      await before?.catch(() => {}); // its own caller handles the failure
       return work();
     })();
     this.#tails.set(key, mine);
@@ -17,7 +19,7 @@ export class Lanes {
     }
   }
 
-  /** Resolves when nothing is queued for the key any more. */
+  /** Resolves when nothing is queued for the key. */
   async idle(key: string): Promise<void> {
     for (let tail = this.#tails.get(key); tail; tail = this.#tails.get(key)) await tail.catch(() => {}); // as above
   }

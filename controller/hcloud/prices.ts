@@ -1,6 +1,6 @@
-/** What things cost in a month, from the API's own price list. Net prices: tax depends on who asks. */
+/** Monthly prices from the API's price list. Net prices, because tax depends on the customer. */
 
-/** The part of the price list that we read. */
+/** The price list, with the fields that Lotse reads. */
 export interface Pricing {
   readonly currency: string;
   readonly load_balancer_types: readonly PricedType[];
@@ -11,15 +11,17 @@ interface PricedType {
   readonly prices: readonly { readonly location: string; readonly price_monthly: { readonly net: string } }[];
 }
 
+/** Looks up prices. */
 export interface Prices {
   readonly currency: string;
   /**
-   * A balancer's price for a month. Where only its network zone is known, the highest of all locations: nobody should pay
-   * more than they were told. Nothing for a type or place that is not in the list.
+   * Monthly price of a load balancer. Without a location it is the highest price of all locations, so that the actual one is
+   * never higher. Undefined for an unknown type or location.
    */
   balancer(type: string, location?: string): number | undefined;
 }
 
+/** Prices from the API's price list. */
 export function pricesOf({ currency, load_balancer_types: types }: Pricing): Prices {
   return {
     currency,

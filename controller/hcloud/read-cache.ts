@@ -1,4 +1,4 @@
-/** Answers to reads: identical ones in flight are asked once, and a fresh answer serves for a moment. */
+/** Caches responses to reads for a short time; identical reads in flight share one request. */
 import { SYSTEM_CLOCK } from "../work/clock.ts";
 import type { ApiResponse } from "./exchange.ts";
 
@@ -8,7 +8,7 @@ interface Entry {
   readonly expiresAt: number;
 }
 
-/** Entries are dropped when they expire or when their resource is written to. */
+/** A cache by path. Entries are dropped when they expire or when their resource is written to. */
 export class ReadCache {
   readonly #entries = new Map<string, Entry>();
   readonly #now: () => number;
@@ -17,7 +17,7 @@ export class ReadCache {
     this.#now = now;
   }
 
-  /** The answer to a read, asked for at most once per `maxAgeMs`. Failed reads are not kept. */
+  /** The response to a read, requested at most once per `maxAgeMs`. Failed reads are not cached. */
   get(path: string, resource: string, maxAgeMs: number, ask: () => Promise<ApiResponse>): Promise<ApiResponse> {
     const known = this.#entries.get(path);
     if (known && known.expiresAt > this.#now()) return known.answer();
@@ -31,13 +31,13 @@ export class ReadCache {
     return asked;
   }
 
-  /** Puts in an answer that is known from elsewhere, e.g. one resource out of a list. It is made when somebody asks. */
+  /** Adds a response that is known from elsewhere, e.g. one item of a list. It is serialised only when it is needed. */
   prime(path: string, resource: string, maxAgeMs: number, answer: () => ApiResponse): void {
     const entry = { answer: async () => answer(), resource, expiresAt: this.#now() + maxAgeMs };
     this.#entries.set(path, entry);
   }
 
-  /** Puts in the single resources of a list that was read, as far as `mayServe` says that nothing is being written to them. */
+  /** Adds the items of a list as single resources, except those being written to (`mayServe` is false). */
   primeFrom(
     path: string,
     { headers, list }: ReadList,
@@ -55,18 +55,18 @@ export class ReadCache {
     }
   }
 
-  /** Forgets everything about a resource, because it was or is being changed. */
+  /** Drops all entries of a resource that was or is being changed. */
   forget(resource: string): void {
     for (const [path, entry] of this.#entries) if (entry.resource === resource) this.#entries.delete(path);
   }
 
-  /** Forgets what has expired, so that the cache does not grow with every id ever seen. */
+  /** Drops expired entries, so that the cache does not grow with every id ever seen. */
   sweep(): void {
     for (const [path, entry] of this.#entries) if (entry.expiresAt <= this.#now()) this.#entries.delete(path);
   }
 }
 
-/** A list as the API gave it. */
+/** A list response of the API. */
 interface ReadList {
   readonly headers: ApiResponse["headers"];
   readonly list: unknown;

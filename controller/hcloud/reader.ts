@@ -1,4 +1,4 @@
-/** Typed reads of the cloud, whole lists at a time. */
+/** Typed reads of the Hetzner API; lists are always complete. */
 import { CloudError } from "../diagnostics/errors.ts";
 import type { Catalogue, Certificate, LoadBalancer, Network, Server } from "./api.ts";
 import type { Gateway } from "./gateway.ts";
@@ -10,9 +10,10 @@ interface Page {
   };
 }
 
-/** How often a list that keeps changing is read before it is taken as it is. */
+/** Attempts to read a list that keeps changing, before it is used as it is. */
 const LIST_TRIES = 3;
 
+/** Reads the Hetzner project through the gateway. */
 export class CloudReader {
   readonly #gateway: Pick<Gateway, "read">;
 
@@ -24,12 +25,12 @@ export class CloudReader {
     return this.#all("servers");
   }
 
-  /** One server, asked for by itself; nothing when the API says that there is none. */
+  /** Reads one server directly; undefined when it does not exist. */
   async server(id: number): Promise<Server | undefined> {
     return (await this.#one<{ server: Server }>(`/servers/${id}`))?.server;
   }
 
-  /** The labels of one resource, asked for by itself; nothing when the API says that there is none. */
+  /** Reads the labels of one resource directly; undefined when it does not exist. */
   async labels(kind: "load_balancer" | "certificate", id: number): Promise<LoadBalancer["labels"] | undefined> {
     return (await this.#one<Record<string, Pick<LoadBalancer, "labels">>>(`/${kind}s/${id}`))?.[kind]?.labels;
   }
@@ -51,7 +52,7 @@ export class CloudReader {
     return this.#all("certificates");
   }
 
-  /** What the provider offers. */
+  /** Load balancer types and locations that the provider offers. */
   async catalogue(): Promise<Catalogue> {
     const [types, locations] = await Promise.all([
       this.#all<Catalogue["types"][number]>("load_balancer_types"),
@@ -64,7 +65,7 @@ export class CloudReader {
     return (await this.#gateway.read<{ network: Network }>(`/networks/${id}`)).network;
   }
 
-  /** A network by id or name; a number is an id first, as users of the official controller expect. */
+  /** Finds a network by id or name. A number is tried as an id first, as in the official controller. */
   async findNetwork(idOrName: string): Promise<Network | undefined> {
     if (/^\d+$/.test(idOrName)) {
       try {
@@ -81,12 +82,12 @@ export class CloudReader {
     return (await this.#gateway.read<{ pricing: Pricing }>("/pricing")).pricing;
   }
 
-  /** Proves that the API answers and takes the token. */
+  /** Checks that the API responds and accepts the token. */
   async probe(): Promise<void> {
     await this.#gateway.read("/locations");
   }
 
-  /** A whole list. One that changed between two pages, or is shorter than it says, could lack something: it is read again. */
+  /** Reads a whole list. If its length differs from the announced one, it changed between two pages and is read again. */
   async #all<T>(collection: string): Promise<readonly T[]> {
     for (let attempt = 1; ; attempt++) {
       const pages = await this.#pages<T>(collection);

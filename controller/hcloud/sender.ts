@@ -1,4 +1,4 @@
-/** Sends requests to the API: within the rate budget, again where that is safe, and each one reported. */
+/** Sends requests to the API: within the rate limit, with retries where that is safe, and reports each one. */
 import type { LoadBalancerSpec } from "../../stacks/units/spec.ts";
 import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import { Budget, type Priority } from "./budget.ts";
@@ -7,15 +7,15 @@ import type { Upstream } from "./upstream.ts";
 
 /** One request that reached the API. */
 export interface Exchange {
-  /** The run that asked, or `reader` for our own reads. */
+  /** The run that sent it, or `reader` for the controller's own reads. */
   readonly run: string;
-  /** What the request was for, if its run says. */
+  /** The unit that the request was for, if known. */
   readonly unit?: string;
   readonly method: string;
   readonly path: string;
   /** The path without ids. */
   readonly endpoint: string;
-  /** 0 when there was no answer. */
+  /** 0 when there was no response. */
   readonly status: number;
   readonly durationMs: number;
 }
@@ -23,18 +23,19 @@ export interface Exchange {
 /** A run as the gateway knows it. */
 export interface RunInfo {
   readonly run: string;
-  /** In a preview only reads pass. */
+  /** A preview may only read. */
   readonly mode: "apply" | "preview";
-  /** Says which unit a request is for, from the request and, when there is one, the answer. No write passes that is for none. */
+  /** The unit that a request is for, from the request and, if there is one, the response. Writes without a unit are refused. */
   readonly attribute?: (request: ApiRequest, answer?: string) => string | undefined;
-  /** Puts into a request what the plugin must not know. Only the API sees the result. */
+  /** Adds secrets that the plugin must not know. Only the API sees the result. */
   readonly complete?: (request: ApiRequest) => ApiRequest;
-  /** What a balancer that this run is to make will look like in the end, by its name. */
+  /** The final spec of a load balancer that this run creates, by name. */
   readonly newBalancer?: (name: string) => LoadBalancerSpec | undefined;
 }
 
 const READ_TRIES = 4;
 
+/** Sends requests one by one, with retries and a rate budget shared by all of them. */
 export class Sender {
   readonly #upstream: Upstream;
   readonly #report: (exchange: Exchange) => void;
@@ -52,14 +53,17 @@ export class Sender {
     return this.#budget;
   }
 
-  /** Sends within the budget, and only if it still may go when its turn comes. Refusals for the rate are waited out; only reads are sent again after other failures. */
+  /**
+   * Sends a request once the budget allows it, unless `mayGo` is false by then. Waits and retries after a 429; retries only
+   * reads after other failures.
+   */
   async send(info: RunInfo, request: ApiRequest, priority: Priority, mayGo = () => true): Promise<ApiResponse> {
     for (let attempt = 1; ; attempt++) {
       const response = await this.#sendOnce(info, request, priority, mayGo).catch((error: unknown) => {
         if (!isRead(request) || attempt >= READ_TRIES) throw error;
         return undefined;
       });
-      const isTransient = !response || (isRead(request) && isPassing(response.status) && attempt < READ_TRIES);
+      const isTransient = !response || (isRead(request) && isTemporary(response.status) && attempt < READ_TRIES);
       if (response && response.status !== 429 && !isTransient) return response;
       if (isTransient) await this.#clock.pause(100 * 2 ** attempt);
     }
@@ -93,7 +97,7 @@ export class Sender {
   }
 }
 
-/** Statuses of an API that is out of order or busy for a moment. */
-function isPassing(status: number): boolean {
+/** Statuses of an API or a resource that is temporarily unavailable. */
+function isTemporary(status: number): boolean {
   return status >= 500 || status === 409 || status === 423;
 }

@@ -1,4 +1,4 @@
-/** The Hetzner API itself: adds the token, keeps connections open, gives up on silence. */
+/** Connections to the Hetzner API: adds the token, keeps connections open, times out. */
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { CloudError, NotLeader } from "../diagnostics/errors.ts";
@@ -6,24 +6,25 @@ import { sendIfAllowed } from "../net/fence.ts";
 import { openWayOut, type WayOut } from "../net/outbound.ts";
 import { type ApiRequest, type ApiResponse, isRead } from "./exchange.ts";
 
+/** Settings and callbacks of the connections. */
 export interface UpstreamOptions {
-  /** Base address including `/v1`. */
+  /** Base URL including `/v1`. */
   readonly endpoint: string;
-  /** Asked for with every request, so that a rotated token is used at once. */
+  /** Called for every request, so that a rotated token is used at once. */
   readonly token: () => string;
   readonly userAgent: string;
   readonly timeoutMs: number;
-  /** Asked at the last moment before a write is sent. */
+  /** Checked right before a write is sent. */
   readonly mayWrite?: () => boolean;
-  /** Told of every request and its answer. */
+  /** Called with every request and its response. */
   readonly trace?: (request: ApiRequest, response: ApiResponse) => void;
-  /** Told when a request goes out (1), and when it is answered or given up on (-1). */
+  /** Called with 1 when a request is sent, and with -1 when it has been answered or has failed. */
   readonly inFlight?: (change: 1 | -1) => void;
 }
 
 const MAX_SOCKETS = 32;
 
-/** Sends requests as they are; knows nothing of retries, order or budget. */
+/** Sends requests unchanged, without retries, ordering or rate budget. */
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #wayOut: WayOut;
@@ -35,7 +36,7 @@ export class Upstream {
     this.#wayOut = openWayOut(this.#base, process.env, MAX_SOCKETS);
   }
 
-  /** The answer, whatever its status; `run` says in a header what the request belongs to. Throws a CloudError `unreachable` when there is none. */
+  /** The response, whatever its status. `run` is sent as a header. Throws a CloudError `unreachable` when there is no response. */
   async send({ method, path, body }: ApiRequest, run: string): Promise<ApiResponse> {
     const headers = {
       authorization: `Bearer ${this.#options.token()}`,
@@ -80,5 +81,5 @@ async function collect(response: IncomingMessage): Promise<ApiResponse> {
   return { status: response.statusCode ?? 0, headers, body };
 }
 
-/** Headers that mean something to clients; the rest belongs to one connection. */
+/** Headers that clients use; the others concern a single connection. */
 const PASSED_ON = /^(content-type|link|x-correlation-id|ratelimit-.*|retry-after)$/;

@@ -1,23 +1,23 @@
-/** The cloud as last listed: each list is read when somebody needs it younger than it is, and once for all who ask. */
+/** The cloud as last listed. A list is read again when a caller needs a newer one; concurrent callers share the read. */
 import { Aged } from "../work/aged.ts";
 import type { Catalogue, Certificate, LoadBalancer, Network, Server } from "./api.ts";
 import type { CloudReader } from "./reader.ts";
 
-/** Everything observed of the cloud at one moment. */
+/** The cloud's part of a snapshot. */
 export interface CloudState {
   readonly servers: readonly Server[];
   readonly loadBalancers: readonly LoadBalancer[];
   readonly certificates: readonly Certificate[];
   /** Absent when the cluster uses no network. */
   readonly network?: Network;
-  /** Absent while it cannot be read: then nothing is checked against it. */
+  /** Absent while it cannot be read; checks against it are then skipped. */
   readonly catalogue?: Catalogue;
 }
 
-/** What the provider offers changes a few times a year. */
+/** The provider's offer changes a few times a year. */
 const CATALOGUE_MAX_AGE_MS = 3_600_000;
 
-/** How old each list may be, in milliseconds; 0 asks the API now. */
+/** Maximum age of each list in milliseconds; 0 always reads. */
 export interface Ages {
   readonly servers: number;
   readonly loadBalancers: number;
@@ -25,6 +25,7 @@ export interface Ages {
   readonly network: number;
 }
 
+/** Lists of the Hetzner project, each with an age. */
 export class CloudView {
   readonly #reader: CloudReader;
   readonly #networkId: number | undefined;
@@ -45,7 +46,7 @@ export class CloudView {
     return this.#servers.get(maxAgeMs);
   }
 
-  /** One server by a read of its own, whatever the list says; nothing when the API says that there is none. */
+  /** Reads one server directly, not from the list; undefined when it does not exist. */
   server(id: number): Promise<Server | undefined> {
     return this.#reader.server(id);
   }
@@ -56,7 +57,7 @@ export class CloudView {
       this.#loadBalancers.get(ages.loadBalancers),
       this.#certificates.get(ages.certificates),
       this.#network.get(ages.network),
-      this.#catalogue.get(CATALOGUE_MAX_AGE_MS).catch(() => undefined), // the API checks what we cannot
+      this.#catalogue.get(CATALOGUE_MAX_AGE_MS).catch(() => undefined), // the API makes the same checks
     ]);
     return { servers, loadBalancers, certificates, ...(network && { network }), ...(catalogue && { catalogue }) };
   }

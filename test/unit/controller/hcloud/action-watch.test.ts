@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Action, ActionWatch, nextLook } from "../../../../controller/hcloud/action-watch.ts";
+import { type Action, ActionWatch, nextPoll } from "../../../../controller/hcloud/action-watch.ts";
 import { ManualClock } from "../../../support/clock.ts";
 
 const running = (id: number, command = "attach"): Action => ({ id, command, status: "running" });
@@ -119,7 +119,7 @@ describe("the watch over actions", () => {
   });
 });
 
-describe("nextLook", () => {
+describe("nextPoll", () => {
   it.each([
     ["at the first expected end", [300, 5_000], 300],
     ["a little later when another follows close behind", [300, 390], 390],
@@ -128,6 +128,6 @@ describe("nextLook", () => {
     ["not sooner even when it is overdue", [-500], 100],
     ["not later than two seconds", [60_000], 2_000],
   ])("comes %s", (_, ends, expected) => {
-    expect(nextLook(ends, 0)).toBe(expected);
+    expect(nextPoll(ends, 0)).toBe(expected);
   });
 });
