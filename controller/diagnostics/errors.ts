@@ -1,12 +1,14 @@
-/** Errors with a stable code and a verdict on trying again. */
+/** Errors with a stable code and a verdict on retrying. */
+
+/** Base of all errors that the controller expects. */
 export abstract class CcmError extends Error {
   /** Stable, for metrics and tests, e.g. `cloud`. */
   abstract readonly code: string;
-  /** `never` means until the object or the configuration changes. */
+  /** `never`: not before the object or the configuration changes. */
   abstract readonly retry: "soon" | "backoff" | "never";
 }
 
-/** The configuration is wrong. Carries every mistake found, each a line for the user. */
+/** Invalid configuration or command line. Carries all mistakes, each a line for the user. */
 export class ConfigError extends CcmError {
   readonly code = "config";
   readonly retry = "never";
@@ -18,15 +20,15 @@ export class ConfigError extends CcmError {
   }
 }
 
-/** The Hetzner API said no, or could not be asked. */
+/** The Hetzner API refused a request or did not respond. */
 export class CloudError extends CcmError {
   readonly code = "cloud";
   readonly retry: "soon" | "backoff" | "never";
   readonly status: number;
-  /** The API's own code, e.g. `not_found`; `unreachable` when there was no answer. */
+  /** The API's own code, e.g. `not_found`; `unreachable` when there was no response. */
   readonly apiCode: string;
 
-  /** The reason is a text, or the error that was the cause. */
+  /** `reason` is a message or the error that was the cause. */
   constructor(request: string, status: number, apiCode: string, reason: unknown) {
     super(`${request}: ${messageOf(reason)} (${apiCode})`, reason instanceof Error ? { cause: reason } : undefined);
     this.status = status;
@@ -35,11 +37,11 @@ export class CloudError extends CcmError {
   }
 }
 
-/** The Kubernetes API said no, or could not be asked. */
+/** The Kubernetes API refused a request or did not respond. */
 export class KubeError extends CcmError {
   readonly code = "kube";
   readonly retry = "soon";
-  /** HTTP status, 0 when there was no answer. */
+  /** HTTP status; 0 when there was no response. */
   readonly status: number;
 
   constructor(request: string, status: number, message: string, cause?: unknown) {
@@ -48,17 +50,17 @@ export class KubeError extends CcmError {
   }
 }
 
-/** Whether the API server said that there is no such object. */
+/** Whether the object does not exist. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof KubeError && error.status === 404;
 }
 
-/** Whether the API server refused because the object is not as the caller has seen it. */
+/** Whether the write was refused because the object has changed or already exists. */
 export function isConflict(error: unknown): boolean {
   return error instanceof KubeError && error.status === 409;
 }
 
-/** What the API server answers about an object; nothing when it says that there is none. */
+/** The response, or undefined when the object does not exist. */
 export async function ifFound<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
@@ -68,7 +70,7 @@ export async function ifFound<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Another replica leads, or may do so by now: nothing is written. */
+/** Another replica is the leader, or may be by now. */
 export class NotLeader extends CcmError {
   readonly code = "not-leader";
   readonly retry = "soon";
@@ -78,7 +80,7 @@ export class NotLeader extends CcmError {
   }
 }
 
-/** Leadership was lost: this process ends, and starts anew as one that stands by. */
+/** Leadership was lost: the process exits and restarts as a standby. */
 export class LeadershipLost extends CcmError {
   readonly code = "leadership-lost";
   readonly retry = "never";

@@ -1,19 +1,21 @@
+/** The logger: pino with secrets redacted and control characters escaped. */
 import { type DestinationStream, type Logger, pino } from "pino";
 import { forPeople, printable } from "./printable.ts";
 
 export type { Logger } from "pino";
 
+/** Settings of the logger. */
 export interface LogOptions {
   readonly format: "json" | "text";
   readonly level: "error" | "warn" | "info" | "debug";
-  /** Where lines go instead of standard error. */
+  /** Destination instead of standard error. */
   readonly destination?: DestinationStream;
 }
 
-/** Fields that may hold a credential wherever they turn up; their values are never written. */
+/** Fields that may contain a credential; their values are never logged. */
 const SECRET_FIELDS = ["token", "authorization", "password", "passphrase", "privateKey"];
 
-/** The root logger. Lines go to standard error; standard output belongs to commands that print results. */
+/** The root logger. It writes to standard error, because standard output is for the results of commands. */
 export async function createLogger({ format, level, destination }: LogOptions): Promise<Logger> {
   const options = {
     level,
@@ -25,7 +27,7 @@ export async function createLogger({ format, level, destination }: LogOptions): 
     const sink = destination ?? pino.destination({ fd: 2, sync: true });
     return pino(options, { write: (line) => void sink.write(printable(line)) });
   }
-  // Loaded only where a person reads along: it costs memory that a controller in a cluster does not need.
+  // Loaded only for text logs, to save memory in a cluster.
   const { default: pretty } = await import("pino-pretty");
   const lines = pretty({
     destination: (destination ?? 2) as NodeJS.WritableStream | number,
@@ -33,6 +35,6 @@ export async function createLogger({ format, level, destination }: LogOptions): 
     translateTime: "SYS:HH:MM:ss.l",
     singleLine: true,
   });
-  // What it prints has colours in it: the texts of others must be harmless before.
+  // pino-pretty adds escape sequences of its own, so untrusted text must be escaped before.
   return pino(options, { write: (line) => void lines.write(`${JSON.stringify(forPeople(JSON.parse(line)))}\n`) });
 }

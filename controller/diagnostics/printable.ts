@@ -1,24 +1,24 @@
 /**
- * Texts of others, fit for a terminal: users' objects and the API's answers may hold anything. What a terminal would obey
- * instead of showing it, or would show in another order, is written out as JSON does.
+ * Makes untrusted text safe for a terminal. Objects and API responses may contain anything; characters that a terminal would
+ * interpret, or that reorder text, are escaped as in JSON.
  */
 
-/** Control characters besides tabs and line ends, invisible ones that change how others are shown, and other line ends. */
+/** Control characters except tab and line feed, invisible formatting characters, and Unicode line separators. */
 const OBEYED = /[^\P{Cc}\n\t]|[\p{Cf}\p{Zl}\p{Zp}]/gu;
 const LINE_ENDS = /[\n\t]/g;
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\t": "\\t" };
 
-/** The same text, lines and all. A text of JSON stays what it was. */
+/** The text with unsafe characters escaped; lines are kept. Valid JSON stays equivalent. */
 export function printable(text: string): string {
   return text.replaceAll(OBEYED, (found) => found.split("").map(written).join(""));
 }
 
-/** The same in one line, for a value among others: it cannot look like a line of ours. */
+/** The text in one line, so that a value cannot look like a line of our own output. */
 export function oneLine(text: string): string {
   return printable(text).replaceAll(LINE_ENDS, (found) => SHORT[found] ?? found);
 }
 
-/** Data with every text in it fit to be put into lines. */
+/** Data with every string safe to print in a line. */
 export function forPeople<T>(data: T): T {
   return shown(data) as T;
 }
@@ -30,7 +30,7 @@ function shown(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [oneLine(key), shown(inner)]));
 }
 
-/** Data as JSON for people and programs. */
+/** Data as indented JSON, safe to print. */
 export function jsonText(data: unknown): string {
   return `${printable(JSON.stringify(data, undefined, 2))}\n`;
 }
@@ -39,7 +39,7 @@ function written(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** What a text in JSON holds; nothing when it is null, or no JSON. */
+/** The parsed value; undefined for null, an absent text or invalid JSON. */
 export function parseJson<T>(text: string | undefined): T | undefined {
   try {
     return (JSON.parse(text ?? "null") as T | null) ?? undefined;

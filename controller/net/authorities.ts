@@ -1,4 +1,4 @@
-/** Trusts further authorities, named by the variables that Go programs read. */
+/** Trusts additional certificate authorities, named by the variables that Go programs use. */
 import { X509Certificate } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -8,8 +8,8 @@ import { ConfigError, messageOf } from "../diagnostics/errors.ts";
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /**
- * Trusts what SSL_CERT_FILE and the folders of SSL_CERT_DIR hold besides the usual authorities and those of NODE_EXTRA_CA_CERTS.
- * May be called again.
+ * Trusts the authorities in SSL_CERT_FILE and the directories of SSL_CERT_DIR, in addition to the default ones and those of
+ * NODE_EXTRA_CA_CERTS. May be called repeatedly.
  */
 export function trustAuthorities({ SSL_CERT_FILE: file, SSL_CERT_DIR: folders }: NodeJS.ProcessEnv): void {
   const named = [
@@ -25,12 +25,12 @@ export function trustAuthorities({ SSL_CERT_FILE: file, SSL_CERT_DIR: folders }:
 function certificatesIn(file: string): readonly string[] {
   const found = readFileSync(file, "utf8").match(CERTIFICATE);
   if (!found) throw new Error(`${file} contains no certificate`);
-  for (const pem of found) readable(pem, file);
+  for (const pem of found) requireParsable(pem, file);
   return found;
 }
 
-/** What cannot be read would make all of them useless. */
-function readable(pem: string, file: string): void {
+/** One unparsable certificate would make Node reject all of them. */
+function requireParsable(pem: string, file: string): void {
   try {
     new X509Certificate(pem);
   } catch (cause) {
@@ -38,7 +38,7 @@ function readable(pem: string, file: string): void {
   }
 }
 
-/** A folder may hold other things beside certificates. */
+/** Certificates in a directory, which may contain other files too. */
 function inFolder(folder: string): readonly string[] {
   const files = readdirSync(folder, { withFileTypes: true }).filter(
     (entry) => entry.isFile() || entry.isSymbolicLink(),
@@ -47,7 +47,7 @@ function inFolder(folder: string): readonly string[] {
     try {
       return certificatesIn(join(folder, name));
     } catch {
-      return []; // a key, a link to a folder: not for us
+      return []; // a key, or a link to a directory
     }
   });
 }

@@ -1,9 +1,9 @@
-/** Sends a request only if it still may go when its connection stands: a process may have been stopped for minutes in between. */
+/** Fencing: checks right before a request is sent that it still may be, because the process may have been paused meanwhile. */
 import type { ClientRequest } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 
-/** Sends the body and ends the request, or destroys it with what `refusal` returns at that moment. */
+/** Once connected, sends the request, or destroys it with the error that `refusal` returns. */
 export function sendIfAllowed(
   request: ClientRequest,
   body: string | undefined,

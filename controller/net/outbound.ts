@@ -1,16 +1,17 @@
-/** The way out to Hetzner's APIs: connections that stay open, through the proxy that the environment names. */
+/** Connections to Hetzner's APIs: kept open, and through the proxy that the environment names. */
 import http from "node:http";
 import https from "node:https";
 import { text } from "node:stream/consumers";
 import { ConfigError } from "../diagnostics/errors.ts";
 import { proxyFor } from "./proxy.ts";
 
+/** How to send requests to one endpoint. */
 export interface WayOut {
   readonly agent: http.Agent;
   readonly request: typeof http.request;
 }
 
-/** Throws a ConfigError when the proxy is one that we do not speak to. */
+/** Connections to one endpoint. Throws a ConfigError for an unsupported proxy. */
 export function openWayOut(endpoint: string, env: NodeJS.ProcessEnv, maxSockets: number): WayOut {
   const url = new URL(endpoint);
   const isSecure = url.protocol === "https:";
@@ -25,7 +26,7 @@ export function openWayOut(endpoint: string, env: NodeJS.ProcessEnv, maxSockets:
     : { agent: new http.Agent(settings), request: http.request };
 }
 
-/** One read; the answer whatever its status. */
+/** Sends a GET request. Returns the response, whatever its status. */
 export function readText(
   { agent, request }: WayOut,
   url: string,

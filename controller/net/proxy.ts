@@ -1,10 +1,10 @@
-/** Which proxy leads to an address, by the rules of Go programs, which manifests are written for. */
+/** Chooses the proxy for a URL by the rules of Go programs, for which existing manifests are written. */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Address of the proxy; nothing when the way is direct. Loopback always is. */
+/** URL of the proxy; undefined for a direct connection. Loopback addresses never use a proxy. */
 export function proxyFor(url: URL, env: Env): string | undefined {
   const name = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
   const proxy = valueIn(env, name);
@@ -12,7 +12,7 @@ export function proxyFor(url: URL, env: Env): string | undefined {
   return proxy.includes("://") ? proxy : `http://${proxy}`;
 }
 
-/** Entries are `*`, addresses, ranges, and names: `a.b` with all below it, `.a.b` only those; each may end in a port. */
+/** Entries are `*`, addresses, CIDRs, and domains: `a.b` includes subdomains, `.a.b` matches only those. A port may follow. */
 function isExempt(url: URL, list: string): boolean {
   const host = hostOf(url);
   const port = url.port || (url.protocol === "https:" ? "443" : "80");
@@ -49,7 +49,7 @@ function hostOf({ hostname }: URL): string {
     .replace(/\.$/, "");
 }
 
-/** Upper case first, as in Go. */
+/** The upper-case name takes precedence, as in Go. */
 function valueIn(env: Env, name: string): string | undefined {
   return env[name] || env[name.toLowerCase()];
 }

@@ -1,17 +1,17 @@
-/** A secret in a file that may be replaced at any time: by a kubelet that mounts a Secret, or by hand. */
+/** A secret in a file that the kubelet, or an operator, may replace at any time. */
 import { readFileSync, statSync } from "node:fs";
 import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 
-/** What tells one version of a file from another without reading it. */
+/** Identifies a version of the file without reading it. */
 function versionOf(file: string): string {
   const { ino, mtimeMs, size } = statSync(file);
   return `${ino} ${mtimeMs} ${size}`;
 }
 
 /**
- * The secret as the file has it now, trimmed; read only when the file is another one than last time. A file that cannot be
- * read or is empty changes nothing: in the middle of a replacement the old secret is the better guess.
+ * Returns a function for the current secret, trimmed. The file is read only when it has changed. While it is unreadable or
+ * empty, for example during a replacement, the previous secret is kept.
  */
 export function secretFile(file: string, first: string, log: Logger): () => string {
   let secret = first;

@@ -1,4 +1,4 @@
-/** The record of every change in the cloud, as lines: what was to change and why, each request that did it, and what came of it. Pure. */
+/** Entries of the record: planned changes with their reasons, the requests that made them, and their outcomes. Pure. */
 import type { V1Service } from "@kubernetes/client-node";
 import type { RunReport } from "../../stacks/engine/run.ts";
 import { parseJson } from "../diagnostics/printable.ts";
@@ -14,7 +14,7 @@ interface Common {
   readonly unit?: string;
 }
 
-/** A field that was to change, and why. */
+/** A field that was planned to change, and why. */
 export interface RecordedDifference {
   readonly field: string;
   readonly from?: string;
@@ -22,12 +22,13 @@ export interface RecordedDifference {
   readonly reason: string;
 }
 
-/** What a Service asked for, as far as its balancer is made from it: enough to ask for it again. */
+/** The parts of a Service that its load balancer is rendered from, enough to restore them. */
 export interface RecordedWish {
   readonly annotations: Readonly<Record<string, string>>;
   readonly ports: readonly object[];
 }
 
+/** One entry; a run adds one `change` and one `outcome` per unit, and a `write` per request. */
 export type AuditEntry =
   | (Common & {
       readonly kind: "change";
@@ -36,7 +37,7 @@ export type AuditEntry =
       readonly differences: readonly RecordedDifference[];
       readonly intent?: RecordedWish;
     })
-  /** A request that reached the API. Status 0 means that no answer came: it may have been carried out. */
+  /** A request that was sent. Status 0 means that no response came; it may still have taken effect. */
   | (Common & {
       readonly kind: "write";
       readonly method: string;
@@ -53,16 +54,16 @@ export type AuditEntry =
       readonly failure?: string;
     });
 
-/** The same for all entries about one unit in one run. */
+/** Identifies all entries of one unit in one run. */
 export function attemptKey({ run, unit }: AuditEntry): string {
   return `${run} ${unit}`;
 }
 
-/** Differences of one unit that are written down; a large balancer has hundreds. */
+/** Maximum number of differences recorded per unit; a large load balancer has hundreds. */
 const MAX_DIFFERENCES = 40;
 const MAX_VALUE = 200;
 
-/** What a run is about to do, and why. */
+/** What a run is about to change, and why. */
 export function changeEntries(run: string, plan: Plan, context: ReasonContext, at: Date): readonly AuditEntry[] {
   return plan.map((step) => {
     const intent = intentOf(step, context);
@@ -83,7 +84,7 @@ export function changeEntries(run: string, plan: Plan, context: ReasonContext, a
   });
 }
 
-/** One request of a run, without its body, which may hold a key; nothing for reads, which change nothing. */
+/** One write request of a run, without its body, which may contain a key. Undefined for reads. */
 export function writeEntry(exchange: Exchange, at: Date): AuditEntry | undefined {
   const { run, unit, method, path, status, durationMs } = exchange;
   if (method === "GET" || method === "HEAD") return undefined;
@@ -91,6 +92,7 @@ export function writeEntry(exchange: Exchange, at: Date): AuditEntry | undefined
   return { kind: "write", ...common, method, path, status, durationMs };
 }
 
+/** How each unit of a run ended. */
 export function outcomeEntries(run: string, outcomes: RunReport["outcomes"], at: Date): readonly AuditEntry[] {
   return Object.entries(outcomes).map(([unit, outcome]) => ({
     kind: "outcome",
@@ -108,19 +110,19 @@ function intentOf({ unit, kind }: PlannedUnit, { rendered }: ReasonContext): Rec
   return intent && kind === "make" ? recordWish(intent.service) : undefined;
 }
 
-/** What a Service asks for now. */
+/** The recorded parts of a Service, as they are now. */
 export function recordWish({ metadata, spec }: V1Service): RecordedWish {
   const annotations = Object.entries(metadata?.annotations ?? {}).filter(([key]) => key.startsWith(PREFIX));
   return { annotations: Object.fromEntries(annotations), ports: spec?.ports ?? [] };
 }
 
-/** Values that may hold a secret never get here by design; if one ever does, it is not written down. */
+/** Secrets never get here by design. This is a second line of defence. */
 function redacted(field: string, value: string): string {
   if (/private.?key|token|secret|password/i.test(field) || value.includes("-----BEGIN")) return "(not recorded)";
   return value.length > MAX_VALUE ? `${value.slice(0, MAX_VALUE)}…` : value;
 }
 
-/** Entries of a text with one per line. What is no entry, such as a line that a crash cut off, is left out. */
+/** Parses entries, one per line. Invalid lines, such as one cut off by a crash, are skipped. */
 export function parseEntries(text: string): readonly AuditEntry[] {
   return text.split("\n").flatMap((line) => {
     const entry = parseJson<AuditEntry>(line);
@@ -128,11 +130,12 @@ export function parseEntries(text: string): readonly AuditEntry[] {
   });
 }
 
+/** Entries as text, one JSON object per line. */
 export function renderEntries(entries: readonly AuditEntry[]): string {
   return entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
 }
 
-/** The newest lines of a text that fit into so many bytes. */
+/** The newest whole lines that fit into `maxBytes`. */
 export function keepNewest(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;

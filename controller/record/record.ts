@@ -1,23 +1,25 @@
-/** Keeps the record of changes in a ConfigMap, behind everything that a user waits for. */
+/** Saves the record of changes in a ConfigMap, in the background. */
 import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { Exchange } from "../hcloud/gateway.ts";
 import type { OwnConfigMap } from "../kube/config-map.ts";
 import { type AuditEntry, keepNewest, renderEntries, writeEntry } from "./entry.ts";
 
+/** What the record works with. */
 export interface RecordParts {
   readonly map: Pick<OwnConfigMap, "update">;
   readonly log: Logger;
   readonly now?: () => Date;
 }
 
-/** A ConfigMap holds a megabyte, and is sent whole at every change. */
+/** A ConfigMap is limited to 1 MiB and sent whole with every update. */
 const MAP_BYTES = 256 * 1024;
-/** Changes in quick succession are written together. */
+/** Entries within this time are saved together. */
 const GATHER_MS = 2_000;
-/** The name of the entries in the ConfigMap. */
+/** Key of the entries in the ConfigMap. */
 export const ENTRIES = "entries";
 
+/** Collects entries and saves them. */
 export class AuditRecord {
   readonly #parts: RecordParts;
   readonly #now: () => Date;
@@ -30,20 +32,20 @@ export class AuditRecord {
     this.#now = parts.now ?? (() => new Date());
   }
 
-  /** Takes entries in. Never fails, and nobody waits for it. */
+  /** Adds entries and returns at once. Never fails. */
   add(entries: readonly AuditEntry[]): void {
     if (entries.length === 0) return;
     this.#unsaved.push(...entries);
     this.#timer ??= setTimeout(() => this.#save(), GATHER_MS);
   }
 
-  /** Takes in a request that reached the API. */
+  /** Adds a request that was sent, if it was a write. */
   note(exchange: Exchange): void {
     const entry = writeEntry(exchange, this.#now());
     if (entry) this.add([entry]);
   }
 
-  /** Writes what is left. */
+  /** Saves what is left. */
   async stop(): Promise<void> {
     if (this.#timer) this.#save();
     await this.#saving;
@@ -64,7 +66,7 @@ export class AuditRecord {
         [ENTRIES]: keepNewest((data[ENTRIES] ?? "") + renderEntries(entries), MAP_BYTES),
       }));
     } catch (error) {
-      // Kept for the next time, as far as they would fit anyway.
+      // Kept for the next save, up to about the number that fits.
       this.#unsaved = [...entries, ...this.#unsaved].slice(-2_000);
       log.warn({ error: messageOf(error) }, "audit record not saved, retrying with the next change");
     }

@@ -1,4 +1,4 @@
-/** What the controller says of itself to whoever asks later: written when it changes, and never at rest. */
+/** The controller's status for `lotse status`, in a ConfigMap that is written only when the status changes. */
 
 import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
@@ -17,24 +17,27 @@ export interface LastRun {
   readonly durationMs: number;
 }
 
+/** The status of the controller. */
 export interface ControllerStatus {
   readonly lastRun?: LastRun;
   readonly refused: readonly Refusal[];
-  /** Why the guard holds removals back, if it does. */
+  /** Why the guard holds back removals, if it does. */
   readonly heldBack?: string;
-  /** Id of the plan that waits for approval, if one does. */
+  /** Id of the plan that is pending approval, if any. */
   readonly pending?: string;
 }
 
+/** What the status board works with. */
 export interface BoardParts {
   readonly map: Pick<OwnConfigMap, "update">;
   readonly log: Logger;
 }
 
-/** The name of the status in the ConfigMap. */
+/** Key of the status in the ConfigMap. */
 export const STATUS = "status";
 const GATHER_MS = 1_000;
 
+/** Publishes the status after it has changed. */
 export class StatusBoard {
   readonly #parts: BoardParts;
   #shown = "";
@@ -46,13 +49,13 @@ export class StatusBoard {
     this.#parts = parts;
   }
 
-  /** Takes in how things stand. Never fails, and nobody waits for it. */
+  /** Sets the status and returns at once. Never fails. */
   report(status: ControllerStatus): void {
     this.#next = JSON.stringify(status);
     if (this.#next !== this.#shown) this.#timer ??= setTimeout(() => this.#write(), GATHER_MS);
   }
 
-  /** Writes what is left. */
+  /** Writes a pending change. */
   async stop(): Promise<void> {
     if (this.#timer) this.#write();
     await this.#writing;
@@ -67,13 +70,13 @@ export class StatusBoard {
     this.#writing = this.#writing
       .then(() => this.#parts.map.update(() => ({ [STATUS]: text })))
       .catch((error: unknown) => {
-        this.#shown = ""; // the next turn tries again
+        this.#shown = ""; // the next turn retries
         this.#parts.log.warn({ error: messageOf(error) }, "status not written");
       });
   }
 }
 
-/** The status from its text; nothing when there is none. */
+/** Parses a status; undefined when there is none. */
 export function parseStatus(text: string | undefined): ControllerStatus | undefined {
   const status = parseJson<ControllerStatus>(text);
   return Array.isArray(status?.refused) ? status : undefined;

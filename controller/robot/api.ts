@@ -1,4 +1,4 @@
-/** What we read of the Robot API's objects; Robot is where dedicated servers are managed. */
+/** Objects of the Robot API, which manages dedicated servers, with the fields that Lotse reads. */
 
 /** A dedicated server. */
 export interface RobotServer {
@@ -6,14 +6,14 @@ export interface RobotServer {
   readonly server_name: string;
   /** Null for a server without IPv4. */
   readonly server_ip: string | null;
-  /** First address of its IPv6 network, without the length. Null or empty without IPv6. */
+  /** First address of the IPv6 network, without prefix length. Null or empty without IPv6. */
   readonly server_ipv6_net: string | null;
   readonly product: string;
   /** Data centre, e.g. `FSN1-DC14`. */
   readonly dc: string;
 }
 
-/** What is known of dedicated servers at one moment. */
+/** The known dedicated servers, or why they are not known. */
 export type RobotInventory =
   | { readonly kind: "off" }
   | { readonly kind: "unreadable"; readonly reason: string }

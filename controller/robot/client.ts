@@ -1,4 +1,4 @@
-/** Reads of the Robot API, as few as possible: it allows a few hundred an hour. */
+/** Reads from the Robot API, as few as possible: it allows a few hundred per hour. */
 import type { RobotConfig } from "../config/config.ts";
 import { CloudError, messageOf } from "../diagnostics/errors.ts";
 import { parseJson } from "../diagnostics/printable.ts";
@@ -9,25 +9,25 @@ import type { RobotInventory, RobotServer, RobotState } from "./api.ts";
 
 const TIMEOUT_MS = 15_000;
 const MAX_SOCKETS = 4;
-/** After a failure Robot is left alone for so long: nodes of the cloud, looked up in the same pass, must not wait for it. */
+/** Pause after a failure, so that cloud nodes in the same turn do not wait for Robot. */
 const PAUSE_MS = 30_000;
-/** A server's state is asked for at most this often. */
+/** Maximum age of a server's state. */
 const STATE_MAX_AGE_MS = 60_000;
 
 type Settings = Pick<RobotConfig, "endpoint" | "cacheMs" | "rateLimitWaitMs"> & {
   readonly credentials: { readonly user: string; readonly password: string };
 };
 
-/** Answers from memory while that is young enough, and while Robot refuses. */
+/** Answers from its cache while that is recent enough, and while Robot fails. */
 export class RobotClient {
   readonly #settings: Settings;
   readonly #now: () => number;
   readonly #wayOut: WayOut;
   readonly #list: Aged<readonly RobotServer[]>;
   readonly #states = new Map<number, Aged<RobotState>>();
-  /** The last list that could be read, however old. */
+  /** The last list, whatever its age. */
   #servers: readonly RobotServer[] | undefined;
-  /** Why Robot is left alone, and until when. */
+  /** Why no requests are sent, and until when. */
   #pause: { readonly until: number; readonly error: CloudError } | undefined;
 
   constructor(settings: Settings, now = SYSTEM_CLOCK.now) {
@@ -37,7 +37,7 @@ export class RobotClient {
     this.#wayOut = openWayOut(settings.endpoint, process.env, MAX_SOCKETS);
   }
 
-  /** All dedicated servers, or why they are not known. An older list is better than none. */
+  /** All dedicated servers, or why they are not known. Falls back to an older list. */
   async inventory(): Promise<RobotInventory> {
     try {
       return { kind: "listed", servers: await this.#list.get(this.#settings.cacheMs) };
@@ -47,14 +47,14 @@ export class RobotClient {
     }
   }
 
-  /** Whether a server exists and runs. Missing is what the list lacks and a direct read does not find. */
+  /** Whether a server exists and runs. It is missing only if neither the list nor a direct read finds it. */
   state(number: number): Promise<RobotState> {
-    const state = this.#states.get(number) ?? new Aged(() => this.#look(number), this.#now);
+    const state = this.#states.get(number) ?? new Aged(() => this.#readState(number), this.#now);
     this.#states.set(number, state);
     return state.get(STATE_MAX_AGE_MS);
   }
 
-  async #look(number: number): Promise<RobotState> {
+  async #readState(number: number): Promise<RobotState> {
     const servers = await this.#list.get(this.#settings.cacheMs);
     if (servers.length === 0) {
       const message = "Robot lists no servers at all: check that ROBOT_USER belongs to this cluster's account";
@@ -64,7 +64,7 @@ export class RobotClient {
     return isListed ? this.#power(number) : this.#existence(number);
   }
 
-  /** Models whose power Robot cannot see count as running. */
+  /** Servers whose power state Robot does not know count as running. */
   async #power(number: number): Promise<RobotState> {
     const answer = await this.#get<{ reset?: { operating_status?: string } }>(`/reset/${number}`);
     return answer?.reset?.operating_status === "shut off" ? "off" : "running";
@@ -80,7 +80,7 @@ export class RobotClient {
     return this.#servers;
   }
 
-  /** Nothing when Robot says that there is no such server. While Robot is left alone, fails as it did. */
+  /** Undefined when the server does not exist. During a pause, repeats the failure that caused it. */
   async #get<T>(path: string): Promise<T | undefined> {
     if (this.#pause && this.#now() < this.#pause.until) throw this.#pause.error;
     try {
@@ -91,7 +91,7 @@ export class RobotClient {
     }
   }
 
-  /** Robot locks out who asks too often (403), and who goes on asking with a wrong password (401). */
+  /** Robot locks out clients that exceed the rate limit (403) or keep using a wrong password (401). */
   #pauseMs({ status }: CloudError): number {
     return status === 401 || status === 403 ? this.#settings.rateLimitWaitMs : PAUSE_MS;
   }
@@ -100,7 +100,7 @@ export class RobotClient {
     const { endpoint, credentials } = this.#settings;
     const basic = Buffer.from(`${credentials.user}:${credentials.password}`).toString("base64");
     const { status, body: text } = await this.#read(`${endpoint}${path}`, `GET ${path}`, basic);
-    // What is no JSON holds nothing for us: a proxy's page, or nothing.
+    // A body that is not JSON comes from a proxy, or is empty.
     const body = parseJson<{ error?: { code?: string; message?: string } }>(text) ?? {};
     if (status >= 200 && status < 300) return body as T;
     const { code = `http_${status}`, message = "no reason given" } = body.error ?? {};

@@ -1,4 +1,4 @@
-/** Who asks, and whether they may see it: the API server decides both, as for all of Kubernetes' own components. */
+/** Authentication and authorization of the HTTPS port, delegated to the API server as in all Kubernetes components. */
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
@@ -15,6 +15,7 @@ interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
+/** What the decisions are based on. */
 export interface AccessParts {
   readonly authentication: Pick<KubeClient, "create">;
   readonly authorization: Pick<KubeClient, "create">;
@@ -26,6 +27,7 @@ const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthe
 const TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews";
 const ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
+/** Decides who may read which path. */
 export class Access {
   readonly #parts: AccessParts;
   readonly #users = new Remembered<User | undefined>();
@@ -35,7 +37,7 @@ export class Access {
     this.#parts = parts;
   }
 
-  /** 200 when the caller may see the path, 401 when the credential is nobody's, 403 otherwise. */
+  /** 200 when the caller may read the path, 401 for an invalid credential, 403 otherwise. */
   async decide(request: IncomingMessage, path: string): Promise<200 | 401 | 403> {
     if (this.#parts.config.openPaths.includes(path)) return 200;
     const user = await this.#userOf(request);
@@ -97,10 +99,10 @@ interface AccessReview {
   readonly status?: { readonly allowed?: boolean };
 }
 
-/** How many answers are kept: whoever tries many tokens must not fill our memory. */
+/** Maximum number of cached reviews: a client that tries many tokens must not fill the memory. */
 const MEMORY = 1_000;
 
-/** Answers of the API server, each for a while, and asked for once by all who want it at the same moment. */
+/** Cached reviews of the API server; concurrent callers share a request. */
 class Remembered<T> {
   readonly #entries = new Recent<{ readonly value: Promise<{ value: T; ttlMs: number }>; until: number }>(MEMORY);
 

@@ -1,4 +1,4 @@
-/** The certificate of our HTTPS port: given in files, or made by ourselves for nobody in particular. */
+/** The certificate of the HTTPS port: from files, or self-signed. */
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,12 +13,12 @@ export interface KeyPair {
 }
 
 const DAY_MS = 86_400_000;
-/** Nobody trusts it anyway, so it need not end while somebody relies on it. */
+/** Long, because no client verifies a self-signed certificate and it is never renewed. */
 const VALID_DAYS = 3650;
-/** What upstream calls the files in --cert-dir. */
+/** Upstream's name for the files in --cert-dir. */
 const PAIR = "cloud-controller-manager";
 
-/** Throws a ConfigError when files are given and cannot be read, or written. */
+/** Loads or creates the certificate. Throws a ConfigError when its files cannot be read or written. */
 export function loadKeyPair({ certFile, keyFile, certDir }: SecureConfig): KeyPair {
   try {
     if (certFile !== undefined && keyFile !== undefined) return readPair(certFile, keyFile);
@@ -42,7 +42,7 @@ function readPair(cert: string, key: string): KeyPair {
   return { cert: readFileSync(cert, "utf8"), key: readFileSync(key, "utf8") };
 }
 
-/** A certificate for a host name and the loopback address. */
+/** A self-signed certificate for a host name and the loopback address. */
 export function selfSigned(host: string): KeyPair {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(oid("1.2.840.10045.4.3.2")); // ECDSA with SHA-256

@@ -1,24 +1,25 @@
-/** What health endpoints answer, from named checks. */
+/** Responses of the health endpoints, from named checks. */
 import type { Exchange } from "../hcloud/sender.ts";
 import { SYSTEM_CLOCK } from "../work/clock.ts";
 import type { NoteCheck } from "./slis.ts";
 
-/** One thing to look at. */
+/** A named health check. */
 export interface Check {
   readonly name: string;
-  /** Nothing when all is well; else why not, in words that anybody may read. */
+  /** Undefined when healthy; otherwise the reason, without confidential details. */
   readonly look: () => string | undefined;
 }
 
 /** Lists of checks by endpoint, e.g. `readyz`. */
 export type Checks = Readonly<Record<string, readonly Check[]>>;
 
+/** Response of a health endpoint. */
 export interface Answer {
   readonly status: number;
   readonly body: string;
 }
 
-/** `?verbose` lists what is well too, `?exclude=name` leaves checks out, `/readyz/name` is one of them alone. */
+/** `?verbose` also lists healthy checks, `?exclude=name` skips some, and `/readyz/name` runs a single one. */
 export function answerHealth(
   path: string,
   query: URLSearchParams,
@@ -42,10 +43,10 @@ export function answerHealth(
   return { status: isFine ? 200 : 500, body: `${[...lines, verdict].join("\n")}\n` };
 }
 
-/** Failures in a row for so long mean that the API is not to be reached. */
+/** After this long without a success, the API counts as unreachable. */
 const UNREACHABLE_MS = 30_000;
 
-/** Whether the Hetzner API answers and takes the token, from what passes through the gateway. */
+/** Whether the Hetzner API responds and accepts the token, judged by the requests of the gateway. */
 export class CloudContact {
   readonly #now: () => number;
   #failingSince: number | undefined;

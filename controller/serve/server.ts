@@ -1,4 +1,4 @@
-/** Serves health and metrics: everything over HTTPS to those who may see it, metrics over plain HTTP as the official controller. */
+/** Serves health, metrics and configuration over HTTPS with authorization, and metrics over plain HTTP like the official controller. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -13,6 +13,7 @@ import { loadKeyPair } from "./certificate.ts";
 import { answerHealth, type Checks } from "./health.ts";
 import { HealthIndicators } from "./slis.ts";
 
+/** What is served. */
 export interface Served {
   readonly registry: Registry;
   readonly checks: Checks;
@@ -21,12 +22,12 @@ export interface Served {
   readonly log: Logger;
 }
 
-/** Connections that say nothing are ended, as the official controller does. */
+/** Timeouts for silent connections, as in the official controller. */
 const LIMITS = { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 30_000 };
-/** How often certificate files are looked at for new ones. */
+/** How often certificate files are reloaded. */
 const RELOAD_MS = 60_000;
 
-/** Starts the HTTPS port. One that cannot be had is a mistake in the configuration: probes rely on it. */
+/** Starts the HTTPS port. Throws a ConfigError when it is unavailable, because probes rely on it. */
 export async function serveSecurely(config: SecureConfig, access: Access, served: Served): Promise<AsyncDisposable> {
   const ca = config.clientCaFile === undefined ? {} : { ca: readAuthorities(config.clientCaFile), requestCert: true };
   const options = {
@@ -53,7 +54,7 @@ export async function serveSecurely(config: SecureConfig, access: Access, served
   }
 }
 
-/** Takes new certificate files into use. Half-written ones are left for the next look. */
+/** Reloads the certificate files. Half-written ones are retried at the next reload. */
 function renew(server: SecureServer, config: SecureConfig, log: Logger): void {
   if (config.certFile === undefined && config.certDir === undefined) return;
   try {
@@ -63,7 +64,7 @@ function renew(server: SecureServer, config: SecureConfig, log: Logger): void {
   }
 }
 
-/** Starts the plain port. One that is taken costs metrics, and nothing else. */
+/** Starts the plain port. If it is unavailable, only the metrics are missing. */
 export async function serveMetrics(address: ListenAddress, served: Served): Promise<AsyncDisposable | undefined> {
   const server = createServer(LIMITS, (request, response) =>
     reply(request, response, served.log, async (path) =>
@@ -106,7 +107,7 @@ async function renderMetrics(registry: Registry): Promise<Reply> {
   return { status: 200, body: await registry.metrics(), type: registry.contentType };
 }
 
-/** Answers one request; what is not known is not found, and nothing but reading is allowed. */
+/** Handles one request: 404 for unknown paths, 405 for anything but reads. */
 function reply(
   { method, url = "/" }: IncomingMessage,
   response: ServerResponse,

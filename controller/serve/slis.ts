@@ -1,9 +1,10 @@
-/** What became of health checks, under the names that all of Kubernetes' components have for it. */
+/** Metrics of health checks, named as in all Kubernetes components. */
 import { Counter, Gauge, Registry } from "prom-client";
 
-/** Told of every check that somebody asked for. */
+/** Called with the result of every health check. */
 export type NoteCheck = (endpoint: string, name: string, isFine: boolean) => void;
 
+/** Counts health checks by result. */
 export class HealthIndicators {
   readonly registry = new Registry();
   readonly #last = new Gauge({

@@ -1,7 +1,7 @@
 /** Values that are read again once they are too old. */
 import { SYSTEM_CLOCK } from "./clock.ts";
 
-/** A value with an age. A failed read leaves nothing behind: the next one asks again. */
+/** A value with an age. A failed read is not cached. */
 export class Aged<T> {
   readonly #read: () => Promise<T>;
   readonly #now: () => number;
@@ -14,15 +14,15 @@ export class Aged<T> {
     this.#now = now;
   }
 
-  /** A value whose reading began at most `maxAgeMs` ago. With 0 it begins now: what happened before is in it. */
+  /** A value whose read started at most `maxAgeMs` ago. With 0, a new read starts, which includes everything before now. */
   get(maxAgeMs: number): Promise<T> {
     if (this.#value && this.#now() - this.#startedAt < maxAgeMs) return this.#value;
-    // A read that has begun may have missed what the caller knows of; one that waits for it to end has not.
+    // A read in progress may have missed a recent change; a new one that starts after it has not.
     const before = this.#isReading ? this.#value : undefined;
     this.#startedAt = this.#now();
     this.#isReading = true;
     const value = (async () => {
-      await before?.catch(() => {}); // whoever asked for it hears of it
+      await before?.catch(() => {}); // its own caller handles the failure
       return this.#read();
     })();
     this.#value = value;

@@ -1,4 +1,4 @@
-/** Which units have failed, and when each may be tried again. */
+/** Which units have failed, and when each may be retried. */
 import type { Failure } from "../../stacks/engine/run.ts";
 import { SYSTEM_CLOCK } from "./clock.ts";
 import { TIMINGS } from "./timings.ts";
@@ -9,7 +9,7 @@ interface Entry {
   readonly retryAt: number;
 }
 
-/** A failure holds for what was tried: when that changes (the intent, or what exists), the unit is tried at once. */
+/** A failure applies to a fingerprint of what was attempted: when the spec or the state changes, the unit is due at once. */
 export class Backoff {
   readonly #entries = new Map<string, Entry>();
   readonly #now: () => number;
@@ -41,7 +41,7 @@ export class Backoff {
     for (const key of this.#entries.keys()) if (!keys.has(key)) this.#entries.delete(key);
   }
 
-  /** Milliseconds until the next unit is due; nothing when none waits. */
+  /** Milliseconds until the next unit is due; undefined when none has failed. */
   get nextMs(): number | undefined {
     const times = [...this.#entries.values()].map(({ retryAt }) => retryAt - this.#now());
     return times.length > 0 ? Math.max(0, Math.min(...times)) : undefined;

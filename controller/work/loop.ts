@@ -1,36 +1,38 @@
-/** Runs one piece of work when it is asked for: a burst of calls makes one run, and there is never more than one at a time. */
+/** Runs one piece of work on demand: a burst of wake-ups causes one run, and runs never overlap. */
 import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import { TIMINGS } from "./timings.ts";
 
-/** Told what loops do, for whoever measures it. */
+/** Observes loops, for metrics. */
 export interface LoopObserver {
-  /** Somebody asks for a run. */
+  /** A run was requested. */
   asked(name: string): void;
-  /** A run begins, so long after it was first asked for. */
+  /** A run starts, `waitedMs` after it was first requested. */
   started(name: string, waitedMs: number): void;
   ended(name: string, durationMs: number, isFine: boolean): void;
 }
 
+/** What a loop runs, and when. */
 export interface LoopOptions {
   readonly name: string;
-  /** Does the work. May say when it wants to run again at the latest, in milliseconds. */
+  /** Does the work. May return the maximum time until the next run, in milliseconds. */
   readonly work: () => Promise<number | undefined>;
-  /** A run starts when no call has come for this long … */
+  /** A run starts when no wake-up has come for this long … */
   readonly quietMs: number;
-  /** … or when the first call is this old. */
+  /** … or when the first wake-up is this old. */
   readonly patienceMs: number;
-  /** Runs without being asked, at a random point of the second half of this interval. */
+  /** Interval of runs without a wake-up. Each comes at a random point of its second half. */
   readonly everyMs: number;
   readonly log: Logger;
   readonly observer?: LoopObserver;
 }
 
+/** A loop around one piece of work. */
 export class Loop {
   readonly #options: LoopOptions;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
-  /** When the last run wanted the next one at the latest. */
+  /** Latest start of the next run, as the last one requested. */
   #appointedAt = Number.POSITIVE_INFINITY;
   #askedAt: number | undefined;
   #startedAt: number | undefined;
@@ -42,7 +44,7 @@ export class Loop {
     this.#options = options;
   }
 
-  /** Asks for a run soon. Calls during a run make another one after it. */
+  /** Requests a run soon. During a run, requests another one after it. */
   wake(): void {
     const now = performance.now();
     this.#askedAt ??= now;
@@ -51,12 +53,12 @@ export class Loop {
     this.#schedule(Math.min(now + quietMs, this.#askedAt + patienceMs, this.#appointedAt));
   }
 
-  /** How long the run under way has taken so far; 0 when there is none. */
+  /** Duration of the current run so far; 0 when there is none. */
   get runningMs(): number {
     return this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt;
   }
 
-  /** Ends the loop. A run under way is waited for. */
+  /** Stops the loop after the current run. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -88,7 +90,7 @@ export class Loop {
     });
   }
 
-  /** One run. Returns the time until the next one at the latest; a failed run is repeated with growing pauses. */
+  /** Runs once. Returns the maximum time until the next run; failed runs are retried with growing pauses. */
   async #run(): Promise<number> {
     const { name, work, everyMs, log } = this.#options;
     const rest = everyMs * (0.5 + Math.random() / 2);

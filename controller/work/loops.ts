@@ -1,11 +1,12 @@
-/** The loops of the controller. None runs before it leads; all end together. */
+/** The loops of the controller. None runs before it leads; all stop together. */
 import { Loop, type LoopOptions } from "./loop.ts";
 
+/** A group of loops that start and stop together. */
 export class Loops<Name extends string> {
   readonly #loops: ReadonlyMap<string, Loop>;
   #isStarted = false;
 
-  /** A loop for each piece of work, by its name; what is switched off has none. */
+  /** One loop per piece of work, by name; `false` turns one off. */
   constructor(
     works: { readonly [N in Name]?: LoopOptions["work"] | false },
     shared: Omit<LoopOptions, "name" | "work">,
@@ -16,23 +17,23 @@ export class Loops<Name extends string> {
     );
   }
 
-  /** Starts all, each with a first run. */
+  /** Starts all loops, each with a first run. */
   start(): void {
     this.#isStarted = true;
     for (const loop of this.#loops.values()) loop.wake();
   }
 
-  /** Asks for a run soon. Before the start there is nothing to do: the first run sees everything. */
+  /** Requests a run soon. Ignored before the start, because the first run sees everything. */
   wake(...names: readonly Name[]): void {
     if (this.#isStarted) for (const name of names) this.#loops.get(name)?.wake();
   }
 
-  /** How long the runs under way have taken so far, in milliseconds, by loop. */
+  /** Duration of the current runs so far in milliseconds, by loop. */
   get runningMs(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#loops].map(([name, loop]) => [name, loop.runningMs]));
   }
 
-  /** Ends all. Runs under way are waited for; those that take longer than `graceMs` are ended with `hurry`. */
+  /** Stops all loops after their current runs. Calls `hurry` if that takes longer than `graceMs`. */
   async stop(graceMs: number, hurry: () => Promise<void>): Promise<void> {
     this.#isStarted = false;
     const late = setTimeout(() => void hurry(), graceMs);

@@ -1,4 +1,6 @@
-/** Does the work for each item, some at a time. All are tried; the first failure is thrown in the end. */
+/** Bounded concurrency. */
+
+/** Does the work for all items, at most `width` at a time. A failure does not stop the others; the first is thrown at the end. */
 export async function inParallel<T>(
   items: readonly T[],
   width: number,

@@ -1,4 +1,6 @@
-/** A map that forgets what was set longest ago once it holds more than it may. */
+/** Bounded memory. */
+
+/** A map with a maximum size that drops the entry set longest ago. */
 export class Recent<Value> extends Map<string, Value> {
   readonly #most: number;
 

@@ -1,6 +1,6 @@
 /**
- * How long the controller waits for what it cannot see, in milliseconds: watches, retries and proofs of absence (the lease
- * has flags). One table, so that the values can be compared, and so that slow tests can shorten all of them alike.
+ * Timings of watches, retries and proofs of absence, in milliseconds (those of the lease are flags). They are one table so that
+ * they can be compared, and so that slow tests can scale all of them.
  */
 const table = {
   /**
@@ -8,33 +8,34 @@ const table = {
    * `grace` after that is dead. This bounds how long a half-open connection goes unnoticed.
    */
   watch: { shortest: 10_000, longest: 15_000, grace: 5_000 },
-  /** Pauses between attempts to watch. After `patience` refusals in a row they grow to `mostRefused`. */
+  /** Pauses between attempts to watch. After several consecutive refusals they grow to `mostRefused`. */
   watchRetry: { first: 100, most: 500, mostRefused: 10_000 },
   /** A watch that stayed open this long counts as healthy. */
   steadyWatch: 1_000,
-  /** What the API server has not confirmed for this long is not acted on. Longer than the longest watch with its grace. */
+  /** Lists that the API server has not confirmed for this long are not acted on. Longer than the longest watch with its grace. */
   stale: 30_000,
   /** After an outage of this length every loop runs at once instead of waiting for its next retry. */
   outage: 10_000,
-  /** An unanswered request has reached its end by then: it is as long as an answer is waited for. */
+  /** By then an unanswered request can no longer take effect: it equals the request timeout. */
   absence: 30_000,
-  /** A turn that failed. */
+  /** Pauses after a failed turn. */
   turnRetry: { first: 1_000, most: 30_000 },
-  /** A unit that failed, by the verdict on its failure. `never`: until the object changes, with a rare look in between. */
+  /** Pauses after a failed unit, by the verdict on its failure. `never` waits for the object to change, with rare retries. */
   unitRetry: {
     soon: { first: 1_000, most: 60_000 },
     backoff: { first: 5_000, most: 300_000 },
     never: { first: 300_000, most: 300_000 },
   },
-  /** A Service whose finalizer could not be set. */
+  /** Pause after a finalizer could not be set on a Service. */
   claimRetry: 1_000,
 };
 
 type Timings<T> = { readonly [K in keyof T]: T[K] extends number ? number : Timings<T[K]> };
 
+/** The timings in effect. */
 export const TIMINGS: Timings<typeof table> = table;
 
-/** For tests that wait for real: multiplies every value. Called before anything else is loaded. */
+/** Multiplies every timing, for tests in real time. Call it before anything else is loaded. */
 export function scaleTimings(factor: number): void {
   scale(table, factor);
 }
