@@ -76,7 +76,7 @@ export async function checkAttachment(config: Config, networkId: number | undefi
   const attached = await fetchAttachedNetworks(config.metadataEndpoint).catch((error: unknown) => {
     log.warn(
       { error: messageOf(error) },
-      "not known whether this machine is attached to the network: no metadata service",
+      "metadata service unreachable, cannot check that this server is attached to the network",
     );
     return undefined;
   });
@@ -88,7 +88,7 @@ export async function checkAttachment(config: Config, networkId: number | undefi
 /** Networks that this machine is attached to. Throws when there is no metadata service: this is no server of Hetzner's. */
 export async function fetchAttachedNetworks(endpoint: string): Promise<readonly number[]> {
   const response = await fetch(`${endpoint}/private-networks`, { signal: AbortSignal.timeout(METADATA_TIMEOUT_MS) });
-  if (!response.ok) throw new Error(`the metadata service answered with status ${response.status}`);
+  if (!response.ok) throw new Error(`the metadata service responded with status ${response.status}`);
   // A list in YAML, of which one field is of interest.
   return [...(await response.text()).matchAll(/^[\s-]*network_id:\s*(\d+)\s*$/gm)].map(([, id]) => Number(id));
 }

@@ -35,6 +35,6 @@ export function findEngine(env: Readonly<Record<string, string | undefined>>): E
 function verified(binaries: EngineBinaries): EngineBinaries {
   const missing = Object.values(binaries).filter((path) => !existsSync(path));
   if (missing.length > 0)
-    throw new ConfigError([`the engine is incomplete: ${missing.join(", ")} missing. Run "npm run setup"`]);
+    throw new ConfigError([`the engine is incomplete, missing ${missing.join(" and ")}. Run "npm run setup"`]);
   return binaries;
 }

@@ -27,37 +27,38 @@ export class Metrics implements LoopObserver {
   readonly #metrics = defineMetrics(this.registry);
 
   constructor(version: string) {
-    this.#lookup("lotse_build_info", "1, with the version.", ["version"], (set) => set({ version }, 1));
+    this.#lookup("lotse_build_info", "1, labelled with the running version.", ["version"], (set) =>
+      set({ version }, 1),
+    );
     collectDefaultMetrics({ register: this.registry });
   }
 
   /** Metrics that are looked up when they are asked for. */
   observe({ lease, isLeader, controllers, watchAges, runningTurns }: Readings): void {
-    this.#lookup("leader_election_master_status", "1 while this replica leads.", ["name"], (set) =>
+    this.#lookup("leader_election_master_status", "1 while this replica is the leader, otherwise 0.", ["name"], (set) =>
       set({ name: lease }, isLeader() ? 1 : 0),
     );
-    this.#lookup("running_managed_controllers", "1 for each controller that runs here.", ["name", "manager"], (set) => {
-      for (const name of controllers) set({ name, manager: "cloud-controller-manager" }, isLeader() ? 1 : 0);
-    });
+    this.#lookup(
+      "running_managed_controllers",
+      "1 for each controller that runs in this replica.",
+      ["name", "manager"],
+      (set) => {
+        for (const name of controllers) set({ name, manager: "cloud-controller-manager" }, isLeader() ? 1 : 0);
+      },
+    );
     this.#lookup(
       "lotse_watch_age_seconds",
-      "Time since the API server was last heard of on a watch.",
+      "Time since the API server last sent anything on a watch.",
       ["kind"],
       (set) => {
         for (const [kind, seconds] of Object.entries(watchAges())) set({ kind }, seconds);
       },
     );
-    this.#lookup(
-      "workqueue_unfinished_work_seconds",
-      "How long the turn under way has taken so far.",
-      ["name"],
-      (set) => {
+    // A loop runs one turn at a time, so both are the same.
+    for (const metric of ["workqueue_unfinished_work_seconds", "workqueue_longest_running_processor_seconds"])
+      this.#lookup(metric, "How long the current turn has been running.", ["name"], (set) => {
         for (const [name, seconds] of Object.entries(runningTurns())) set({ name }, seconds);
-      },
-    );
-    this.#lookup("workqueue_longest_running_processor_seconds", "As the one before.", ["name"], (set) => {
-      for (const [name, seconds] of Object.entries(runningTurns())) set({ name }, seconds);
-    });
+      });
   }
 
   apiExchange({ method, endpoint, status, durationMs }: Exchange): void {

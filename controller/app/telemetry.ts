@@ -69,11 +69,11 @@ export class Telemetry {
     const stuck = () => Object.entries(loops.runningMs).find(([, ms]) => ms > stuckMs)?.[0];
     const live: readonly Check[] = [
       { name: "ping", look: () => undefined },
-      { name: "loops", look: () => (stuck() === undefined ? undefined : `a turn of ${stuck()} does not end`) },
+      { name: "loops", look: () => (stuck() === undefined ? undefined : `the ${stuck()} loop is stuck in a turn`) },
     ];
     const ready: readonly Check[] = [
       ...live,
-      { name: "shutdown", look: () => (this.#isStopping ? "the process is being stopped" : undefined) },
+      { name: "shutdown", look: () => (this.#isStopping ? "shutting down" : undefined) },
       { name: "caches", look: () => observer.staleness() },
       { name: "cloud", look: this.#cloud.look },
       { name: "engine", look: () => this.#engineFailure },
@@ -87,7 +87,7 @@ function failureOf({ outcomes }: RunReport): string | undefined {
   const all = Object.values(outcomes);
   const isDown =
     all.length > 0 && all.every((outcome) => outcome.status === "failed" && outcome.failure.code === "engine");
-  return isDown ? "the engine does not start" : undefined;
+  return isDown ? "the engine failed to start" : undefined;
 }
 
 /** What the framework calls the parts that run here. */

@@ -102,11 +102,11 @@ export class Absence {
 
   /** What a read of it alone says, in words; nothing when it is gone, or is the Service's no longer. */
   async #find({ kind, id, name }: Possession, { service }: ServiceIntent): Promise<string | undefined> {
-    const what = `${kind.replace("load-", "")} ${name} (id ${id})`;
+    const what = `${kind.replace("-", " ")} ${name} (id ${id})`;
     try {
       const labels = await this.#cloud.labels(kind === "certificate" ? kind : "load_balancer", id);
       const isTheirs = labels !== undefined && labels[SERVICE_UID_LABEL] === service.metadata?.uid;
-      return isTheirs ? `${what} is still there, but the API does not list it` : undefined;
+      return isTheirs ? `${what} still exists, but the API does not list it` : undefined;
     } catch (error) {
       return `${what} cannot be read: ${messageOf(error)}`;
     }

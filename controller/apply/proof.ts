@@ -21,7 +21,7 @@ export function proven(
     const left = planned.has(step.unit) ? leftOf(step, rendered) : [];
     if (left.length === 0) return [[step.unit, { status: "applied", changes }]];
     if (outcome.status === "failed") return [[step.unit, outcome]];
-    const message = `the change was made, but the cloud does not show it: ${left.map(({ field }) => field).join(", ")}`;
+    const message = `the run succeeded, but the Hetzner API does not show the change: ${left.map(({ field }) => field).join(", ")}`;
     return [[step.unit, { status: "failed", changes, failure: { code: "not-converged", message, retry: "soon" } }]];
   };
   return Object.fromEntries(due.flatMap(check));

@@ -95,7 +95,7 @@ export class Runner {
     if (this.#savedRuns === this.#runs) return;
     this.#savedRuns = this.#runs;
     await this.#parts.engine.saveState().catch((error: unknown) => {
-      this.#parts.log.warn({ error: messageOf(error) }, "state not saved, the next run saves it");
+      this.#parts.log.warn({ error: messageOf(error) }, "state not saved, retrying after the next run");
     });
   }
 }
@@ -140,7 +140,7 @@ interface Why {
 function explainRun(due: Plan, drifted: readonly Drift[], context: ReasonContext): ReadonlyMap<UnitId, Why> {
   const outside = new Set(drifted.map(({ unit }) => unit));
   const reasonOf = (step: PlannedUnit) => {
-    if (outside.has(step.unit)) return "it was changed outside of the cluster";
+    if (outside.has(step.unit)) return "it was changed outside the cluster";
     const isNew = context.rendered.existing[step.unit] === undefined;
     const [first] = isNew ? [{ field: "existence" }] : step.differences;
     return first ? reasonFor(step, first, context) : "";

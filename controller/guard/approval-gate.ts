@@ -54,7 +54,7 @@ export class ApprovalGate {
       if (stored.plan) await this.#settle(plan, stored);
       return { plan };
     } catch (error) {
-      log.warn({ error: messageOf(error) }, "approvals unreadable, changes that need one wait");
+      log.warn({ error: messageOf(error) }, "approvals unreadable, holding back changes that need one");
       const waiting = new Set(waitingSteps(plan, mode, {}));
       return { plan: plan.filter((step) => !waiting.has(step)) };
     }
@@ -72,7 +72,7 @@ export class ApprovalGate {
     if (stored.plan?.id !== pending.id) await map.update(() => ({ plan: JSON.stringify(pending) }));
     if (this.#published === pending.id) return { plan: passing, pending };
     this.#published = pending.id;
-    if (stored.approval) log.warn({ ...stored.approval }, "approval is outdated: the changes are different now");
+    if (stored.approval) log.warn({ ...stored.approval }, "approval is outdated: the plan has changed");
     log.info({ plan: pending.id, units: waiting.map(({ unit }) => unit) }, "changes wait for approval");
     return { plan: passing, pending, announced: waiting };
   }

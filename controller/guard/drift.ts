@@ -3,9 +3,6 @@ import type { Difference } from "../../stacks/units/difference.ts";
 import type { UnitId, UnitSpec } from "../../stacks/units/spec.ts";
 import type { Plan } from "./plan.ts";
 
-/** Differences that an Event names; the others are counted. */
-const MOST_DESCRIBED = 5;
-
 /** A unit that was as wanted, and is not any more although nothing else is wanted. */
 export interface Drift {
   readonly unit: UnitId;
@@ -32,23 +29,35 @@ export class DriftWatch {
   }
 }
 
-/** What was changed outside, in a sentence for an Event. */
+/** What was changed outside the cluster, for an Event: `type was changed to lb21, target server-3 was removed`. */
 export function describeDrift(differences: readonly Difference[]): string {
-  return describe(differences, ({ field, want, have }) => {
+  return describe(differences, (field, { want, have }) => {
     if (have === undefined) return `${field} was removed`;
     return want === undefined ? `${field} was added` : `${field} was changed to ${have}`;
   });
 }
 
-/** What is to change, in a sentence for an Event. */
+/** What is about to change, for an Event: `set type to lb21, add target server-3`. */
 export function describeChanges(differences: readonly Difference[]): string {
-  return describe(differences, ({ field, want, have }) => {
-    if (have === undefined) return `${field} is added`;
-    return want === undefined ? `${field} is removed` : `${field} becomes ${want}`;
+  return describe(differences, (field, { want, have }) => {
+    if (have === undefined) return `add ${field}`;
+    return want === undefined ? `remove ${field}` : `set ${field} to ${want}`;
   });
 }
 
-function describe(differences: readonly Difference[], words: (difference: Difference) => string): string {
-  const more = differences.length - MOST_DESCRIBED;
-  return differences.slice(0, MOST_DESCRIBED).map(words).join(", ") + (more > 0 ? ` and ${more} more` : "");
+function describe(differences: readonly Difference[], words: (field: string, of: Difference) => string): string {
+  const described = differences.map((difference) => words(readable(difference.field), difference));
+  return nameFirst(described, 5);
+}
+
+/** `listener-443 healthCheck port` → `listener 443 health check port`. */
+function readable(field: string): string {
+  if (!field.startsWith("listener-")) return field;
+  return field.replace("-", " ").replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** Names the first few and counts the rest: `a, b and 3 more`. */
+export function nameFirst(names: readonly string[], most: number): string {
+  const more = names.length - most;
+  return names.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

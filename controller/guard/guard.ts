@@ -1,4 +1,5 @@
 /** May this change happen? Stops deletions that no object asked for when they are suspiciously many. */
+import { nameFirst } from "./drift.ts";
 import type { Plan } from "./plan.ts";
 
 export interface GuardLimits {
@@ -27,9 +28,7 @@ export function guard(plan: Plan, total: number, limits: GuardLimits = GUARD_LIM
   if (surprising.length <= limits.removals || surprising.length <= total * limits.share) {
     return { plan, held: 0 };
   }
-  const stopped = `${surprising.length} of ${total} units would be removed although nothing asks for it: ${surprising
-    .slice(0, 3)
-    .map(({ unit }) => unit)
-    .join(", ")} …`;
+  const units = surprising.map(({ unit }) => unit);
+  const stopped = `${units.length} of ${total} units would be removed although no object asks for it: ${nameFirst(units, 3)}`;
   return { plan: plan.filter((step) => !surprising.includes(step)), stopped, held: surprising.length };
 }

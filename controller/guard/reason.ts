@@ -46,7 +46,7 @@ export function reasonFor(step: PlannedUnit, difference: Difference, context: Re
   const intent = wishBehind(step.unit, context.rendered);
   if (!intent) return routeReason(step, context);
   if (intent.kind === "retire") return retireReason(intent.service);
-  if (step.unit !== intent.unit) return `${nameOf(intent.service)}, certificates`;
+  if (step.unit !== intent.unit) return `certificates of ${nameOf(intent.service)}`;
   return balancerReason(intent, difference, context);
 }
 
@@ -63,7 +63,7 @@ function retireReason(service: V1Service): string {
 
 function routeReason({ unit, kind }: PlannedUnit, { nodes, servers }: ReasonContext): string {
   const node = nodeOfRoute(unit, nodes);
-  if (kind === "remove" || !node) return `no node has the pod range ${rangeOf(unit)}`;
+  if (kind === "remove" || !node) return `no Node has the pod range ${rangeOf(unit)}`;
   const server = findServer(node, servers);
   return `Node ${node.metadata?.name}, spec.podCIDRs${server ? `; private address of server ${server.name}` : ""}`;
 }
@@ -104,7 +104,7 @@ const OPTION_OF: Readonly<Record<string, OptionName>> = {
 function balancerReason({ service }: ServiceIntent, { field, want, have }: Difference, context: ReasonContext): string {
   const serverId = /^target server-(\d+)$/.exec(field)?.[1];
   if (serverId !== undefined) return targetReason(Number(serverId), want !== undefined, context);
-  if (field.startsWith("target ip-")) return "dedicated servers of the cluster's nodes";
+  if (field.startsWith("target ip-")) return "dedicated server of a Node";
   if (field === `label ${SERVICE_UID_LABEL}`) return `${nameOf(service)}, metadata.uid`;
   if (field === "network id") return "HCLOUD_NETWORK";
   if (field === "existence") return `${nameOf(service)} is of type LoadBalancer`;
@@ -119,8 +119,8 @@ function balancerReason({ service }: ServiceIntent, { field, want, have }: Diffe
 
 function targetReason(serverId: number, isWanted: boolean, { nodes, servers }: ReasonContext): string {
   const node = nodes.find((candidate) => findServer(candidate, servers)?.id === serverId);
-  if (!node) return "no node of the cluster is on this server";
-  return isWanted ? `Node ${node.metadata?.name}` : `Node ${node.metadata?.name} is excluded from balancers`;
+  if (!node) return "no Node runs on this server";
+  return isWanted ? `Node ${node.metadata?.name}` : `Node ${node.metadata?.name} is excluded from load balancers`;
 }
 
 /** What set an option, of a port or of the whole Service; else that nothing did. */
@@ -129,7 +129,7 @@ function optionSource(field: string, service: V1Service, { defaults }: ReasonCon
   if (name === undefined) return undefined;
   const settings = parseSettings(service.metadata?.annotations ?? {}, service.spec?.ports ?? [], defaults);
   const source = ((port !== undefined && settings.ports.get(port)) || settings).sources[name];
-  if (source?.startsWith(ENV_PREFIX)) return { isSet: true, text: `${source} of the controller` };
+  if (source?.startsWith(ENV_PREFIX)) return { isSet: true, text: `the controller's ${source}` };
   if (source !== undefined) return { isSet: true, text: `${nameOf(service)}, ${source}` };
   return { isSet: false, text: `${nameOf(service)}, annotation ${PREFIX}${OPTIONS[name].annotation} is not set` };
 }

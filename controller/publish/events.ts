@@ -32,16 +32,19 @@ export const EVENTS = {
   EnsuringLoadBalancer: service("Normal", "The load balancer is about to be created or changed."),
   EnsuredLoadBalancer: service("Normal", "The load balancer matches the Service.", ["SyncLoadBalancerFailed"]),
   UpdatedLoadBalancer: service("Normal", "Targets were added or removed; nothing else changed."),
-  DeletingLoadBalancer: service("Normal", "The Service is going, and its load balancer is about to be deleted."),
+  DeletingLoadBalancer: service(
+    "Normal",
+    "The Service no longer needs its load balancer, which is about to be deleted.",
+  ),
   DeletedLoadBalancer: service("Normal", "The load balancer no longer exists."),
   AdoptingLoadBalancer: service("Normal", "An existing load balancer without an owner is taken over."),
   KeepingLoadBalancer: service(
     "Normal",
-    "The Service is going; its load balancer is left behind, as the message says why.",
+    "The Service no longer needs its load balancer, which is kept nevertheless; the message says why.",
   ),
   LoadBalancerKept: service(
     "Normal",
-    "The Service is gone and its load balancer still exists, without an owner. A Warning when delete protection is the reason: disable it in the cloud and delete the load balancer there.",
+    "The load balancer still exists, but no longer belongs to the Service or to any other. A Warning when delete protection is the reason: disable it in the Hetzner project and delete the load balancer there.",
   ),
   PlanPending: service("Normal", "A change waits for approval. Review it with `lotse approve`."),
   SyncLoadBalancerFailed: service(
@@ -72,14 +75,17 @@ export const EVENTS = {
   UnsupportedFieldConfigured: service("Warning", "The Service sets a field that Hetzner load balancers cannot honour."),
   HealthCheckOverridden: service(
     "Warning",
-    "`externalTrafficPolicy: Local` needs kube-proxy's health check; an annotation asks for another one.",
+    "`externalTrafficPolicy: Local` needs kube-proxy's health check; an annotation overrides it.",
   ),
-  MaxTargetsReached: service("Warning", "There are more Nodes than the type has room for. Choose a larger type."),
+  MaxTargetsReached: service(
+    "Warning",
+    "There are more Nodes than the load balancer type allows targets. Choose a larger type.",
+  ),
   TargetLeftOut: service("Warning", "A Node is not a target; the message says why."),
   UnAvailableLoadBalancer: service("Warning", "The load balancer has no targets: no Node qualifies."),
   ForeignPartsKept: service(
     "Warning",
-    "The load balancer has listeners or targets that Lotse did not create. They stay, and so does the load balancer when the Service goes.",
+    "The load balancer has listeners or targets that Lotse did not create. They stay, and so does the load balancer when the Service is deleted.",
   ),
 
   Synced: node("Normal", "The Node is initialised.", ["InitializationFailed", "InvalidExternalIPv6"]),

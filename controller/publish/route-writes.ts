@@ -56,6 +56,6 @@ function failure(node: V1Node, cause: string): Write {
 }
 
 function misplaced(node: V1Node, { spec }: WantedRoute): Write {
-  const message = `Pod range ${spec.destination} is not inside --cluster-cidr: its route is made, but is not removed with the node; let --cluster-cidr cover all pod ranges`;
+  const message = `Pod range ${spec.destination} is outside --cluster-cidr: its route is created, but will not be removed with the Node. Extend --cluster-cidr to cover all pod ranges.`;
   return onNode(node, "ClusterCIDRMisconfigured", message);
 }

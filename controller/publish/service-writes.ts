@@ -53,7 +53,7 @@ function departure({ service, keeps }: RetireIntent): Write {
   return onService(
     service,
     "KeepingLoadBalancer",
-    `Leaving load balancer ${keeps.spec.name} without owner: ${keeps.reason}`,
+    `Keeping load balancer ${keeps.spec.name}, without an owner: ${keeps.reason}`,
   );
 }
 
@@ -65,7 +65,7 @@ interface Occasion {
 function announcements(intent: BalanceIntent, isNew: boolean, { changes, drift }: Occasion): readonly Write[] {
   const { service, spec, settings, adopts } = intent;
   if (drift) {
-    const message = `Load balancer was changed outside of the cluster and is being repaired: ${describeDrift(drift)}`;
+    const message = `Load balancer was changed outside the cluster and is being repaired: ${describeDrift(drift)}`;
     return [onService(service, "LoadBalancerDrifted", message)];
   }
   if (adopts !== undefined) {
@@ -75,7 +75,7 @@ function announcements(intent: BalanceIntent, isNew: boolean, { changes, drift }
   // New hosts are told about when they are there, as upstream does.
   if (!isNew && changes.every(({ field }) => field.startsWith("target "))) return [];
   // Reported once, when the load balancer is created; HCCM repeats it in every run.
-  const untyped = `no type is set, so it is ${spec.type}: set annotation load-balancer.hetzner.cloud/type, or HCLOUD_LOAD_BALANCERS_TYPE for all Services`;
+  const untyped = `Using the default load balancer type ${spec.type}. To choose another, set the annotation load-balancer.hetzner.cloud/type, or HCLOUD_LOAD_BALANCERS_TYPE for all Services.`;
   return [
     ...(isNew && !settings.options.type ? [onService(service, "LoadBalancerTypeUnconfigured", untyped)] : []),
     onService(service, "EnsuringLoadBalancer", "Ensuring load balancer"),
@@ -150,12 +150,12 @@ function retireWrites(
   if (!balancer) {
     const isKept = outcome?.changes.some(({ part, operation }) => part === "balancer" && operation === "update");
     const said = isKept
-      ? onService(service, "LoadBalancerKept", "Load balancer stays, without owner")
+      ? onService(service, "LoadBalancerKept", "Load balancer kept, without an owner")
       : onService(service, "DeletedLoadBalancer", "Deleted load balancer");
     return [{ kind: "remove-finalizer", service }, said];
   }
   if (keeps || !balancer.deleteProtection) return [];
-  const kept = `load balancer ${balancer.name} is protected against deletion and stays`;
+  const kept = `Load balancer ${balancer.name} is kept: it is protected against deletion. Disable the protection in the Hetzner project to delete it there.`;
   return [{ kind: "remove-finalizer", service }, onService(service, "LoadBalancerKept", kept, { type: "Warning" })];
 }
 
@@ -167,7 +167,7 @@ function ingressWrites(service: V1Service, balancer: LoadBalancerState, settings
 
 /** One Event per reason, however many ports or nodes it is about: each would push the others out of what was last said. */
 function noteWrites({ service, spec, notes, leftOut }: BalanceIntent): readonly Write[] {
-  const left = leftOut.map(({ node, reason }) => `node ${node} is no target: ${reason}`);
+  const left = leftOut.map(({ node, reason }) => `Node ${node} is not a target: ${reason}`);
   const hasNoHosts = spec.targets.length === 0;
   return [
     ...warnings(service, notes),

@@ -1,7 +1,7 @@
 /** Events about what a turn does not do: removals held back, changes that wait for approval, lists that are not believed. */
 import type { V1Node } from "@kubernetes/client-node";
 import { describeChanges } from "../guard/drift.ts";
-import type { Plan } from "../guard/plan.ts";
+import type { Plan, PlannedUnit } from "../guard/plan.ts";
 import type { Observed, Rendered } from "../render/cluster.ts";
 import { onNode, onService, type Write } from "./writes.ts";
 
@@ -10,19 +10,25 @@ export function heldBack(stopped: string | undefined, { services, nodes }: Obser
   if (stopped === undefined) return [];
   const service = services.find(({ metadata }) => metadata?.namespace === "default" && metadata.name === "kubernetes");
   const [node] = nodes;
-  const message = `${stopped}; if this is intended, restart the controller with a higher --guard-removals`;
+  const message = `Removals held back: ${stopped}. If this is intended, restart the controller with a higher --guard-removals.`;
   if (service) return [onService(service, "RemovalsHeldBack", message)];
   return node ? [onNode(node, "RemovalsHeldBack", message)] : [];
 }
 
 /** Changes that wait for approval, each on its Service. */
-export function awaitingApproval(waiting: Plan, { services }: Rendered, plan: string): readonly Write[] {
+export function awaitingApproval(waiting: Plan, { services, existing }: Rendered, plan: string): readonly Write[] {
   return waiting.flatMap((step): readonly Write[] => {
     const service = services.find(({ unit }) => unit === step.unit)?.service;
     if (!service) return [];
-    const what = step.kind === "remove" ? "its load balancer would be deleted" : describeChanges(step.differences);
+    const what = describeStep(step, existing[step.unit] === undefined);
     return [onService(service, "PlanPending", `Waiting for approval: ${what}. Approve with: lotse approve ${plan}`)];
   });
+}
+
+function describeStep(step: PlannedUnit, isNew: boolean): string {
+  if (step.kind === "remove") return "delete the load balancer";
+  if (!isNew || step.spec.kind !== "load-balancer") return describeChanges(step.differences);
+  return `create load balancer ${step.spec.name} of type ${step.spec.type}`;
 }
 
 /** A Node that is Ready although the API does not list its server. */

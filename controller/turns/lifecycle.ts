@@ -75,7 +75,7 @@ export class LifecycleTurn {
       try {
         await this.#settle(node, decideRobotLifecycle(node, await robotState(number)));
       } catch (error) {
-        log.warn({ node: node.metadata?.name, error: messageOf(error) }, "dedicated server of a node not readable");
+        log.warn({ node: node.metadata?.name, error: messageOf(error) }, "reading a node's dedicated server failed");
       }
     });
     return suspects.length;
@@ -92,7 +92,7 @@ export class LifecycleTurn {
       } catch (error) {
         log.warn(
           { node: node.metadata?.name, error: messageOf(error) },
-          "server of a node not found in the list and not readable",
+          "reading a node's server failed, and the list lacks it",
         );
       }
     });
@@ -122,7 +122,7 @@ export class LifecycleTurn {
     const { patcher, log } = this.#parts;
     try {
       await patcher.patchNode(node, taints ? { taints } : {});
-      log.info({ node: node.metadata?.name, isOff: !isReady(node) }, "shutdown taint follows the server");
+      log.info({ node: node.metadata?.name, isOff: !isReady(node) }, "shutdown taint updated");
     } catch (error) {
       // Somebody else wrote the node, or deleted it: their change brings it back here as it is now.
       if (!isConflict(error) && !isNotFound(error)) throw error;

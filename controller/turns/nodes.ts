@@ -79,7 +79,7 @@ export class NodeTurn {
     if (verdict.kind === "ready") return this.#write(node, verdict, inventory);
     if (verdict.kind === "foreign" || (!verdict.isFinal && this.#ageOf(node) < NEW.untilMs)) return;
     const isNew = !node.spec?.providerID || isUninitialised(node);
-    const message = `Node ${node.metadata?.name} is not ${isNew ? "initialised" : "kept up to date"}: ${verdict.reason}`;
+    const message = `Node ${node.metadata?.name} ${isNew ? "is not initialised" : "cannot be synced"}: ${verdict.reason}`;
     const reason = verdict.event ?? (isNew ? "InitializationFailed" : "SyncFailed");
     await this.#notify(node, reason, message);
   }

@@ -108,7 +108,7 @@ describe("leaving when things go wrong", { timeout: 180_000 }, () => {
     expect({ code, stdout }).toEqual({
       code: 1,
       stdout: expect.stringMatching(
-        new RegExp(`! failed: Service default/bare: balancer \\S+ \\(id ${missing}\\) is still there, but the API`),
+        new RegExp(`! failed: Service default/bare: load balancer \\S+ \\(id ${missing}\\) still exists, but the API`),
       ),
     });
     expect(labelsOf(OWNER)).toEqual([bare]);

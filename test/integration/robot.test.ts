@@ -100,7 +100,7 @@ describe("a cluster of cloud and dedicated servers", () => {
     robot.isExhausted = true;
     await metal.setReady(false);
     await settled(() =>
-      expect(controller.records("dedicated server of a node not readable").length).toBeGreaterThan(0),
+      expect(controller.records("reading a node's dedicated server failed").length).toBeGreaterThan(0),
     );
     expect(ips()).toEqual(["203.0.113.77"]);
     await controller.stop();

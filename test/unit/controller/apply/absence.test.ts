@@ -97,7 +97,7 @@ describe("a balancer that is not listed", () => {
     expect(await waits()).toEqual([30_000]);
     now += 60_000;
     absence.observe(going(false));
-    expect(await left()).toEqual(["balancer balancer (id 42) is still there, but the API does not list it"]);
+    expect(await left()).toEqual(["load balancer balancer (id 42) still exists, but the API does not list it"]);
     absence.observe(going(true));
     expect(await waits(true)).toEqual([]);
     absence.observe(going(false));
@@ -123,7 +123,7 @@ describe("a balancer that is not listed", () => {
     absence.observe(going(false));
     there = { "load_balancer 42": new CloudError("GET /load_balancers/42", 503, "unavailable", "try later") };
     expect(await left()).toEqual([
-      "balancer balancer (id 42) cannot be read: GET /load_balancers/42: try later (unavailable)",
+      "load balancer balancer (id 42) cannot be read: GET /load_balancers/42: try later (unavailable)",
     ]);
   });
 
@@ -214,7 +214,7 @@ describe("a certificate that is not listed", () => {
     absence.observe(withCertificate());
     absence.observe(going(true));
     there = { "certificate 77": OWNED };
-    const found = `certificate ${state.name} (id 77) is still there, but the API does not list it`;
+    const found = `certificate ${state.name} (id 77) still exists, but the API does not list it`;
     expect(await left(going(true))).toEqual([found]);
     there = {};
     expect(await left(going(true))).toEqual([]);

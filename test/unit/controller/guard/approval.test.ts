@@ -169,7 +169,7 @@ describe("a gate", () => {
     const { plan, pending } = await pass([ROUTE, REMOVAL]);
     expect(plan).toEqual([]);
     expect(parseStored(map.data)).toEqual({ plan: JSON.parse(JSON.stringify(pending)) });
-    expect(lines.map(({ msg }) => msg)).toContain("approval is outdated: the changes are different now");
+    expect(lines.map(({ msg }) => msg)).toContain("approval is outdated: the plan has changed");
   });
 
   it("publishes again what somebody has deleted", async () => {

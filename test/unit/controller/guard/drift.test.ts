@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { DriftWatch, describeDrift } from "../../../../controller/guard/drift.ts";
+import { DriftWatch, describeChanges, describeDrift } from "../../../../controller/guard/drift.ts";
 import type { Plan } from "../../../../controller/guard/plan.ts";
-import { differences } from "../../../../stacks/units/difference.ts";
+import { type Difference, differences } from "../../../../stacks/units/difference.ts";
 import { unitOf } from "../../../../stacks/units/names.ts";
 import type { LoadBalancerState } from "../../../../stacks/units/spec.ts";
 import { aBalancerSpec, aBalancerState } from "../../../support/builders.ts";
@@ -58,10 +58,10 @@ describe("drift", () => {
 });
 
 describe("describeDrift", () => {
-  it.each([
+  it.each<readonly [string, readonly Difference[], string]>([
     ["changed", [{ field: "type", want: "lb11", have: "lb21" }], "type was changed to lb21"],
     ["added", [{ field: "target ip-1.1.1.1", have: "public" }], "target ip-1.1.1.1 was added"],
-    ["removed", [{ field: "listener-80 protocol", want: "tcp" }], "listener-80 protocol was removed"],
+    ["removed", [{ field: "listener-80 protocol", want: "tcp" }], "listener 80 protocol was removed"],
   ])("says what was %s", (_, found, words) => {
     expect(describeDrift(found)).toBe(words);
   });
@@ -72,4 +72,13 @@ describe("describeDrift", () => {
       "f0 was removed, f1 was removed, f2 was removed, f3 was removed, f4 was removed and 3 more",
     );
   });
+});
+
+it.each<readonly [Difference, string]>([
+  [{ field: "type", want: "lb21", have: "lb11" }, "set type to lb21"],
+  [{ field: "target server-1", want: "private" }, "add target server-1"],
+  [{ field: "label Team", have: "a" }, "remove label Team"],
+  [{ field: "listener-443 healthCheck port", want: "80", have: "81" }, "set listener 443 health check port to 80"],
+])("describeChanges says what is to be done about %j", (difference, words) => {
+  expect(describeChanges([difference])).toBe(words);
 });

@@ -45,7 +45,7 @@ describe("guard", () => {
 
   it("says how many of how many, and names some", () => {
     expect(guard(remove(9, false), 9).stopped).toBe(
-      "9 of 9 units would be removed although nothing asks for it: route/10.0.0.0/24, route/10.0.1.0/24, route/10.0.2.0/24 …",
+      "9 of 9 units would be removed although no object asks for it: route/10.0.0.0/24, route/10.0.1.0/24, route/10.0.2.0/24 and 6 more",
     );
   });
 

@@ -61,12 +61,12 @@ describe("the reason for a change", () => {
   it.each([
     ["an annotation", "algorithm", `${prefix}/algorithm-type`],
     ["an annotation for one port", "listener-81 proxyProtocol", `${prefix}/81.uses-proxyprotocol`],
-    ["a cluster-wide default", "type", "HCLOUD_LOAD_BALANCERS_TYPE of the controller"],
+    ["a cluster-wide default", "type", "the controller's HCLOUD_LOAD_BALANCERS_TYPE"],
     ["a new port", "listener-80 destinationPort", "Service default/web, spec.ports 80"],
     ["everything about a new port that nobody set", "listener-80 protocol", "Service default/web, spec.ports 80"],
     ["a new node", "target server-2", "Node node-2"],
-    ["a node that must not be a target", "target server-3", "Node node-3 is excluded from balancers"],
-    ["a node that is gone", "target server-4", "no node of the cluster is on this server"],
+    ["a node that must not be a target", "target server-3", "Node node-3 is excluded from load balancers"],
+    ["a node that is gone", "target server-4", "no Node runs on this server"],
     ["the cluster's network", "network id", "HCLOUD_NETWORK"],
   ])("is %s", (_, field, expected) => {
     expect(reasons(service)[`Service default/web: ${field}`]).toBe(expected);
@@ -98,7 +98,7 @@ describe("the reason for a change", () => {
 
   it.each([
     ["of a new route", "Node node-1: gateway", "Node node-1, spec.podCIDRs; private address of server node-1"],
-    ["of a stale route", "route 10.244.9.0/24: existence", "no node has the pod range 10.244.9.0/24"],
+    ["of a stale route", "route 10.244.9.0/24: existence", "no Node has the pod range 10.244.9.0/24"],
   ])("is the node, or that there is none, %s", (_, field, expected) => {
     expect(reasons()[field]).toBe(expected);
   });

@@ -127,7 +127,10 @@ describe("writes after a run, when a balancer is wanted", () => {
     });
     const writes = published(intent, { [UNIT]: aBalancerState(HOSTS) });
     expect(words(writes)).toEqual(["Warning UnsupportedProtocolConfigured", "Warning TargetLeftOut"]);
-    expect(messages(writes)).toEqual(["port 53/UDP is not served", "node a is no target: x; node b is no target: y"]);
+    expect(messages(writes)).toEqual([
+      "port 53/UDP is not served",
+      "Node a is not a target: x; Node b is not a target: y",
+    ]);
   });
 
   it("leaves the status alone while a mistake keeps it unknown", () => {
@@ -203,7 +206,7 @@ describe("a balancer that stays behind", () => {
   it("is announced with the reason", () => {
     const step = { kind: "make", unit: UNIT, spec: keeps.spec, differences: [] } as const;
     expect(messages(serviceWritesBefore(rendered({ services: [intent] }), [step], []))).toEqual([
-      "Leaving load balancer balancer without owner: it is shared",
+      "Keeping load balancer balancer, without an owner: it is shared",
     ]);
   });
 

@@ -268,7 +268,7 @@ describe("a turn", () => {
     await expect(turn.run()).resolves.toBeLessThanOrEqual(1_000);
     const messages = writes.flatMap((write) => (write.kind === "event" ? [write.event.message] : []));
     expect(messages.at(-1)).toMatch(
-      "the change was made, but the cloud does not show it: algorithm, delete protection,",
+      "the run succeeded, but the Hetzner API does not show the change: algorithm, delete protection,",
     );
   });
 
@@ -287,7 +287,7 @@ describe("a turn", () => {
     cloud.balancers = [{ ...AS_WANTED, algorithm: { type: "least_connections" }, targets: [] }];
     await turn.run();
     expect(writes.map((write) => (write.kind === "event" ? write.event.message : write.kind))).toContain(
-      "Load balancer was changed outside of the cluster and is being repaired: algorithm was changed to least_connections, target server-1 was removed",
+      "Load balancer was changed outside the cluster and is being repaired: algorithm was changed to least_connections, target server-1 was removed",
     );
     writes.length = 0;
     await turn.run();
@@ -389,7 +389,7 @@ describe("a turn", () => {
     await turn.run();
     cloud.balancers = [{ ...AS_WANTED, algorithm: { type: "least_connections" } }];
     await turn.run();
-    expect(changes().at(-1)).toMatchObject({ reason: "it was changed outside of the cluster" });
+    expect(changes().at(-1)).toMatchObject({ reason: "it was changed outside the cluster" });
   });
 
   it("looks again before it leaves out a node whose server is not in an older list", async () => {

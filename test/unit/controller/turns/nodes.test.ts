@@ -110,7 +110,7 @@ describe("a pass over the nodes", () => {
 
   it.each([
     ["waits to be initialised", { ...TAINTED, id: 9 }, "InitializationFailed", "is not initialised: no server with"],
-    ["has been initialised", { id: 9 }, "SyncFailed", "is not kept up to date: no server with"],
+    ["has been initialised", { id: 9 }, "SyncFailed", "cannot be synced: no server with"],
     [
       "states an address that is none (HCCM P18)",
       { ...TAINTED, id: 1, annotations: { "instance.hetzner.cloud/external-ipv6": "::1" } },

@@ -195,8 +195,8 @@ describe("the proof that a Service may go", () => {
       "still there",
       { "load_balancer 42": { [OWNER]: UID }, "certificate 77": { [OWNER]: UID } },
       [
-        "balancer balancer (id 42) is still there, but the API does not list it",
-        `certificate ccm-managed-certificate-${UID} (id 77) is still there, but the API does not list it`,
+        "load balancer balancer (id 42) still exists, but the API does not list it",
+        `certificate ccm-managed-certificate-${UID} (id 77) still exists, but the API does not list it`,
       ],
     ],
   ])("what was listed and is not any more: %s", async (_, existing, left) => {
