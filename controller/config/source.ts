@@ -25,7 +25,7 @@ export function read<T extends Table>(table: T, source: Source): Values<T> {
   return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Values<T>;
 }
 
-/** A flag takes precedence over a variable, and both over the default. All are parsed, so that every mistake is found. */
+/** A flag takes precedence over a variable, and both over the default. All are parsed, to find every mistake. */
 function readRow(row: Setting<unknown>, source: Source): unknown {
   const { flag = "", variable = "", parse, fallback, ignored } = row;
   const { flags, env, mistakes, warnings } = source;

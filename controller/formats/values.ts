@@ -29,7 +29,7 @@ export function allowedBy(parse: Parser<unknown>): string {
 export const selector: Parser<string> = (value) =>
   parseLabelSelector(value) ? { value } : { allowed: "a label selector such as pool=web,zone in (a,b)" };
 
-/** A single line of bounded length, without surrounding spaces or invisible characters. Empty means the built-in default. */
+/** A line of bounded length without surrounding spaces or invisible characters. Empty means the built-in default. */
 export function line(most: number): Parser<string> {
   return (value) =>
     value.length <= most && /^(\S(.*\S)?)?$/.test(value) && !/\p{C}/u.test(value)

@@ -15,7 +15,7 @@ export function certificateUnits(intent: ServiceIntent): readonly UnitId[] {
 
 /** Milliseconds until the list of certificates should be read again, for each Service that waits for an issuance. */
 export function looksAgain({ services }: Rendered): readonly number[] {
-  return services.flatMap((intent) => (intent.kind === "balance" ? (intent.certificates.lookAgainMs ?? []) : []));
+  return services.flatMap((intent) => (intent.kind === "balance" ? (intent.certificates.rereadAfterMs ?? []) : []));
 }
 
 /** Private keys of the certificates to upload, by certificate name. */

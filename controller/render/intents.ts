@@ -55,7 +55,7 @@ export type ServiceIntent = { readonly service: V1Service; readonly unit: UnitId
 export type Existing = Readonly<Partial<Record<UnitId, UnitState>>>;
 
 /** An intent, and the Service's existing load balancer without its foreign parts. */
-interface Found {
+interface RenderedIntent {
   readonly intent: ServiceIntent;
   readonly balancer?: LoadBalancerState;
 }
@@ -65,7 +65,7 @@ export function renderIntents(
   snapshot: Snapshot,
   options: RenderOptions,
 ): { readonly services: readonly ServiceIntent[]; readonly existing: Existing } {
-  const all = snapshot.services.flatMap((service): readonly Found[] => {
+  const all = snapshot.services.flatMap((service): readonly RenderedIntent[] => {
     const kind = intentOf(service, options.classes);
     if (kind === "none") return [];
     return [kind === "retire" ? retire(service, snapshot) : balance(service, snapshot, options)];
@@ -82,7 +82,7 @@ function ownedOf(intent: ServiceIntent): CertificatePlan["owned"] {
 }
 
 /** Only finds load balancers by label: one that merely has the name never belonged to the Service (S21). */
-function retire(service: V1Service, snapshot: Snapshot): Found {
+function retire(service: V1Service, snapshot: Snapshot): RenderedIntent {
   const { cloud, now } = snapshot;
   const { ref, unit, found } = find(service, cloud);
   if (found.kind === "ambiguous") return refuse(service, found, snapshot);
@@ -95,7 +95,7 @@ function retire(service: V1Service, snapshot: Snapshot): Found {
   return { intent: { ...intent, keeps: { spec: keeping.spec, reason: keeping.reason } }, balancer: keeping.existing };
 }
 
-function balance(service: V1Service, snapshot: Snapshot, options: RenderOptions): Found {
+function balance(service: V1Service, snapshot: Snapshot, options: RenderOptions): RenderedIntent {
   const { nodes, cloud } = snapshot;
   const { unit, found } = find(service, cloud);
   if (found.kind === "ambiguous" || found.kind === "taken" || found.kind === "missing") {
@@ -103,9 +103,8 @@ function balance(service: V1Service, snapshot: Snapshot, options: RenderOptions)
   }
   const claimant = { service, nodes, servers: cloud.servers, isTakingOver: found.kind === "adoptable" };
   const present = found.kind === "none" ? undefined : splitForeign(found.balancer, cloud, claimant);
-  const context = contextOf(service, snapshot, options);
   const rendered = renderLoadBalancer(service, {
-    ...context,
+    ...contextOf(service, snapshot, options),
     ...present,
     takenIps: addressesIn(options.networkId, cloud, present?.existing.id),
   });
@@ -171,7 +170,7 @@ function find(service: V1Service, { loadBalancers }: CloudState) {
 
 type Unusable = FoundBalancer & { readonly kind: "ambiguous" | "taken" | "missing" };
 
-function refuse(service: V1Service, found: Unusable, { services }: Snapshot): Found {
+function refuse(service: V1Service, found: Unusable, { services }: Snapshot): RenderedIntent {
   const unit = loadBalancerUnit(serviceRef(service));
   return { intent: { service, unit, kind: "refused", mistakes: [explain(found, services)] } };
 }
@@ -192,7 +191,7 @@ function explain(found: Unusable, services: readonly V1Service[]): string {
 }
 
 /** Of several Services that request the same new or ownerless load balancer, the first one gets it. */
-function settleRivals(all: readonly Found[]): readonly Found[] {
+function settleRivals(all: readonly RenderedIntent[]): readonly RenderedIntent[] {
   const claims = new Map<string, string>();
   return all.map((one) => {
     const { intent, balancer } = one;

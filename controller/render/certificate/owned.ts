@@ -24,14 +24,15 @@ export interface OwnedCertificate {
 }
 
 /**
- * A failed issuance is retried after this long by recreating the certificate, because the API has no retry. The CA allows
- * five failures an hour, and the API twenty certificates.
+ * A failed issuance is retried after this long by recreating the certificate, because the API has no retry. The CA
+ * allows five failures an hour, and the API twenty certificates.
  */
 const RETRY_MS = 30 * 60_000;
 
 /**
- * All certificates of a Service, each with its unit. Of several with the same content, one represents the unit: preferably
- * one in use, then an issued one, then the oldest. The others, and spent ones, are copies with units of their own.
+ * All certificates of a Service, each with its unit. Of several with the same content, one represents the unit:
+ * preferably one in use, then an issued one, then the oldest. The others, and spent ones, are copies with units of
+ * their own.
  */
 export function ownedCertificates(service: ServiceRef, lists: CertificateLists): readonly OwnedCertificate[] {
   return gather(service, lists, ({ labels }) => labels[SERVICE_UID_LABEL] === service.uid);

@@ -1,4 +1,4 @@
-/** The certificates of a Service: which ones it needs, which ones it can use, and which ones are stale. Derived from the cloud's lists. */
+/** The certificates of a Service: which it needs, can use and no longer needs, derived from the cloud's lists. */
 import type { V1Secret } from "@kubernetes/client-node";
 import { certificateUnit } from "../../../stacks/units/names.ts";
 import type { CertificateSpec, LoadBalancerState, ServiceRef, UnitId } from "../../../stacks/units/spec.ts";
@@ -43,13 +43,14 @@ export interface CertificatePlan {
   /** Whether a newer list of certificates could resolve a problem. */
   readonly isUncertain: boolean;
   /** When to read the list again, because a certificate is being issued. */
-  readonly lookAgainMs?: number;
+  readonly rereadAfterMs?: number;
 }
 
 /**
  * Plans the certificates of a Service. A certificate that is missing or not issued holds back only its own listener; an
- * existing listener keeps presenting what it has. When the options change, the new certificate is created beside the old
- * one, the listener switches once it is issued, and then the old one is removed. Each step follows from the lists alone.
+ * existing listener keeps presenting what it has. When the options change, the new certificate is created beside the
+ * old one, the listener switches once it is issued, and then the old one is removed. Each step follows from the lists
+ * alone.
  */
 export function planCertificates(
   service: ServiceRef,
@@ -80,7 +81,7 @@ export function planCertificates(
       ...owned.filter(({ isUsed }) => isUsed).flatMap(({ listed }) => renewalProblem(listed) ?? []),
     ],
     isUncertain: waiting.some(({ isInCloud }) => isInCloud),
-    ...lookAgain(owned, around.now),
+    ...rereadAfter(owned, around.now),
   };
 }
 
@@ -128,9 +129,9 @@ function problemsOf(
 }
 
 /** The longer an issuance takes, the less often it is checked. */
-function lookAgain(owned: readonly OwnedCertificate[], now: number): { readonly lookAgainMs?: number } {
+function rereadAfter(owned: readonly OwnedCertificate[], now: number): { readonly rereadAfterMs?: number } {
   const ages = owned
     .filter(({ listed }) => issuanceOf(listed).kind === "pending")
     .map(({ listed }) => now - Date.parse(listed.created));
-  return ages.length === 0 ? {} : { lookAgainMs: Math.min(Math.max(Math.min(...ages) / 5, 3_000), 60_000) };
+  return ages.length === 0 ? {} : { rereadAfterMs: Math.min(Math.max(Math.min(...ages) / 5, 3_000), 60_000) };
 }

@@ -14,7 +14,7 @@ export interface AddressOptions {
   readonly externalIpv6?: string | undefined;
 }
 
-/** A server's addresses in order: host name, public addresses by family, private addresses in the cluster's network (N8). */
+/** A server's addresses: host name, public addresses by family, private addresses in the cluster's network (N8). */
 export function serverAddresses(server: Server, options: AddressOptions): readonly V1NodeAddress[] {
   const { ipv4, ipv6 } = server.public_net;
   const { addressFamily: family, networkId } = options;
@@ -42,9 +42,9 @@ export type ShapedAddresses =
   | { readonly ok: false; readonly reason: string; readonly missing?: string };
 
 /**
- * Applies `alpha.kubernetes.io/provided-node-ip` (kubelet's `--node-ip`): matching addresses come first, in the order of
- * the annotation, and replace others of their type (cloud-provider.md 1.5, A01 to A15). Without the annotation, the list
- * is unchanged.
+ * Applies `alpha.kubernetes.io/provided-node-ip` (kubelet's `--node-ip`): matching addresses come first, in the order
+ * of the annotation, and replace others of their type (cloud-provider.md 1.5, A01 to A15). Without the annotation, the
+ * list is unchanged.
  */
 export function applyProvidedIps(addresses: readonly V1NodeAddress[], annotation: string | undefined): ShapedAddresses {
   if (annotation === undefined) return { ok: true, addresses };

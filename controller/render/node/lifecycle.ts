@@ -67,7 +67,7 @@ export function decideLifecycle(node: V1Node, servers: readonly Server[], witnes
   return read ? followStatus(node, read) : { kind: "delete" };
 }
 
-/** Verdicts for all nodes. If the project has the server of none of several nodes, the token is probably for another project: no node is deleted. */
+/** Verdicts for all nodes. If none of several nodes has a server, the token is for another project: none is deleted. */
 export function decideLifecycles(
   nodes: readonly V1Node[],
   servers: readonly Server[],

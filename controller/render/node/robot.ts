@@ -67,8 +67,8 @@ function decideFor(node: V1Node, server: RobotServer, options: NodeOptions): Nod
 const EVERY_FAMILY: AddressOptions = { addressFamily: "dualstack" };
 
 /**
- * Host name, then IPv6 before IPv4, as in the official controller (N9). A server without IPv6 has no IPv6 address unless
- * its node declares one.
+ * Host name, then IPv6 before IPv4, as in the official controller (N9). A server without IPv6 has no IPv6 address
+ * unless its node declares one.
  */
 export function robotAddresses(server: RobotServer, options: AddressOptions): readonly V1NodeAddress[] {
   const { addressFamily: family, externalIpv6 } = options;

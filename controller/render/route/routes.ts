@@ -55,8 +55,8 @@ export function planRoutes(view: RouteView, clusterCidrs: readonly string[]): Ro
 }
 
 /**
- * The routes that nodes need. IPv6 CIDRs are skipped, because Hetzner routes IPv4 only. So are dedicated servers and other
- * providers' nodes, which are not in the network, and nodes that are not initialised yet.
+ * The routes that nodes need. IPv6 CIDRs are skipped, because Hetzner routes IPv4 only. So are dedicated servers and
+ * other providers' nodes, which are not in the network, and nodes that are not initialised yet.
  */
 export function renderRoutes(view: RouteView): Pick<RoutePlan, "wanted" | "refused"> {
   // By destination: the network allows one route to each, and a node may list a CIDR twice.

@@ -14,9 +14,9 @@ export interface ListenerSurroundings {
 }
 
 /**
- * Listeners for one Service, keyed by listen port so that a port keeps its resource when others come and go. A port with a
- * mistake keeps its existing listener, if any. So does a port that waits for a certificate, unless the existing listener
- * is https and has nothing to present.
+ * Listeners for one Service, keyed by listen port so that a port keeps its resource when others come and go. A port
+ * with a mistake keeps its existing listener, if any. So does a port that waits for a certificate, unless the existing
+ * listener is https and has nothing to present.
  */
 export function renderListeners(
   service: V1Service,

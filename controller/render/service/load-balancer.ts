@@ -45,8 +45,8 @@ export type RenderedBalancer = { readonly mistakes: readonly string[]; readonly 
 );
 
 /**
- * The load balancer of a Service. With mistakes, an existing load balancer keeps the parts they concern, and the rest is
- * still updated, above all its targets; a new load balancer is not created.
+ * The load balancer of a Service. With mistakes, an existing load balancer keeps the parts they concern, and the rest
+ * is still updated, above all its targets; a new load balancer is not created.
  */
 export function renderLoadBalancer(service: V1Service, context: BalancerContext): RenderedBalancer {
   const annotations = service.metadata?.annotations ?? {};
@@ -95,7 +95,7 @@ function certificateNotes({ problems }: CertificatePlan): readonly Note[] {
   return problems.length === 0 ? [] : [{ reason: "CertificateNotReady", message: problems.join("; ") }];
 }
 
-/** The framework's name, by which existing load balancers are found: `a` and the UID without dashes, cut to 32 characters. */
+/** The framework's name, by which load balancers are found: `a` and the UID without dashes, cut to 32 characters. */
 export function defaultName(uid: string): string {
   return `a${uid.replaceAll("-", "")}`.slice(0, 32);
 }
@@ -130,7 +130,7 @@ function fieldsOf(
   };
 }
 
-/** Protection that was set for the Service is removed with the annotation; protection that was set elsewhere is kept (S21). */
+/** Protection set for the Service ends with the annotation; protection that was set elsewhere is kept (S21). */
 function protectionOf({ options, broken }: Settings, existing: LoadBalancerState | undefined): boolean {
   const has = existing?.deleteProtection ?? false;
   if (broken.has("deleteProtection")) return has;

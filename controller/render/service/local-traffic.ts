@@ -1,4 +1,4 @@
-/** `externalTrafficPolicy: Local`: only nodes with endpoints receive traffic, as reported by kube-proxy's health check. */
+/** `externalTrafficPolicy: Local`: only nodes with endpoints receive traffic, as kube-proxy's health check reports. */
 import type { V1Service } from "@kubernetes/client-node";
 import type { HealthCheck } from "../../../stacks/units/spec.ts";
 import type { ListenerOptionName, ServiceOptions } from "./options/annotations.ts";

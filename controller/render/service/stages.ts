@@ -1,6 +1,6 @@
 /**
- * Stages: the engine creates new parts before it removes old ones, and changes a load balancer before its parts. Changes
- * that need the opposite order are made in two runs, of which the first leaves out what does not fit yet.
+ * Stages: the engine creates new parts before it removes old ones, and changes a load balancer before its parts.
+ * Changes that need the opposite order are made in two runs, of which the first leaves out what does not fit yet.
  */
 import { isPrivate } from "../../../stacks/units/inputs.ts";
 import { targetPart } from "../../../stacks/units/names.ts";

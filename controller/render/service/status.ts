@@ -4,8 +4,8 @@ import type { LoadBalancerState } from "../../../stacks/units/spec.ts";
 import type { Settings } from "./options/settings.ts";
 
 /**
- * Ingress entries in the official order: public IPv4, public IPv6, private; a host name replaces all of them (S19, S20).
- * Undefined when a mistake leaves it open what the status should be.
+ * Ingress entries in the official order: public IPv4, public IPv6, private; a host name replaces all of them (S19,
+ * S20). Undefined when a mistake leaves it open what the status should be.
  *
  * An entry applies to all ports. If any of them uses the PROXY protocol, traffic from inside the cluster must also go
  * through the load balancer, which adds the header.

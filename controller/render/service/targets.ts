@@ -73,7 +73,7 @@ function isIPv4(address: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(address);
 }
 
-/** Whether a node is in the framework's node set: neither being deleted nor excluded. Health checks cover readiness (S5). */
+/** Whether a node is in the framework's node set: not being deleted or excluded. Health checks cover readiness (S5). */
 export function isEligible({ metadata, spec }: V1Node): boolean {
   const exclusion = metadata?.labels?.[EXCLUDE_LABEL];
   return (

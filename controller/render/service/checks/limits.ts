@@ -15,8 +15,8 @@ export function limitsOf(types: readonly BalancerType[], name: string): Limits |
 }
 
 /**
- * Chooses as many candidates as there are places, deterministically: zones take turns, in the order of their candidates.
- * A new node never displaces an older one of its zone.
+ * Chooses as many candidates as there are places, deterministically: zones take turns, in the order of their
+ * candidates. A new node never displaces an older one of its zone.
  */
 export function spreadOverZones<T>(
   candidates: readonly { readonly node: V1Node; readonly target: T }[],

@@ -35,8 +35,8 @@ export interface ServiceSettings extends Settings {
 type Annotations = Readonly<Record<string, string>>;
 
 /**
- * The settings of a Service: annotations take precedence over cluster-wide defaults, even empty ones. An annotation for a
- * single port, `<name or number of the port>.<option>`, takes precedence over the one for all ports.
+ * The settings of a Service: annotations take precedence over cluster-wide defaults, even empty ones. An annotation for
+ * a single port, `<name or number of the port>.<option>`, takes precedence over the one for all ports.
  */
 export function parseSettings(
   annotations: Annotations,

@@ -1,7 +1,4 @@
-/**
- * Unknown annotations with our prefix, most of them misspelt. They are reported but not rejected, because they may belong to
- * another version.
- */
+/** Unknown annotations with our prefix, mostly misspelt. Reported but not rejected: they may be another version's. */
 import type { V1ServicePort } from "@kubernetes/client-node";
 import type { Note } from "../checks/notes.ts";
 import { OPTION_ROWS, PORT_ROWS, PREFIX, UNUSED_ANNOTATIONS } from "./annotations.ts";

@@ -40,7 +40,7 @@ export function intentOf(service: V1Service, served: ServedClasses = CLASSLESS):
   const { spec, metadata } = service;
   const { loadBalancerClass, type } = spec ?? {};
   if (loadBalancerClass !== undefined && loadBalancerClass !== served.name) return "none";
-  // A Service of another type has lost its class, so that only its finalizer and the owner label show whether it was ours.
+  // A Service of another type has lost its class: only its finalizer and the owner label show whether it was ours.
   if (loadBalancerClass === undefined && type === "LoadBalancer" && !served.classless) return "none";
   const isWanted = type === "LoadBalancer" && metadata?.deletionTimestamp === undefined;
   if (isWanted) return "balance";

@@ -1,4 +1,4 @@
-/** What happens to the load balancer of a deleted Service. Never fails: an invalid annotation must not block deletion. */
+/** What happens to the load balancer of a deleted Service. Never fails: no annotation may block deletion. */
 import type { V1Service } from "@kubernetes/client-node";
 import { SERVICE_UID_LABEL } from "../../../../stacks/units/names.ts";
 import type { LoadBalancerSpec, LoadBalancerState } from "../../../../stacks/units/spec.ts";

@@ -163,10 +163,10 @@ describe("a managed certificate", () => {
   it("unlike HCCM C1: is awaited without blocking anything, and checked less and less often", () => {
     const pending = (ageMs: number) =>
       plan(MANAGED, { certificates: [anIssuedCertificate("pending")], now: CREATED + ageMs });
-    expect(pending(0)).toMatchObject({ ids443: [], isUncertain: true, lookAgainMs: 3_000 });
-    expect(pending(100_000).lookAgainMs).toBe(20_000);
-    expect(pending(86_400_000).lookAgainMs).toBe(60_000);
-    expect(plan(MANAGED, { certificates: [anIssuedCertificate()] })).not.toHaveProperty("lookAgainMs");
+    expect(pending(0)).toMatchObject({ ids443: [], isUncertain: true, rereadAfterMs: 3_000 });
+    expect(pending(100_000).rereadAfterMs).toBe(20_000);
+    expect(pending(86_400_000).rereadAfterMs).toBe(60_000);
+    expect(plan(MANAGED, { certificates: [anIssuedCertificate()] })).not.toHaveProperty("rereadAfterMs");
   });
 
   it("HCCM C2: is found by its label, whatever its name and whichever controller created it", () => {
