@@ -4,7 +4,7 @@
  */
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { RunReport } from "../../stacks/engine/run.ts";
-import type { Exchange } from "../hcloud/gateway.ts";
+import type { Exchange } from "../hcloud/sender.ts";
 import type { KubeExchange } from "../kube/client.ts";
 import type { Notice } from "../publish/writes.ts";
 import type { LoopObserver } from "../work/loop.ts";

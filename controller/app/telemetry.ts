@@ -2,7 +2,7 @@
 import packageJson from "../../package.json" with { type: "json" };
 import type { RunReport } from "../../stacks/engine/run.ts";
 import type { Config } from "../config/config.ts";
-import type { Exchange } from "../hcloud/gateway.ts";
+import type { Exchange } from "../hcloud/sender.ts";
 import type { Leadership } from "../kube/lease.ts";
 import type { KubeObserver } from "../kube/observer.ts";
 import { type Check, type Checks, CloudContact } from "../serve/health.ts";

@@ -129,6 +129,17 @@ export class ActionWatch {
   }
 }
 
+/** The response with its action marked as successful. The list of certificates shows how the action really ends. */
+export function withEndedAction(response: ApiResponse): ApiResponse {
+  if (response.status >= 300) return response;
+  const body = JSON.parse(response.body) as { action?: Action | null };
+  if (!body.action) return response;
+  return {
+    ...response,
+    body: JSON.stringify({ ...body, action: { ...body.action, status: "success", progress: 100 } }),
+  };
+}
+
 /** Milliseconds until the next poll: at the first expected end, or slightly later when others follow closely. */
 export function nextPoll(expectedEnds: readonly number[], now: number): number {
   const [first = now, ...rest] = expectedEnds.toSorted((a, b) => a - b);

@@ -10,7 +10,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { messageOf } from "../diagnostics/errors.ts";
 import { SYSTEM_CLOCK } from "../work/clock.ts";
-import { type Action, ActionWatch } from "./action-watch.ts";
+import { type Action, ActionWatch, withEndedAction } from "./action-watch.ts";
 import type { LoadBalancer } from "./api.ts";
 import type { Priority } from "./budget.ts";
 import { createWhole, isRefused, remainder } from "./creation.ts";
@@ -27,8 +27,6 @@ import { Lanes } from "./lanes.ts";
 import { ReadCache } from "./read-cache.ts";
 import { type Exchange, type RunInfo, Sender } from "./sender.ts";
 import type { Upstream } from "./upstream.ts";
-
-export type { Exchange, RunInfo } from "./sender.ts";
 
 /** Address and token with which a run reaches the gateway. */
 export interface Credential {
@@ -231,17 +229,6 @@ export class Gateway {
 /** True for the creation of a certificate. Issuing a managed one takes minutes, and no other step of a run depends on it. */
 function isIssuance({ method, path }: ApiRequest): boolean {
   return method === "POST" && path === "/certificates";
-}
-
-/** The response with its action marked as successful. The list of certificates shows how the action really ends. */
-function withEndedAction(response: ApiResponse): ApiResponse {
-  if (response.status >= 300) return response;
-  const body = JSON.parse(response.body) as { action?: Action | null };
-  if (!body.action) return response;
-  return {
-    ...response,
-    body: JSON.stringify({ ...body, action: { ...body.action, status: "success", progress: 100 } }),
-  };
 }
 
 /** True for a normalised path: one with `..` in it would reach another resource than it seems to. */

@@ -1,6 +1,7 @@
 /** A ConfigMap owned by Lotse, in the controller's namespace. Updates never overwrite concurrent ones. */
 import { ifFound, isConflict } from "../diagnostics/errors.ts";
-import { type KubeClient, paths } from "./client.ts";
+import type { KubeClient } from "./client.ts";
+import { paths } from "./paths.ts";
 
 interface ConfigMap {
   readonly metadata?: { readonly name?: string; readonly resourceVersion?: string };

@@ -7,8 +7,9 @@ import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import { printable } from "../diagnostics/printable.ts";
 import { Recent } from "../work/recent.ts";
-import { type KubeClient, paths } from "./client.ts";
+import type { KubeClient } from "./client.ts";
 import type { KubeObject } from "./informer.ts";
+import { paths } from "./paths.ts";
 
 /** Kinds of objects that get Events, with their API versions. */
 const API_VERSIONS = { Service: "v1", Node: "v1", Lease: "coordination.k8s.io/v1" } as const;

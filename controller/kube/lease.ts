@@ -7,7 +7,8 @@ import type { LeaseConfig } from "../config/config.ts";
 import { ifFound, isConflict, isNotFound, messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
-import { type KubeClient, paths } from "./client.ts";
+import type { KubeClient } from "./client.ts";
+import { paths } from "./paths.ts";
 
 /** Whether this process may write. */
 export interface Leadership {

@@ -3,8 +3,9 @@ import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { CcmError } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import { TIMINGS } from "../work/timings.ts";
-import { type KubeClient, paths } from "./client.ts";
+import type { KubeClient } from "./client.ts";
 import { type Change, Informer } from "./informer.ts";
+import { paths } from "./paths.ts";
 
 /** The last contact with the API server is too old to act on what is known. */
 class StaleCluster extends CcmError {

@@ -7,7 +7,8 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { StateStore } from "../../stacks/state/state-store.ts";
 import { ifFound, isNotFound } from "../diagnostics/errors.ts";
-import { type KubeClient, paths } from "./client.ts";
+import type { KubeClient } from "./client.ts";
+import { paths } from "./paths.ts";
 
 /** Maximum number of parts. Their names are fixed, because RBAC rules refer to them. */
 const MAX_PARTS = 10;

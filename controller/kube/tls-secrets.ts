@@ -3,8 +3,9 @@ import { setTimeout } from "node:timers/promises";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { Logger } from "../diagnostics/log.ts";
 import type { SecretList } from "../render/certificate/tls-secret.ts";
-import { type KubeClient, paths } from "./client.ts";
+import type { KubeClient } from "./client.ts";
 import { Informer, type InformerOptions } from "./informer.ts";
+import { paths } from "./paths.ts";
 
 /** Maximum wait for the first lists: without permission they would never arrive. */
 const PATIENCE_MS = 10_000;

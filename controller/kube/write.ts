@@ -3,7 +3,8 @@ import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/clien
 import { ifFound, isConflict, isNotFound } from "../diagnostics/errors.ts";
 import { FINALIZER } from "../formats/finalizer.ts";
 import type { NodePatch } from "../render/node/patch.ts";
-import { type KubeClient, paths } from "./client.ts";
+import type { KubeClient } from "./client.ts";
+import { paths } from "./paths.ts";
 
 /** Patches Services and Nodes. Every patch is bound to the object's UID. */
 export class Patcher {

@@ -4,7 +4,7 @@ import type { RunReport } from "../../stacks/engine/run.ts";
 import { parseJson } from "../diagnostics/printable.ts";
 import type { Plan, PlannedUnit } from "../guard/plan.ts";
 import { objectOf, type ReasonContext, reasonFor } from "../guard/reason.ts";
-import type { Exchange } from "../hcloud/gateway.ts";
+import type { Exchange } from "../hcloud/sender.ts";
 import { PREFIX } from "../render/service/options/annotations.ts";
 
 interface Common {

@@ -1,7 +1,7 @@
 /** Saves the record of changes in a ConfigMap, in the background. */
 import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
-import type { Exchange } from "../hcloud/gateway.ts";
+import type { Exchange } from "../hcloud/sender.ts";
 import type { OwnConfigMap } from "../kube/config-map.ts";
 import { type AuditEntry, keepNewest, renderEntries, writeEntry } from "./entry.ts";
 

@@ -2,7 +2,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { V1Deployment, V1NodeList, V1Service, V1ServiceList } from "@kubernetes/client-node";
 import { KubeError } from "../../controller/diagnostics/errors.ts";
-import { type KubeClient, paths } from "../../controller/kube/client.ts";
+import type { KubeClient } from "../../controller/kube/client.ts";
+import { paths } from "../../controller/kube/paths.ts";
 import { DevEnvError } from "./errors.ts";
 
 /** The chart's Deployment. */

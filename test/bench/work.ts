@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import type { V1NodeList, V1ServiceList } from "@kubernetes/client-node";
-import { paths } from "../../controller/kube/client.ts";
+import { paths } from "../../controller/kube/paths.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
 import type { ControllerStarter, Started } from "./controllers.ts";

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DepartureReport } from "../../controller/commands/departure/departure-text.ts";
-import { paths } from "../../controller/kube/client.ts";
+import { paths } from "../../controller/kube/paths.ts";
 import { runCommand, startInTerminal } from "../support/command.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";

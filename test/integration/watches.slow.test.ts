@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { V1Node } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { paths } from "../../controller/kube/client.ts";
+import { paths } from "../../controller/kube/paths.ts";
 import { findFreePort } from "../../dev-env/cluster/loopback.ts";
 import { requestsOf } from "../support/audit-log.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";

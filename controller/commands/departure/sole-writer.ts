@@ -2,8 +2,9 @@
 import { openLeadership } from "../../app/assemble.ts";
 import type { Config } from "../../config/config.ts";
 import { ConfigError, KubeError } from "../../diagnostics/errors.ts";
-import { type KubeClient, paths } from "../../kube/client.ts";
+import type { KubeClient } from "../../kube/client.ts";
 import { ALONE, type Leadership, type LeaseObject } from "../../kube/lease.ts";
+import { paths } from "../../kube/paths.ts";
 import type { Session } from "../open.ts";
 
 /** The Lease of the controller that leads; undefined where there is none. */

@@ -1,7 +1,8 @@
 import { request, type ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ApiRequest } from "../../../../controller/hcloud/exchange.ts";
-import { type Exchange, Gateway, type RunAccess } from "../../../../controller/hcloud/gateway.ts";
+import { Gateway, type RunAccess } from "../../../../controller/hcloud/gateway.ts";
+import type { Exchange } from "../../../../controller/hcloud/sender.ts";
 import { Upstream } from "../../../../controller/hcloud/upstream.ts";
 import { aBalancerSpec, aListener } from "../../../support/builders.ts";
 import { QuickClock } from "../../../support/clock.ts";

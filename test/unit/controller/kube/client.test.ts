@@ -1,7 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { KubeError } from "../../../../controller/diagnostics/errors.ts";
-import { KubeClient, paths, type WatchEvent } from "../../../../controller/kube/client.ts";
+import { KubeClient, type WatchEvent } from "../../../../controller/kube/client.ts";
+import { paths } from "../../../../controller/kube/paths.ts";
 import { type Received, reply, startServer, type TestServer } from "../../../support/http-server.ts";
 
 let server: TestServer;
