@@ -1,4 +1,4 @@
-/** The command line `lotse`: its commands, their flags, and their help. */
+/** The command line of `lotse`: commands, flags and help, built with commander. */
 import { Command, Option } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Flag, FlagValues } from "../config/flags.ts";
@@ -7,23 +7,23 @@ import type { Flag, FlagValues } from "../config/flags.ts";
 export interface CommandDefinition {
   readonly name: string;
   readonly summary: string;
-  /** Positional arguments as commander writes them, e.g. `<plan>` or `[service]`. */
+  /** Positional arguments in commander's notation, e.g. `<plan>` or `[service]`. */
   readonly operands?: string;
   readonly flags: readonly Flag[];
-  /** Text behind the list of flags: examples, exit codes, what to do next. */
+  /** Help text after the list of flags: examples and exit codes. */
   readonly epilogue?: string;
-  /** Returns the exit code; nothing means 0. Mistakes are thrown. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: an action that has nothing to say returns nothing
+  /** Returns the exit code, by default 0. Throws a ConfigError for mistakes. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most actions return no exit code
   action(given: Given): Promise<number | void>;
 }
 
-/** What a command was called with. */
+/** Flags and operands that a command was called with. */
 export interface Given {
   readonly flags: FlagValues;
   readonly operands: readonly string[];
 }
 
-/** The command line. The exit code of a command is left in `process.exitCode`. */
+/** Builds the command line. The action of a command sets `process.exitCode`. */
 export function commandLine(commands: readonly CommandDefinition[]): Command {
   const program = new Command("lotse")
     .description("Kubernetes cloud-controller-manager for Hetzner Cloud; every cloud change is a Pulumi change")
@@ -42,7 +42,7 @@ function commandOf({ name, summary, operands, flags, epilogue, action }: Command
   });
 }
 
-/** A command that knows a mistyped flag by its name alone, whatever value is written behind it. */
+/** Reports an unknown flag without its value, so that commander can suggest the right one. */
 class SubCommand extends Command {
   unknownOption(flag: string): void {
     const named = Command.prototype as unknown as { unknownOption(flag: string): void };
@@ -50,7 +50,7 @@ class SubCommand extends Command {
   }
 }
 
-/** Flags without effect are understood, and left out of the help. */
+/** Flags without effect are accepted but not shown in the help. */
 function optionOf({ name, value, doc, section, ignored, repeats }: Flag): Option {
   const option = new Option(`${name.length === 1 ? `-${name}, ` : ""}--${name}${value ? ` ${value}` : ""}`, doc);
   if (section) option.helpGroup(`${section}:`);
@@ -60,12 +60,12 @@ function optionOf({ name, value, doc, section, ignored, repeats }: Flag): Option
   return option;
 }
 
-/** Values by flag name, as they are written on the command line. */
+/** Values by flag name, as given on the command line. */
 function flagValues(command: Command, flags: readonly Flag[]): FlagValues {
   const entries = flags.map(({ name }) => {
     const attribute = command.options.find(({ long }) => long === `--${name}`)?.attributeName() ?? name;
     const value: string | boolean | undefined = command.getOptionValue(attribute);
-    // Manifests written for Go programs say -v=2.
+    // Manifests written for Go programs contain -v=2.
     return [name, typeof value === "string" ? value.replace(/^=/, "") : value] as const;
   });
   return Object.fromEntries(entries);

@@ -1,10 +1,11 @@
-/** `lotse completion`: completes commands and flags in a shell. */
+/** `lotse completion`: scripts that complete commands and flags in a shell. */
 
 import { ConfigError } from "../diagnostics/errors.ts";
 import type { CommandDefinition, Given } from "./command-line.ts";
 
 type Shell = (commands: readonly CommandDefinition[]) => string;
 
+/** Prints the script for a shell. */
 export async function completion(
   commands: readonly CommandDefinition[],
   { operands: [shell = ""] }: Given,

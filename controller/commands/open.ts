@@ -1,4 +1,4 @@
-/** What every command begins with: its configuration, a session with cluster and cloud, and the plan for what it observes. */
+/** The common start of all commands: configuration, connections to cluster and cloud, and the plan for a snapshot. */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -22,13 +22,13 @@ import { requirePlausible } from "../observe/plausible.ts";
 import type { SecretList } from "../render/certificate/tls-secret.ts";
 import { type Rendered, type RenderOptions, renderCluster, type Snapshot } from "../render/cluster.ts";
 
-/** Carries the flags of `lotse stack` to the program of a plain `pulumi preview`, as JSON. */
+/** Passes the flags of `lotse stack` to the program of a plain `pulumi preview`, as JSON. */
 export const FLAGS_VARIABLE = "LOTSE_PREVIEW_FLAGS";
 
-/** Everything fetched anew. */
+/** Reads everything from the API. */
 const FRESH: Ages = { servers: 0, loadBalancers: 0, certificates: 0, network: 0 };
 
-/** The configuration of a command: the controller's, with kubectl's default kubeconfig and the command's `--namespace`. */
+/** The controller's configuration, with kubectl's default kubeconfig and the command's `--namespace`. */
 export function commandConfig(flags: FlagValues, env: Environment): Config {
   const config = loadConfig({ ...flags, kubeconfig: flags.kubeconfig ?? kubeconfigOf(env) }, env);
   return { ...config, namespace: textOf(flags.namespace) ?? config.namespace };
@@ -42,12 +42,12 @@ function kubeconfigOf(env: Environment): string | undefined {
   return env.KUBERNETES_SERVICE_HOST || !existsSync(usual) ? undefined : usual;
 }
 
-/** The text of a flag; undefined when it is absent or empty. */
+/** The value of a flag; undefined when it is absent or empty. */
 export function textOf(value: FlagValues[string]): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Open connections to cluster and cloud. Disposing of it closes them, and everything put on `ends` since. */
+/** Open connections to cluster and cloud. Disposal closes them and everything added to `ends`. */
 export interface Session extends AsyncDisposable {
   readonly config: Config;
   readonly client: KubeClient;
@@ -55,11 +55,11 @@ export interface Session extends AsyncDisposable {
   readonly options: RenderOptions;
   readonly log: Logger;
   readonly ends: AsyncDisposableStack;
-  /** Lists cluster and cloud, by default without using a list fetched before. Throws when the lists contradict each other. */
+  /** Takes a snapshot, by default from fresh lists. Throws when the lists contradict each other. */
   observe(ages?: Ages): Promise<Snapshot>;
 }
 
-/** Connects to cluster and cloud. `level` is what is logged to standard error from there on. */
+/** Connects to cluster and cloud. Messages from `level` up are logged to standard error. */
 export async function open(
   config: Config,
   { level = "warn", ...ports }: CloudPorts & { readonly level?: "warn" | "error" } = {},
@@ -92,12 +92,12 @@ async function listSecrets(client: KubeClient, { tlsSecrets }: Config): Promise<
   return Promise.all(namespaces.map(async (namespace) => ({ namespace, secrets: await list(namespace) })));
 }
 
-/** What the controller would do about a snapshot. */
+/** A snapshot, and what the controller would change. */
 export interface ClusterPlan {
   readonly snapshot: Snapshot;
   readonly rendered: Rendered;
   readonly plan: Plan;
-  /** Set when the guard took removals out of the plan. */
+  /** Why the guard holds back removals, if it does. */
   readonly heldBack?: string;
 }
 
@@ -108,13 +108,14 @@ export function planOf(snapshot: Snapshot, { config, options }: Pick<Session, "c
   return { snapshot, rendered, plan, ...(stopped !== undefined && { heldBack: stopped }) };
 }
 
-/** An open connection to the cluster alone, for commands that need neither cloud nor token. */
+/** An open connection to the cluster only, for commands that need no Hetzner token. */
 interface ClusterAccess extends Disposable {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly clusterName: string;
 }
 
+/** Connects to the cluster only. */
 export async function openAccess(flags: FlagValues, env: Environment): Promise<ClusterAccess> {
   const name = textOf(flags["cluster-name"]) ?? "kubernetes";
   const parsed = clusterName(name);

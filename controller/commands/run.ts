@@ -1,4 +1,4 @@
-/** `lotse run`: the controller, until a signal; or, with `--dry-run`, only its view of things. */
+/** `lotse run`: the controller, or with `--dry-run` only its previews. */
 import { runController } from "../app/controller.ts";
 import { loadConfig } from "../config/config.ts";
 import type { FlagValues } from "../config/flags.ts";

@@ -1,4 +1,4 @@
-/** `lotse destroy` and `lotse release`: leaving, with nothing left in the cloud or with everything left there. */
+/** `lotse destroy` and `lotse release`: stop using Lotse, and delete or keep everything in the cloud. */
 import type { RunReport } from "../../../stacks/engine/run.ts";
 import { startOwnEngine } from "../../app/assemble.ts";
 import { Absence } from "../../apply/absence.ts";
@@ -22,15 +22,17 @@ import { type Departure, type DepartureMode, dispositionsOf, planDeparture, unpr
 import { type DepartureReport, departureText } from "./departure-text.ts";
 import { becomeSoleWriter, holderOf, readLease } from "./sole-writer.ts";
 
-/** Exit code when there is something to do, and it was only shown. */
+/** Exit code when there is something to do and it was only shown. */
 const TO_DO = 2;
-/** Certificates go after the balancers that use them, and what was busy may be free the next time. */
+/** Maximum number of runs: certificates go after the load balancers that use them, and locked resources need another run. */
 const ROUNDS = 4;
 
+/** Deletes everything of the cluster in the cloud. */
 export const destroy = ({ flags }: Given): Promise<number> => depart("destroy", flags);
+/** Stops managing everything of the cluster in the cloud. */
 export const release = ({ flags }: Given): Promise<number> => depart("release", flags);
 
-/** Everything that a departure works with. */
+/** A session with what a departure needs. */
 interface Departing extends Session {
   readonly mode: DepartureMode;
   readonly record: AuditRecord;
@@ -80,19 +82,19 @@ async function warnings({ mode, client, config }: Departing): Promise<readonly s
   ];
 }
 
-/** Leaves. Returns what could not be done; doing it again goes on there. */
+/** Carries out the departure. Returns the failures; running the command again continues. */
 async function carryOut(departing: Departing, isForced: boolean): Promise<readonly string[]> {
   departing.leadership = await becomeSoleWriter(departing, isForced);
-  const { left, failures } = await clearForGood(departing);
-  const unreleased = await letGo(departing, left);
+  const { left, failures } = await clearUntilProven(departing);
+  const claimed = await removeFinalizers(departing, left);
   const refused = left.refused.map(({ object, mistakes }) => `${object}: ${mistakes.join("; ")}`);
-  const all = [...failures, ...refused, ...unreleased];
-  if (all.length === 0) await forget(departing);
+  const all = [...failures, ...refused, ...claimed];
+  if (all.length === 0) await deleteOwnObjects(departing);
   return all;
 }
 
-/** Clears the cloud; and once more after a while when something of a Service may only have been late. */
-async function clearForGood(departing: Departing): ReturnType<typeof clearCloud> {
+/** Clears the cloud, and repeats it after a while if a load balancer may have been in creation. */
+async function clearUntilProven(departing: Departing): ReturnType<typeof clearCloud> {
   const cleared = await clearCloud(departing);
   const late = (await unproven(cleared.left, departing.absence)).filter(({ left }) => left.length === 0);
   if (late.length === 0) return cleared;
@@ -105,7 +107,7 @@ async function clearForGood(departing: Departing): ReturnType<typeof clearCloud>
   return clearCloud(departing);
 }
 
-/** Runs until nothing is left to do, and looks again after each run: only what the cloud lists is proof. */
+/** Runs until nothing is left to do. Observes after each run, because only the cloud's lists are proof. */
 async function clearCloud(
   departing: Departing,
 ): Promise<{ readonly left: Departure; readonly failures: readonly string[] }> {
@@ -133,8 +135,8 @@ function failuresOf(outcomes: RunReport["outcomes"]): readonly string[] {
   );
 }
 
-/** Takes the finalizer from Services that have nothing in the cloud any more, and with what was deleted its address. */
-async function letGo(departing: Departing, departure: Departure): Promise<readonly string[]> {
+/** Removes the finalizer from Services without anything left in the cloud, and with `destroy` their addresses. */
+async function removeFinalizers(departing: Departing, departure: Departure): Promise<readonly string[]> {
   const { mode, client, leadership } = departing;
   const patcher = new Patcher(client);
   const doubts = new Map(
@@ -154,8 +156,8 @@ async function letGo(departing: Departing, departure: Departure): Promise<readon
   return failures;
 }
 
-/** Deletes what the controller kept for itself. The record of what was done stays. */
-async function forget({ client, config }: Departing): Promise<void> {
+/** Deletes the controller's own objects, except for the record of changes. */
+async function deleteOwnObjects({ client, config }: Departing): Promise<void> {
   if (config.state === "cluster") await new SecretState(client, config.namespace, config.clusterName).delete();
   for (const kind of ["plan", "status"]) await new OwnConfigMap(client, config, kind).delete();
 }

@@ -1,11 +1,12 @@
-/** A departure for people. */
+/** The output of `lotse destroy` and `lotse release`. */
 import type { Refusal } from "../../render/refusals.ts";
 import type { DepartureMode, Disposition } from "./departure.ts";
 
+/** What was or would be done. The JSON output. */
 export interface DepartureReport {
   readonly cluster: string;
   readonly mode: DepartureMode;
-  /** False when it was only shown, or something failed. */
+  /** False when it was only shown or something failed. */
   readonly isDone: boolean;
   readonly dispositions: readonly Disposition[];
   /** Services that lose the finalizer. */
@@ -18,6 +19,7 @@ export interface DepartureReport {
 const SIGNS = { deleted: "-", "left behind": "<", stays: "=" } as const;
 const WORDS = { deleted: "deleted", "left behind": "kept, no longer managed", stays: "kept" } as const;
 
+/** The report for a terminal. */
 export function departureText(report: DepartureReport): string {
   const { cluster, mode, dispositions, services, refused, failures, notes } = report;
   if (dispositions.length === 0 && services.length === 0 && refused.length === 0)

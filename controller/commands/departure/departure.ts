@@ -1,4 +1,4 @@
-/** What leaving means for the cloud: everything of the cluster deleted, or left behind without owner. Pure. */
+/** Plans a departure: everything of the cluster is deleted, or kept without an owner. Pure. */
 import type { V1Service } from "@kubernetes/client-node";
 import { certificateUnit } from "../../../stacks/units/names.ts";
 import type { LoadBalancerState, UnitId } from "../../../stacks/units/spec.ts";
@@ -14,37 +14,37 @@ import { leaveBehind } from "../../render/service/ownership/retire.ts";
 
 type RetireIntent = ServiceIntent & { readonly kind: "retire" };
 
-/** `destroy` deletes what the cluster has, `release` leaves its balancers behind as they are. */
+/** `destroy` deletes the cluster's resources, `release` keeps its load balancers as they are. */
 export type DepartureMode = "destroy" | "release";
 
+/** A planned departure. */
 export interface Departure {
   /** What it was planned from. */
   readonly snapshot: Snapshot;
-  /** What is wanted, and what of it exists. */
   readonly rendered: Rendered;
-  /** What is left to do in the cloud; empty when everything is gone or nobody's. */
+  /** What is left to do in the cloud; empty when everything is deleted or has no owner. */
   readonly plan: Plan;
-  /** Services with our finalizer that have nothing in the cloud any more. */
+  /** Services with our finalizer that have nothing left in the cloud. */
   readonly services: readonly V1Service[];
-  /** Services that have the finalizer now. */
+  /** All Services with our finalizer. */
   readonly claimed: readonly V1Service[];
-  /** Services about whose balancers nobody can say which one is theirs. */
+  /** Services whose load balancer cannot be determined. */
   readonly refused: readonly Refusal[];
 }
 
 /**
  * | what | `destroy` | `release` |
  * | --- | --- | --- |
- * | balancer of a Service | as if the Service were deleted: gone, unless it is protected, shared, or its annotation says keep | stays as it is, without owner |
- * | certificate made for a Service | gone, unless a balancer that stays presents it | stays, without owner |
- * | route to a node, or left over in the cluster's ranges | gone | stays |
- * | Service | has no address and no finalizer any more | has no finalizer any more |
- * | what is not this cluster's | stays | stays |
+ * | load balancer of a Service | deleted, unless it is protected, shared, or has `on-delete: keep` | stays unchanged, without an owner |
+ * | certificate made for a Service | deleted, unless a remaining load balancer presents it | stays, without an owner |
+ * | route to a node, or stale in the cluster's ranges | deleted | stays |
+ * | Service | loses address and finalizer | loses the finalizer |
+ * | resources of others | stay | stay |
  */
 export function planDeparture(mode: DepartureMode, snapshot: Snapshot, options: RenderOptions): Departure {
   const ours = snapshot.services.filter((service) => intentOf(service, options.classes) !== "none");
   const deleted = renderCluster({ ...snapshot, services: ours.map(asDeleted) }, options);
-  const rendered = leavingCertificates(mode, mode === "release" ? leavingAll(deleted) : deleted);
+  const rendered = keepingCertificates(mode, mode === "release" ? keepingBalancers(deleted) : deleted);
   const { routes: _, ...balancers } = rendered;
   const routes = mode === "destroy" ? routesOf(rendered) : [];
   const refused = refusalsOf(balancers);
@@ -58,8 +58,8 @@ function asDeleted(service: V1Service): V1Service {
   return { ...service, metadata: { ...metadata, deletionTimestamp: new Date(0), finalizers: [FINALIZER] } };
 }
 
-/** The same, with every balancer that would be deleted or taken apart left alone instead. */
-function leavingAll(rendered: Rendered): Rendered {
+/** Keeps every load balancer that would be deleted or changed, without an owner. */
+function keepingBalancers(rendered: Rendered): Rendered {
   const existing = { ...rendered.existing };
   const services = rendered.services.map((intent): ServiceIntent => {
     const state = existing[intent.unit];
@@ -71,8 +71,8 @@ function leavingAll(rendered: Rendered): Rendered {
   return { ...rendered, services, existing };
 }
 
-/** The same, with certificates that stay left alone, without owner. Of several with the same content, one at a time. */
-function leavingCertificates(mode: DepartureMode, rendered: Rendered): Rendered {
+/** Keeps certificates that stay, without an owner. Of several with the same content, one per run. */
+function keepingCertificates(mode: DepartureMode, rendered: Rendered): Rendered {
   const existing = { ...rendered.existing };
   const services = rendered.services.map((intent): ServiceIntent => {
     if (intent.kind !== "retire") return intent;
@@ -100,7 +100,7 @@ function routesOf({ existing }: Rendered): readonly UnitId[] {
   return (Object.keys(existing) as UnitId[]).filter((unit) => existing[unit]?.kind === "route");
 }
 
-/** On proof: the cloud lists nothing of theirs, or only what is protected. */
+/** Services of which the cloud lists nothing, or only a protected load balancer. */
 function settled(services: readonly V1Service[], { services: intents, existing }: Rendered): readonly V1Service[] {
   const isSettled = (intent: ServiceIntent) => {
     if (intent.kind !== "retire") return false;
@@ -116,22 +116,22 @@ function isProtected(state: Rendered["existing"][UnitId]): state is LoadBalancer
   return state?.kind === "load-balancer" && state.deleteProtection;
 }
 
-/** Services that would be let go if it were proven that nothing of theirs is left in the cloud. */
+/** Settled Services for which a list is not enough proof that nothing is left in the cloud. */
 export async function unproven({ rendered, services }: Departure, absence: Absence): Promise<readonly Doubt[]> {
   const uids = new Set(services.map(({ metadata }) => metadata?.uid));
   return (await absence.unproven(rendered)).filter(({ intent }) => uids.has(intent.service.metadata?.uid));
 }
 
-/** One thing in the cloud, and what becomes of it. */
+/** One resource in the cloud, and what happens to it. */
 export interface Disposition {
   /** `Service default/web`, `certificate web-tls`, `route 10.244.1.0/24`. */
   readonly object: string;
   readonly disposition: "deleted" | "left behind" | "stays";
-  /** What it is: its name, id and addresses; and why it stays. */
+  /** Name, id and addresses, and why it stays. */
   readonly what: string;
 }
 
-/** Everything that leaving is about, in order. */
+/** Every resource concerned: load balancers, certificates, routes. */
 export function dispositionsOf({ rendered, plan }: Departure): readonly Disposition[] {
   const steps = new Map(plan.map((step) => [step.unit, step]));
   const balancers = rendered.services.flatMap((intent): readonly Disposition[] => {
@@ -148,10 +148,10 @@ export function dispositionsOf({ rendered, plan }: Departure): readonly Disposit
       const what = gatewayText(rendered.existing[unit]);
       return { object: unit.replace("/", " "), disposition: "deleted", what };
     });
-  return [...balancers, ...rendered.services.flatMap(certificateFates), ...routes];
+  return [...balancers, ...rendered.services.flatMap(certificateDispositions), ...routes];
 }
 
-function certificateFates(intent: ServiceIntent): readonly Disposition[] {
+function certificateDispositions(intent: ServiceIntent): readonly Disposition[] {
   if (intent.kind !== "retire") return [];
   const left = new Set(intent.certificates.left?.map(({ name }) => name));
   return intent.certificates.owned.map(({ listed: { id, name, domain_names } }) => ({

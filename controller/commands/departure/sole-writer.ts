@@ -1,4 +1,4 @@
-/** Makes sure that no controller works while a command changes what is the controller's. */
+/** Ensures that no controller runs while a command changes its resources. */
 import { openLeadership } from "../../app/assemble.ts";
 import type { Config } from "../../config/config.ts";
 import { ConfigError, KubeError } from "../../diagnostics/errors.ts";
@@ -7,7 +7,7 @@ import { ALONE, type Leadership, type LeaseObject } from "../../kube/lease.ts";
 import { paths } from "../../kube/paths.ts";
 import type { Session } from "../open.ts";
 
-/** The Lease of the controller that leads; undefined where there is none. */
+/** The controllers' Lease; undefined when there is none. */
 export async function readLease(client: KubeClient, { lease }: Config): Promise<LeaseObject | undefined> {
   if (!lease) return undefined;
   try {
@@ -18,7 +18,7 @@ export async function readLease(client: KubeClient, { lease }: Config): Promise<
   }
 }
 
-/** Who has renewed a Lease so lately that it still counts. */
+/** The holder of a Lease that has not expired. */
 export function holderOf(lease: LeaseObject | undefined, now: Date): string | undefined {
   const { holderIdentity, renewTime, leaseDurationSeconds = 15 } = lease?.spec ?? {};
   const ageMs = now.getTime() - Date.parse(renewTime ?? "");
@@ -26,8 +26,8 @@ export function holderOf(lease: LeaseObject | undefined, now: Date): string | un
 }
 
 /**
- * Takes the controllers' Lease, and keeps it to the end: none can begin meanwhile. Throws when one leads. A holder that
- * does not renew any more is waited for, by our own clock, as another controller would.
+ * Takes the controllers' Lease and holds it to the end, so that no controller can start to lead. Throws when one leads already.
+ * If the holder no longer renews, waits until the Lease expires by our own clock, as another controller would.
  */
 export async function becomeSoleWriter({ config, client, log, ends }: Session, isForced: boolean): Promise<Leadership> {
   const { lease } = config;

@@ -1,6 +1,6 @@
 /**
- * `lotse run --dry-run`, the observe-only mode: previews at every resync, and logs the result whenever it differs from the
- * one before. Writes nothing, no Events and no statuses either, and takes no Lease, so it may run beside the controller.
+ * `lotse run --dry-run`, the observe-only mode: previews at every resync and logs the result when it differs from the last one.
+ * It writes nothing, not even Events, and takes no Lease, so it can run next to a controller.
  */
 import type { Config } from "../../config/config.ts";
 import { messageOf } from "../../diagnostics/errors.ts";
@@ -9,15 +9,16 @@ import { SYSTEM_CLOCK } from "../../work/clock.ts";
 import type { Forecast } from "./forecast.ts";
 import { forecastChanges } from "./preview.ts";
 
+/** Previews until the signal fires. */
 export async function rehearseForever(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   log.info({ cluster: config.clusterName }, "dry run: observing only, no changes are made");
-  let told = "";
+  let last = "";
   while (!signal.aborted) {
     try {
       const forecast = await forecastChanges(config, {});
-      const news = JSON.stringify(forecast);
-      if (news !== told) tell(forecast, log);
-      told = news;
+      const current = JSON.stringify(forecast);
+      if (current !== last) report(forecast, log);
+      last = current;
     } catch (error) {
       log.warn({ error: messageOf(error) }, "observation failed, retrying");
     }
@@ -25,8 +26,8 @@ export async function rehearseForever(config: Config, log: Logger, signal: Abort
   }
 }
 
-/** A line for each unit that would change, and for each object that is refused. */
-export function tell({ units, refused, heldBack }: Forecast, log: Logger): void {
+/** Logs each unit that would change and each object that is refused. */
+export function report({ units, refused, heldBack }: Forecast, log: Logger): void {
   for (const { unit, object, action, parts, failure } of units) {
     const resources = parts.map(({ part, operation }) => `${operation} ${part}`);
     if (failure === undefined) log.info({ unit, object, action, resources }, "would change");

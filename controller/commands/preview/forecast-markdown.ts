@@ -1,9 +1,10 @@
-/** A forecast as a comment on a pull request. */
+/** A forecast as Markdown, for a comment on a pull request. */
 import type { Forecast, PartForecast, UnitForecast } from "./forecast.ts";
 import { costLine, costText, fieldText, headline } from "./forecast-text.ts";
 
 const VERBS = { create: "create", adopt: "take over", change: "change", delete: "**delete**" } as const;
 
+/** A table of units, with the resources in collapsible sections. */
 export function forecastMarkdown(forecast: Forecast): string {
   const { units, refused, heldBack, notes, cost } = forecast;
   const blocks = [
@@ -42,7 +43,7 @@ function partLines({ part, operation, summary, reason, fields }: PartForecast): 
   return [what, ...fields.map((field) => `  - ${escapeMarkdown(fieldText(field))} (${escapeMarkdown(field.reason)})`)];
 }
 
-/** Names and annotations are written by others: nothing in them may become markup, a link or a mention. */
+/** Names and annotations are untrusted: nothing in them may become markup, a link or a mention. */
 function escapeMarkdown(text: string): string {
   return text
     .replace(/\s+/g, " ")

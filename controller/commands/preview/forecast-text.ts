@@ -1,4 +1,4 @@
-/** A forecast as a tree for people, in a terminal. */
+/** A forecast as a tree, for a terminal. */
 
 import { type Paint, plain } from "../paint.ts";
 import { type Cost, type Forecast, hasChanges, type PartForecast, type UnitForecast } from "./forecast.ts";
@@ -6,6 +6,7 @@ import { type Cost, type Forecast, hasChanges, type PartForecast, type UnitForec
 const SIGNS = { create: "+", adopt: ">", change: "~", update: "~", replace: "±", delete: "-" } as const;
 const COLOURS = { "+": "green", ">": "cyan", "~": "yellow", "±": "yellow", "-": "red" } as const;
 
+/** Units with their resources, fields and reasons. */
 export function forecastText(forecast: Forecast, paint: Paint = plain): string {
   const { units, refused, heldBack, notes } = forecast;
   const blocks = [
@@ -21,7 +22,7 @@ export function forecastText(forecast: Forecast, paint: Paint = plain): string {
   return `${blocks.join("\n\n")}\n`;
 }
 
-/** What the forecast comes to, in a line. */
+/** The forecast in one line. */
 export function headline(forecast: Forecast): string {
   const { cluster, units, refused } = forecast;
   if (!hasChanges(forecast))
@@ -34,7 +35,7 @@ export function headline(forecast: Forecast): string {
   return `Cluster ${cluster}: ${counted.join(", ")}`;
 }
 
-/** What all balancers cost, before and after. */
+/** The price of all load balancers, before and after. */
 export function costLine({ currency, before, after }: NonNullable<Forecast["cost"]>): string {
   const total = `Load balancers: ${money(after, currency)} a month`;
   return before === after
@@ -60,7 +61,7 @@ function partText({ part, operation, summary, reason, fields }: PartForecast, pa
   return [what, ...fields.map((field) => `        ${fieldText(field)}${paint(`   (${field.reason})`, "dim")}`)];
 }
 
-/** A field before and after; an absent side means that there is none. */
+/** A field before and after. An absent side means that it is not set there. */
 export interface ChangedField {
   readonly field: string;
   readonly from?: string | undefined;
@@ -72,7 +73,7 @@ export function fieldText({ field, from, to }: ChangedField): string {
   return `${field}: ${from ?? "(none)"} → ${to ?? "(none)"}`;
 }
 
-/** The price beside a unit: what it costs, and by how much that changes. */
+/** The price of a unit, or how much it changes. */
 export function costText({ before, after }: Cost, currency: string): string {
   if (before === after) return before === undefined ? "" : `${money(before, currency)} a month`;
   return `${signed((after ?? 0) - (before ?? 0))} ${currency} a month`;

@@ -1,4 +1,4 @@
-/** What the next run would do, as data: for people, for pull requests and for machines alike. */
+/** What the next run would change, as data for the terminal, Markdown and JSON outputs. */
 
 import type { Change, RunReport } from "../../../stacks/engine/run.ts";
 import type { Difference } from "../../../stacks/units/difference.ts";
@@ -10,7 +10,7 @@ import type { Prices } from "../../hcloud/prices.ts";
 import type { Rendered } from "../../render/cluster.ts";
 import { type Refusal, refusalsOf } from "../../render/refusals.ts";
 
-/** One field of a resource, and why it changes. An absent side means that the thing is absent there. */
+/** One field of a resource, and why it changes. An absent side means that the field is not set there. */
 export interface FieldForecast {
   readonly field: string;
   readonly from?: string;
@@ -22,19 +22,20 @@ export interface FieldForecast {
 export interface PartForecast {
   readonly part: string;
   readonly operation: Change["operation"];
-  /** What a new one is, in a few words. */
+  /** A new resource in a few words. */
   readonly summary?: string;
   readonly reason: string;
-  /** What differs, for resources that stay. */
+  /** What differs, for resources that are updated or replaced. */
   readonly fields: readonly FieldForecast[];
 }
 
-/** Prices for a month, net; an absent side means that there is nothing to pay for, or no price is known. */
+/** Net monthly prices. An absent side means that there is no load balancer, or that its price is unknown. */
 export interface Cost {
   readonly before?: number;
   readonly after?: number;
 }
 
+/** One unit that would change. */
 export interface UnitForecast {
   readonly unit: UnitId;
   /** The object it is for: `Service default/web`. */
@@ -42,23 +43,25 @@ export interface UnitForecast {
   readonly action: "create" | "adopt" | "change" | "delete";
   readonly parts: readonly PartForecast[];
   readonly cost?: Cost;
-  /** Set when the engine says that it could not be done. */
+  /** The engine's error, if the change would fail. */
   readonly failure?: string;
 }
 
+/** All changes of the next run. The JSON output. */
 export interface Forecast {
   readonly cluster: string;
   readonly units: readonly UnitForecast[];
-  /** Objects about which something is wrong: they keep what they have there. */
+  /** Invalid objects, with their mistakes. The settings concerned stay as they are. */
   readonly refused: readonly Refusal[];
-  /** Set when the guard would hold removals back. */
+  /** Why the guard would hold back removals, if it would. */
   readonly heldBack?: string;
-  /** What was assumed, and what could not be found out. */
+  /** Assumptions, and what could not be determined. */
   readonly notes: readonly string[];
-  /** All balancers of the cluster. */
+  /** Monthly price of all load balancers of the cluster. */
   readonly cost?: { readonly currency: string; readonly before: number; readonly after: number };
 }
 
+/** What a forecast is made from. */
 export interface ForecastInput {
   readonly cluster: string;
   readonly context: ReasonContext;
@@ -69,6 +72,7 @@ export interface ForecastInput {
   readonly prices?: Prices;
 }
 
+/** Combines the plan with the engine's preview, reasons and prices. */
 export function renderForecast(input: ForecastInput): Forecast {
   const { cluster, context, plan, heldBack, notes, prices } = input;
   const cost = prices && totalCost(context.rendered, plan, prices);
@@ -82,7 +86,7 @@ export function renderForecast(input: ForecastInput): Forecast {
   };
 }
 
-/** True when a run would do something. */
+/** True when a run would change something. */
 export function hasChanges({ units }: Forecast): boolean {
   return units.length > 0;
 }
@@ -100,7 +104,7 @@ function forecastUnit(step: PlannedUnit, { context, outcomes, prices }: Forecast
   };
 }
 
-/** A balancer before what is on it, and 80 before 443: the engine's own order is that of the moment. */
+/** The load balancer first, then its parts, ports in numeric order. The engine's own order varies. */
 function inOrder(a: Change, b: Change): number {
   const rank = ({ part }: Change) =>
     ["balancer", "network", "listener", "server", "ip"].indexOf(part.replace(/-.*/, ""));
@@ -114,7 +118,7 @@ function actionOf({ unit, kind }: PlannedUnit, { existing, services }: Rendered)
   return existing[unit] ? "change" : "create";
 }
 
-/** What differs when the whole thing is missing. */
+/** The difference of a resource that does not exist. */
 const EXISTENCE: Difference = { field: "existence", want: "present" };
 
 function forecastPart({ part, operation }: Change, step: PlannedUnit, context: ReasonContext): PartForecast {
@@ -142,7 +146,7 @@ function forecastField(difference: Difference, step: PlannedUnit, context: Reaso
   };
 }
 
-/** The resource that carries a field. */
+/** The part (resource) of a unit that a field belongs to. */
 export function partOf(field: string, unit: UnitId): string {
   if (!unit.startsWith("load-balancer/")) return unit.split("/", 1)[0] ?? "";
   if (/^(network (id|ip)|public interface)$/.test(field)) return "network";
@@ -174,7 +178,7 @@ function costOf(unit: UnitId, spec: UnitSpec | undefined, { existing }: Rendered
   return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
 }
 
-/** Balancers that are left as they are count on both sides. */
+/** Price of all load balancers, including unchanged ones. */
 function totalCost(
   rendered: Rendered,
   plan: Plan,

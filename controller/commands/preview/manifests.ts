@@ -1,18 +1,19 @@
-/** Manifests in files and folders → the Services and Nodes in them. */
+/** Reads Services and Nodes from manifests in files and folders. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { parseAllDocuments } from "yaml";
 import { ConfigError, messageOf } from "../../diagnostics/errors.ts";
 
+/** Objects found in manifests. */
 export interface Manifests {
   readonly services: readonly V1Service[];
   readonly nodes: readonly V1Node[];
-  /** Objects of other kinds, which change nothing in the cloud. */
+  /** Number of objects of other kinds, which do not affect the cloud. */
   readonly others: number;
 }
 
-/** Reads a file, or all `.yaml`, `.yml` and `.json` files below a folder. Throws a ConfigError that names every bad one. */
+/** Reads a file, or all `.yaml`, `.yml` and `.json` files below a folder. Throws a ConfigError that names every invalid file. */
 export function readManifests(path: string): Manifests {
   const mistakes: string[] = [];
   const objects = filesIn(path).flatMap((file) => {
@@ -35,7 +36,7 @@ interface ManifestObject {
   readonly metadata?: { readonly name?: string };
 }
 
-/** All objects of a text; those in a List stand for themselves. */
+/** All objects of a manifest; Lists are replaced by their items. */
 export function parseManifests(text: string): readonly ManifestObject[] {
   return parseAllDocuments(text).flatMap((document) => {
     const [error] = document.errors;

@@ -1,4 +1,4 @@
-/** Manifests laid over what is observed: the cluster as it would be after `kubectl apply`. Pure. */
+/** Applies manifests to a snapshot: the cluster as it would be after `kubectl apply`. Pure. */
 import { createHash } from "node:crypto";
 import type { V1Node, V1Service, V1ServicePort } from "@kubernetes/client-node";
 import type { Snapshot } from "../../render/cluster.ts";
@@ -6,10 +6,10 @@ import { findServer } from "../../render/node/metadata.ts";
 import { parseProviderId } from "../../render/node/provider-id.ts";
 
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
-/** Where the API server looks for node ports by default. */
+/** Default range of node ports. */
 const NODE_PORTS = { first: 30_000, last: 32_767 };
 
-/** What applying the objects would make of the snapshot. What the API server would fill in is made up, and noted. */
+/** The snapshot after applying the objects. Values that the API server would assign are placeholders, and noted. */
 export function applyManifests(
   snapshot: Snapshot,
   given: { readonly services: readonly V1Service[]; readonly nodes: readonly V1Node[] },
@@ -60,7 +60,7 @@ function applyService(observed: V1Service | undefined, manifest: V1Service): V1S
     metadata: {
       ...observed?.metadata,
       ...manifest.metadata,
-      uid: observed?.metadata?.uid ?? inventedUid(keyOf(manifest)),
+      uid: observed?.metadata?.uid ?? placeholderUid(keyOf(manifest)),
       annotations: appliedAnnotations(observed, manifest),
     },
     spec: { type: "ClusterIP", ...assigned, ...manifest.spec, ports },
@@ -68,7 +68,7 @@ function applyService(observed: V1Service | undefined, manifest: V1Service): V1S
   };
 }
 
-/** A port keeps its node port while it keeps its number and protocol. */
+/** A port keeps its node port as long as its number and protocol stay the same. */
 function withNodePort(port: V1ServicePort, observed: V1Service | undefined): V1ServicePort {
   const same = observed?.spec?.ports?.find(
     (candidate) => candidate.port === port.port && (candidate.protocol ?? "TCP") === (port.protocol ?? "TCP"),
@@ -76,7 +76,7 @@ function withNodePort(port: V1ServicePort, observed: V1Service | undefined): V1S
   return { ...(same?.nodePort !== undefined && { nodePort: same.nodePort }), protocol: "TCP", ...port };
 }
 
-/** kubectl takes away what it applied last time and is not told any more; what others wrote stays. */
+/** kubectl removes annotations that it applied last time and that are gone from the manifest. Others stay. */
 function appliedAnnotations(observed: V1Service | undefined, manifest: V1Service): Record<string, string> {
   const before = observed?.metadata?.annotations ?? {};
   const formerly = new Set(Object.keys(lastApplied(before[LAST_APPLIED])));
@@ -89,7 +89,7 @@ function lastApplied(text: string | undefined): Record<string, string> {
     const { metadata } = JSON.parse(text ?? "{}") as { metadata?: { annotations?: Record<string, string> } };
     return metadata?.annotations ?? {};
   } catch {
-    return {}; // not kubectl's own: then it takes nothing away
+    return {}; // not written by kubectl, which then removes nothing
   }
 }
 
@@ -106,7 +106,7 @@ function applyNode(observed: V1Node | undefined, manifest: V1Node): V1Node {
   };
 }
 
-/** Gives ports that have none a node port that nobody uses. */
+/** Assigns unused node ports. */
 class NodePorts {
   readonly #taken: Set<number>;
 
@@ -133,8 +133,8 @@ class NodePorts {
   }
 }
 
-/** A uid that is the same in every preview of the same Service, and no real one: it begins with zeros. */
-function inventedUid(key: string): string {
+/** A placeholder UID, the same in every preview of a Service. It begins with zeros, so it is never a real one. */
+function placeholderUid(key: string): string {
   const digits = createHash("sha256").update(key).digest("hex");
   return `00000000-0000-4000-8000-${digits.slice(0, 12)}`;
 }

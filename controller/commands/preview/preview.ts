@@ -1,4 +1,4 @@
-/** `lotse preview`: what the controller would change right now. Reads, and changes nothing. */
+/** `lotse preview`: shows what the controller would change right now. Read-only. */
 import { startOwnEngine } from "../../app/assemble.ts";
 import { runRequest } from "../../apply/runner.ts";
 import type { Config } from "../../config/config.ts";
@@ -16,9 +16,10 @@ import { forecastText } from "./forecast-text.ts";
 import { readManifests } from "./manifests.ts";
 import { applyManifests } from "./overlay.ts";
 
-/** Exit code when there is something to change, as `terraform plan -detailed-exitcode` has made usual. */
+/** Exit code when there are changes, as with `terraform plan -detailed-exitcode`. */
 const CHANGES = 2;
 
+/** Prints the forecast. */
 export async function preview({ flags }: Given): Promise<number> {
   const forecast = await forecastChanges(commandConfig(flags, process.env), flags);
   process.stdout.write(formatted(forecast, flags));
@@ -32,7 +33,7 @@ function formatted(forecast: Forecast, flags: FlagValues): string {
   return flags.markdown ? forecastMarkdown(shown) : forecastText(shown, paintFor(process.stdout));
 }
 
-/** What would change now, or with the manifests of `--from` applied. */
+/** The forecast for the cluster as it is, or with the manifests of `--from` applied. */
 export async function forecastChanges(config: Config, { from }: FlagValues): Promise<Forecast> {
   await using session = await open(config);
   const observed = await session.observe();
@@ -41,7 +42,7 @@ export async function forecastChanges(config: Config, { from }: FlagValues): Pro
   return await forecastPlan(planOf(snapshot, session), session, notes);
 }
 
-/** What the engine would do for a plan, with reasons and prices. It runs in a folder of its own, beside the controller's. */
+/** The forecast for a plan, with reasons and prices. The engine runs in its own directory, independent of the controller. */
 export async function forecastPlan(
   planned: ClusterPlan,
   session: Session,
@@ -66,7 +67,7 @@ export async function forecastPlan(
   });
 }
 
-/** Prices are worth having, and no reason to fail: who may not read them still sees the changes. */
+/** Prices are optional: without them the forecast has a note instead. */
 async function fetchPrices({
   gateway,
 }: Session): Promise<{ readonly prices?: Prices; readonly notes: readonly string[] }> {
@@ -77,7 +78,7 @@ async function fetchPrices({
   }
 }
 
-/** The engine's own word on a plan. The gateway lets only reads pass, whatever the engine may try. */
+/** The engine's preview of a plan. The gateway lets only reads pass, whatever the engine tries. */
 async function previewRun({ plan, rendered }: ClusterPlan, { config, client, gateway, ends }: Session) {
   const engine = await startOwnEngine(config, client, ends);
   const access = gateway.open({ run: "preview", mode: "preview" });

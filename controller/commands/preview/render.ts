@@ -1,4 +1,4 @@
-/** `lotse render`: what the cluster wants from the cloud, as data. */
+/** `lotse render`: prints the rendered specs. */
 import { stringify } from "yaml";
 import { jsonText, printable } from "../../diagnostics/printable.ts";
 import { wantedSpecs } from "../../guard/plan.ts";
@@ -9,6 +9,7 @@ import { commandConfig, open, textOf } from "../open.ts";
 import { readManifests } from "./manifests.ts";
 import { applyManifests } from "./overlay.ts";
 
+/** Prints the specs of all units, and refused objects. */
 export async function render({ flags }: Given): Promise<number> {
   await using session = await open(commandConfig(flags, process.env));
   const from = textOf(flags.from);

@@ -1,4 +1,4 @@
-/** `lotse stack`: the cluster's stack for the plain `pulumi` command line, as the cloud is right now. */
+/** `lotse stack`: writes the cluster's stack for a plain `pulumi preview`, built from the current cloud. */
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { writeBackend } from "../../../stacks/state/local-backend.ts";
@@ -10,6 +10,7 @@ import { wantedSpecs } from "../../guard/plan.ts";
 import type { Given } from "../command-line.ts";
 import { commandConfig, FLAGS_VARIABLE, open, planOf } from "../open.ts";
 
+/** Writes the stack and prints the environment for it. */
 export async function stack({ flags }: Given): Promise<void> {
   const config = commandConfig(flags, process.env);
   const directory = typeof flags.dir === "string" ? flags.dir : defaultFolder(config, process.env);
@@ -20,7 +21,7 @@ export async function stack({ flags }: Given): Promise<void> {
     process.stderr.write('\nmeant for a shell: eval "$(lotse stack …)", then: pulumi preview --stack NAME\n');
 }
 
-/** Writes the stack below a folder. Returns what `pulumi` needs in its environment, beside HCLOUD_* and KUBECONFIG. */
+/** Writes the stack to a directory. Returns the environment variables that `pulumi` needs in addition to HCLOUD_*. */
 export async function writeStack(
   config: Config,
   flags: FlagValues,
@@ -36,7 +37,7 @@ export async function writeStack(
   const backend = await writeBackend(home, { units: [...units.values()], removals, existing, nodes: rendered.nodes });
   return {
     ...backend,
-    // The language host starts the `node` that it finds first, and that has to be one that runs our sources.
+    // The language host starts the first `node` in PATH, which must be able to run TypeScript sources.
     PATH: [dirname(process.execPath), dirname(home.pulumi), process.env.PATH ?? ""].join(delimiter),
     ...(config.kubeconfig !== undefined && { KUBECONFIG: config.kubeconfig }),
     [FLAGS_VARIABLE]: JSON.stringify(clusterFlags(flags)),
@@ -52,7 +53,7 @@ function defaultFolder({ clusterName }: Config, env: Environment): string {
   return join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "lotse", "stacks", clusterName);
 }
 
-/** A word for a POSIX shell, whatever is in it. */
+/** Quotes a word for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,4 @@
-/** `lotse approve`: lets the controller carry out the plan that waits. */
+/** `lotse approve`: shows or approves the pending plan. */
 import { userInfo } from "node:os";
 import { ConfigError } from "../../diagnostics/errors.ts";
 import { forPeople, oneLine } from "../../diagnostics/printable.ts";
@@ -9,16 +9,17 @@ import type { Given } from "../command-line.ts";
 import { openAccess } from "../open.ts";
 import { fieldText } from "../preview/forecast-text.ts";
 
-/** Exit code when something waits and nothing was approved. */
-const WAITING = 2;
+/** Exit code when a plan is pending and was only shown. */
+const PENDING = 2;
 
+/** Approves the given plan, or shows the pending one. */
 export async function approve({ flags, operands: [id] }: Given): Promise<number> {
   using access = await openAccess(flags, process.env);
   const map = new OwnConfigMap(access.client, access, "plan");
   const { plan, approval } = parseStored(await map.read());
   if (id === undefined) {
     process.stdout.write(describePlan(forPeople(plan), forPeople(approval)));
-    return plan && !approval ? WAITING : 0;
+    return plan && !approval ? PENDING : 0;
   }
   const by = await whoAmI(access.client);
   await map.update((data) => approved(data, id, { plan: id, by, at: new Date().toISOString() }));
@@ -26,7 +27,7 @@ export async function approve({ flags, operands: [id] }: Given): Promise<number>
   return 0;
 }
 
-/** The published plan with an approval beside it. Throws when that is not the plan that waits any more. */
+/** The data of the plan's ConfigMap with an approval added. Throws when another plan, or none, is pending. */
 export function approved(
   data: Readonly<Record<string, string>>,
   id: string,
@@ -40,7 +41,7 @@ export function approved(
   return { ...data, approval: JSON.stringify(approval) };
 }
 
-/** What waits, for people. */
+/** The pending plan for a terminal. */
 export function describePlan(plan: PendingPlan | undefined, approval: Approval | undefined): string {
   if (!plan) return "no plan is pending\n";
   const steps = plan.steps.flatMap(({ object, kind, unit, differences }) => [
@@ -55,7 +56,7 @@ export function describePlan(plan: PendingPlan | undefined, approval: Approval |
   return `${[`plan ${plan.id} ${state}`, ...steps, ...next].join("\n")}\n`;
 }
 
-/** Who the API server takes us for; where it does not say, who we are on this machine. */
+/** The user name according to the API server, or else on this machine. */
 async function whoAmI(client: KubeClient): Promise<string> {
   const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
@@ -63,6 +64,6 @@ async function whoAmI(client: KubeClient): Promise<string> {
     const review = await client.create<{ status?: { userInfo?: { username?: string } } }>(path, body);
     return review.status?.userInfo?.username ?? userInfo().username;
   } catch {
-    return userInfo().username; // API servers before 1.28 do not know the question
+    return userInfo().username; // not supported before Kubernetes 1.28
   }
 }

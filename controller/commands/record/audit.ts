@@ -1,4 +1,4 @@
-/** `lotse audit`: the record of every change in the cloud. */
+/** `lotse audit`: shows the record of changes. */
 
 import { ConfigError } from "../../diagnostics/errors.ts";
 import { forPeople, printable } from "../../diagnostics/printable.ts";
@@ -9,6 +9,7 @@ import type { Given } from "../command-line.ts";
 import { openAccess, textOf } from "../open.ts";
 import { fieldText } from "../preview/forecast-text.ts";
 
+/** Prints the recorded changes. */
 export async function audit({ flags, operands: [service] }: Given): Promise<void> {
   const sinceMs = parseAge(textOf(flags.since));
   using access = await openAccess(flags, process.env);
@@ -30,7 +31,7 @@ export function parseAge(text: string | undefined): number | undefined {
   return Number(count) * UNITS[unit as keyof typeof UNITS];
 }
 
-/** Entries from a moment on, and of one object: `default/web`, or the whole name as the record has it. */
+/** Entries since a time and of one object, given as `default/web` or as recorded (`Service default/web`). */
 export function select(
   entries: readonly AuditEntry[],
   { after, object }: { readonly after?: string; readonly object?: string },
@@ -43,7 +44,7 @@ export function select(
   );
 }
 
-/** The record for people: one block per run and unit, oldest first. */
+/** The record for a terminal: one block per run and unit, oldest first. */
 export function auditText(entries: readonly AuditEntry[]): string {
   if (entries.length === 0) return "no changes on record\n";
   const blocks = [...Map.groupBy(entries, attemptKey).values()].map(blockText);

@@ -1,4 +1,4 @@
-/** What brings back what a Service asked for before its last change. Pure. */
+/** Plans how to restore the previous configuration of a Service. Pure. */
 import type { V1Service } from "@kubernetes/client-node";
 import { loadBalancerUnit } from "../../../stacks/units/names.ts";
 import { type AuditEntry, attemptKey, type RecordedWish, recordWish } from "../../record/entry.ts";
@@ -6,25 +6,26 @@ import { OPTIONS, PREFIX } from "../../render/service/options/annotations.ts";
 import { serviceName, serviceRef } from "../../render/service/ownership/ours.ts";
 import type { ChangedField } from "../preview/forecast-text.ts";
 
+/** A planned undo. */
 export interface Undo {
   /** `default/web`. */
   readonly service: string;
-  /** When the intent that comes back was carried out, as an ISO time, and in which run. */
+  /** When the configuration to restore was applied (ISO time), and in which run. */
   readonly at: string;
   readonly run: string;
-  /** Annotations, and the ports. */
+  /** Annotations and ports that change. */
   readonly fields: readonly ChangedField[];
-  /** What does not come back with it. */
+  /** What is not restored. */
   readonly notes: readonly string[];
-  /** A merge patch; it holds only for the version of the Service that was looked at. */
+  /** A merge patch, bound to the resourceVersion of the Service. */
   readonly patch: object;
 }
 
 type Change = AuditEntry & { readonly kind: "change"; readonly intent: RecordedWish };
 
 /**
- * The newest intent in the record that was carried out and is not the present one. So whatever was asked for since is undone
- * with it, whether it worked or not, and a second undo undoes the first. Nothing when the record knows no such intent.
+ * Restores the newest configuration on record that was applied and differs from the current one. This reverts everything
+ * requested since, whether it worked or not, and a second undo reverts the first. Undefined when there is none on record.
  */
 export function planUndo(service: V1Service, entries: readonly AuditEntry[]): Undo | undefined {
   const unit = loadBalancerUnit(serviceRef(service));
@@ -49,7 +50,7 @@ export function planUndo(service: V1Service, entries: readonly AuditEntry[]): Un
 
 const DOES_NOT_MOVE = "a load balancer cannot be moved: its location takes effect only when it is recreated";
 
-/** What the cloud does not take back. */
+/** Notes on fields that have no effect on an existing load balancer. */
 const LASTING: Readonly<Record<string, string>> = {
   [PREFIX + OPTIONS.location.annotation]: DOES_NOT_MOVE,
   [PREFIX + OPTIONS.networkZone.annotation]: DOES_NOT_MOVE,
@@ -66,7 +67,7 @@ function restored(now: RecordedWish, then: RecordedWish): readonly ChangedField[
   return sides.filter(([, from, to]) => from !== to).map(([field, from, to]) => ({ field, from, to }));
 }
 
-/** Every field of every port, in an order that does not depend on who wrote it down. */
+/** Every field of every port, in a fixed order. */
 function portsText({ ports }: RecordedWish): string {
   const port = (fields: object) =>
     Object.entries(fields)

@@ -1,6 +1,6 @@
 /**
- * `lotse undo`: lets a Service ask again for what it asked for before its last change. It changes the Service, not the cloud,
- * where the controller would repair the change at once.
+ * `lotse undo`: restores the previous configuration of a Service. It patches the Service rather than the cloud, where the
+ * controller would repair the change at once.
  */
 import type { V1Service } from "@kubernetes/client-node";
 import { objectName } from "../../config/flag-values.ts";
@@ -16,9 +16,10 @@ import { openAccess } from "../open.ts";
 import { fieldText } from "../preview/forecast-text.ts";
 import { planUndo, type Undo } from "./undo-plan.ts";
 
-/** Exit code when there is something to undo, and it was only shown. */
+/** Exit code when there is something to undo and it was only shown. */
 const TO_DO = 2;
 
+/** Restores the previous configuration, or shows it. */
 export async function undo({ flags, operands: [operand = ""] }: Given): Promise<number> {
   const path = servicePath(operand);
   using access = await openAccess(flags, process.env);
@@ -32,7 +33,7 @@ export async function undo({ flags, operands: [operand = ""] }: Given): Promise<
   return planned && !isDone ? TO_DO : 0;
 }
 
-/** What would be, or was, undone: for people. */
+/** What would be or was restored, for a terminal. */
 export function undoText(service: string, planned: Undo | undefined, isDone: boolean): string {
   if (!planned) return `Service ${service}: nothing to undo: no earlier configuration of this Service is on record\n`;
   const { at, run, fields, notes } = planned;
@@ -62,8 +63,8 @@ async function readService(client: KubeClient, path: string, name: string): Prom
     if (!(error instanceof KubeError && error.status === 404)) throw error;
     throw new ConfigError([`Service ${name} does not exist: ${LOST}`]);
   });
-  const isGoing = service.metadata?.deletionTimestamp !== undefined;
-  if (isGoing) throw new ConfigError([`Service ${name} is being deleted: ${LOST}`]);
+  const isBeingDeleted = service.metadata?.deletionTimestamp !== undefined;
+  if (isBeingDeleted) throw new ConfigError([`Service ${name} is being deleted: ${LOST}`]);
   if (service.spec?.type !== "LoadBalancer")
     throw new ConfigError([`Service ${name} is not of type LoadBalancer: there is nothing to undo`]);
   return service;

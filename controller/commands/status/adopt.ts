@@ -1,4 +1,4 @@
-/** `lotse adopt`: what taking a cluster over would mean. Reads, and changes nothing. */
+/** `lotse adopt`: shows what a migration to Lotse would change. Read-only. */
 
 import { forPeople, jsonText } from "../../diagnostics/printable.ts";
 import type { Given } from "../command-line.ts";
@@ -8,9 +8,10 @@ import { forecastText } from "../preview/forecast-text.ts";
 import { forecastPlan } from "../preview/preview.ts";
 import { adoptionsOf, adoptionText } from "./adoption.ts";
 
-/** Exit code when taking over would change something, or something is refused. */
+/** Exit code when the migration would change or refuse something. */
 const CHANGES = 2;
 
+/** Prints the load balancer of each Service, and the changes of the first run. */
 export async function adopt({ flags }: Given): Promise<number> {
   await using session = await open(commandConfig(flags, process.env));
   const planned = planOf(await session.observe(), session);

@@ -1,4 +1,4 @@
-/** Which balancer each Service would have after a takeover, and what that would change. Pure. */
+/** Which load balancer each Service would have after a migration, and what that would change. Pure. */
 import type { LoadBalancerState } from "../../../stacks/units/spec.ts";
 import type { Rendered } from "../../render/cluster.ts";
 import type { ServiceIntent } from "../../render/intents.ts";
@@ -8,22 +8,23 @@ import type { Forecast } from "../preview/forecast.ts";
 /**
  * | Service | finds |
  * | --- | --- |
- * | has a balancer with its label | `own` |
- * | names one that has no owner | `adoptable` |
- * | names none that exists | `none`: it would be made |
+ * | has a load balancer with its label | `own` |
+ * | names one without an owner | `adoptable` |
+ * | names none that exists | `none`: one would be created |
  * | is being deleted | `leaving` |
- * | names one of somebody else's, or has two | `refused` |
+ * | names one with another owner, or has two | `refused` |
  */
 interface Adoption {
   /** `default/web`. */
   readonly service: string;
   readonly finds: "own" | "adoptable" | "none" | "leaving" | "refused";
   readonly balancer?: { readonly id: number; readonly name: string; readonly addresses: readonly string[] };
-  /** How many resources the first run would touch. */
+  /** Number of resources that the first run would change. */
   readonly changes: number;
   readonly mistakes: readonly string[];
 }
 
+/** What each Service of the cluster finds. */
 export function adoptionsOf({ services, existing }: Rendered, { units }: Forecast): readonly Adoption[] {
   const changes = new Map(units.map(({ unit, parts }) => [unit, parts.length]));
   return services.map((intent) => {
@@ -58,7 +59,7 @@ const WORDS = {
   refused: "is refused and has",
 } as const;
 
-/** The list for people: a line for each Service. */
+/** The list for a terminal, one line per Service. */
 export function adoptionText(adoptions: readonly Adoption[]): string {
   const lines = adoptions.map(({ service, finds, balancer, changes }) => {
     const which = balancer

@@ -1,7 +1,7 @@
-/** A view in a terminal that is drawn again and again, over itself, until somebody ends it. */
+/** A live view in a terminal, redrawn in place until it is interrupted. */
 import { SYSTEM_CLOCK } from "../../work/clock.ts";
 
-/** What we need of a terminal. */
+/** The part of a terminal's interface that is used. */
 export interface Screen {
   readonly columns: number;
   readonly rows: number;
@@ -18,12 +18,12 @@ const SHOW_CURSOR = "\u001b[?25h";
 const RESET = "\u001b[0m";
 
 /**
- * Draws what `look` returns, again `everyMs` after it was drawn, and when the window changes its size. Returns when the
- * signal comes: the last view stays, with the cursor below it.
+ * Draws what `render` returns, redraws it `everyMs` later and when the window is resized. Returns when the signal fires; the last
+ * view stays on the screen, with the cursor below it.
  */
 export async function showLive(
   screen: Screen,
-  look: () => Promise<string>,
+  render: () => Promise<string>,
   { everyMs, signal }: { readonly everyMs: number; readonly signal: AbortSignal },
 ): Promise<void> {
   let text: string | undefined;
@@ -35,7 +35,7 @@ export async function showLive(
   screen.on("resize", draw);
   try {
     while (!signal.aborted) {
-      text = (await Promise.race([look(), ended])) ?? text;
+      text = (await Promise.race([render(), ended])) ?? text;
       draw();
       await SYSTEM_CLOCK.pause(everyMs, signal);
     }
@@ -45,10 +45,10 @@ export async function showLive(
   }
 }
 
-/** One drawing: every line over the old one, so that nothing flickers, and nothing is left of what was longer. */
+/** Text that redraws the screen in place without flicker, and erases the rest of each old line. */
 export function frame(text: string, { columns, rows }: Pick<Screen, "columns" | "rows">): string {
   const lines = text.trimEnd().split("\n");
-  // The cursor needs a line too: one more would move everything up.
+  // The cursor needs a line too; without it the terminal would scroll.
   const room = Math.max(rows - 1, 1);
   const shown =
     lines.length <= room
@@ -57,9 +57,9 @@ export function frame(text: string, { columns, rows }: Pick<Screen, "columns" | 
   return `${HOME}${shown.map((line) => `${cut(line, columns)}${TO_LINE_END}\n`).join("")}${TO_SCREEN_END}`;
 }
 
-/** A line no wider than the window: one that wraps would be two. Colours take no room. */
+/** Truncates a line to the window, so that it does not wrap. Colour codes have no width. */
 function cut(line: string, columns: number): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with one
   const pieces = line.split(/(\u001b\[\d+m)/);
   const isText = (_: string, index: number) => index % 2 === 0;
   const width = pieces.filter(isText).join("").length;

@@ -1,7 +1,8 @@
-/** The status of a cluster for people, in a terminal. */
+/** The status of a cluster for a terminal. */
 import { type Paint, plain } from "../paint.ts";
 import type { BalancerStatus, ClusterStatus, NodeStatus } from "./status-view.ts";
 
+/** The status as tables, with everything that needs attention at the end. */
 export function statusText(status: ClusterStatus, paint: Paint = plain): string {
   const { leader, routes, budget, refused, heldBack, pending, lastRun } = status;
   const leading = leader ? `leader ${leader.holder}` : "no leader";

@@ -1,4 +1,4 @@
-/** How a cluster stands, as data. Pure. */
+/** The status of a cluster as data, which is also the JSON output. Pure. */
 import type { V1Node } from "@kubernetes/client-node";
 import type { PendingPlan } from "../../guard/approval.ts";
 import type { Plan } from "../../guard/plan.ts";
@@ -13,15 +13,17 @@ import { parseProviderId } from "../../render/node/provider-id.ts";
 import { type Refusal, refusalsOf } from "../../render/refusals.ts";
 import { serviceName } from "../../render/service/ownership/ours.ts";
 
+/** A Node and its server. */
 export interface NodeStatus {
   readonly name: string;
   readonly isReady: boolean;
   readonly isInitialised: boolean;
-  /** What it runs on, in words. */
+  /** Its server in words: type, location and state. */
   readonly server: string;
   readonly addresses: readonly string[];
 }
 
+/** The load balancer of a Service. */
 export interface BalancerStatus {
   readonly service: string;
   readonly state: "ready" | "to be made" | "to be changed" | "to be deleted" | "refused";
@@ -31,14 +33,15 @@ export interface BalancerStatus {
   readonly targets: { readonly healthy: number; readonly total: number };
 }
 
+/** Everything that `lotse status` shows. */
 export interface ClusterStatus {
   readonly cluster: string;
-  /** Who leads; absent when nobody does, or leader election is off. */
+  /** Absent without a leader, or when leader election is off. */
   readonly leader?: { readonly holder: string; readonly renewed: string };
   readonly nodes: readonly NodeStatus[];
   readonly balancers: readonly BalancerStatus[];
   readonly routes?: { readonly wanted: number; readonly toChange: number };
-  /** How many units the next run would touch. */
+  /** Number of units that the next run would change. */
   readonly changes: number;
   readonly refused: readonly Refusal[];
   readonly heldBack?: string;
@@ -47,6 +50,7 @@ export interface ClusterStatus {
   readonly budget: { readonly remaining: number; readonly limit: number };
 }
 
+/** What a status is made from. */
 export interface StatusInput {
   readonly cluster: string;
   readonly snapshot: Snapshot;
@@ -59,6 +63,7 @@ export interface StatusInput {
   readonly budget: ClusterStatus["budget"];
 }
 
+/** Renders the status. */
 export function renderStatus(input: StatusInput): ClusterStatus {
   const { cluster, snapshot, rendered, plan, heldBack, lease, pending, controller, budget } = input;
   const holder = lease?.spec?.holderIdentity;
@@ -124,7 +129,7 @@ interface WithHealth {
   readonly health_status?: readonly { readonly status: string }[];
 }
 
-/** A target is healthy when it is on every port. */
+/** A target is healthy when it is healthy on every port. */
 function healthOf(balancer: LoadBalancer | undefined): BalancerStatus["targets"] {
   const targets = (balancer?.targets ?? []) as readonly WithHealth[];
   const isHealthy = ({ health_status: ports = [] }: WithHealth) =>

@@ -1,4 +1,4 @@
-/** `lotse status`: how the cluster stands, once or as it changes. */
+/** `lotse status`: shows the status of the cluster, once or live. */
 
 import { messageOf } from "../../diagnostics/errors.ts";
 import { forPeople, jsonText, oneLine } from "../../diagnostics/printable.ts";
@@ -15,25 +15,26 @@ import { statusText } from "./status-text.ts";
 import { type ClusterStatus, renderStatus } from "./status-view.ts";
 
 const REDRAW_MS = 2_000;
-/** A live view must not eat the project's requests: a few hundred in an hour. */
+/** Maximum ages for a live view, which must leave the project's rate limit to others: a few hundred requests an hour. */
 const AGES: Ages = { servers: 30_000, loadBalancers: 10_000, certificates: 600_000, network: 30_000 };
 
+/** Prints the status, or shows it live in a terminal. */
 export async function status({ flags }: Given): Promise<void> {
   await using session = await open(commandConfig(flags, process.env), { level: "error" });
   const paint = paintFor(process.stdout);
-  const look = async () => {
-    const found = await readStatus(session);
-    return flags.json ? jsonText(found) : statusText(forPeople(found), paint);
+  const render = async () => {
+    const current = await readStatus(session);
+    return flags.json ? jsonText(current) : statusText(forPeople(current), paint);
   };
   if (!process.stdout.isTTY || flags.once || flags.json) {
-    process.stdout.write(await look());
+    process.stdout.write(await render());
     return;
   }
-  const lookAnyhow = () => look().catch((error: unknown) => `lotse: ${oneLine(messageOf(error))}\n`); // the next may go well
-  await showLive(process.stdout, lookAnyhow, { everyMs: REDRAW_MS, signal: untilInterrupted() });
+  const renderOrExplain = () => render().catch((error: unknown) => `lotse: ${oneLine(messageOf(error))}\n`); // retried
+  await showLive(process.stdout, renderOrExplain, { everyMs: REDRAW_MS, signal: untilInterrupted() });
 }
 
-/** Ctrl-C is how a live view ends, and no failure. */
+/** Ctrl-C ends a live view; it is not a failure. */
 function untilInterrupted(): AbortSignal {
   const controller = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => controller.abort());

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { tell } from "../../../../../controller/commands/preview/dry-run.ts";
+import { report } from "../../../../../controller/commands/preview/dry-run.ts";
 import type { Forecast } from "../../../../../controller/commands/preview/forecast.ts";
 import { aLog } from "../../../../support/log.ts";
 
@@ -9,7 +9,7 @@ it("says of each unit what would become of it, and who would be refused", () => 
   const { log, lines } = aLog();
   const part = { part: "route", operation: "create", reason: "", fields: [] } as const;
   const unit = { unit: "route/a", object: "Node a", action: "create", parts: [part] } as const;
-  tell(
+  report(
     {
       ...QUIET,
       units: [unit, { ...unit, failure: "no" }],
@@ -28,6 +28,6 @@ it("says of each unit what would become of it, and who would be refused", () => 
 
 it("says that there is nothing to change", () => {
   const { log, lines } = aLog();
-  tell(QUIET, log);
+  report(QUIET, log);
   expect(lines).toMatchObject([{ msg: "nothing to change" }]);
 });
