@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The program `lotse`: its commands, and the exit code. */
+/** The program `lotse`: its commands, and its exit code. */
 import { type CommandDefinition, commandLine } from "./commands/command-line.ts";
 import { OTHER_COMMANDS } from "./commands/definitions.ts";
 import { run } from "./commands/run.ts";

@@ -1,7 +1,6 @@
 /**
- * Where a plain `pulumi preview` enters (Pulumi.yaml names this file): observes and renders as the controller does, then
- * declares all units. It is for looking only: what `pulumi up` would do here, `lotse run` does with a guard, approval
- * and a record.
+ * The entry point of a plain `pulumi preview` (Pulumi.yaml names this file): observes and renders as the controller does,
+ * then declares all units. It refuses `pulumi up`: `lotse run` makes changes, with a guard, approval and a record.
  */
 import * as pulumi from "@pulumi/pulumi";
 import { programOf } from "../stacks/engine/program.ts";
@@ -16,9 +15,7 @@ export const nodes = (await declareAll()).nodes;
 
 async function declareAll(): Promise<Record<string, unknown>> {
   if (!pulumi.runtime.isDryRun())
-    throw new pulumi.RunError(
-      "this program only previews: changes are made by `lotse run`, which guards and records them",
-    );
+    throw new pulumi.RunError("this program only previews; `lotse run` makes changes, and guards and records them");
   try {
     const given = JSON.parse(process.env[FLAGS_VARIABLE] || "{}") as FlagValues;
     await using session = await open(commandConfig({ ...given, "cluster-name": pulumi.getStack() }, process.env));

@@ -16,7 +16,7 @@ import { RobotClient } from "../robot/client.ts";
 const API_TIMEOUT_MS = 30_000;
 const METADATA_TIMEOUT_MS = 5_000;
 
-/** Whoever wants to know of requests, and whether writes may go out. */
+/** Hooks: observers of requests, and the permission to write. */
 export interface CloudPorts {
   readonly onExchange?: (exchange: Exchange) => void;
   readonly onAnswer?: (answer: ApiResponse) => void;
@@ -24,7 +24,7 @@ export interface CloudPorts {
   readonly mayWrite?: () => boolean;
 }
 
-/** The Hetzner side: the way out, and what is seen there. Throws a ConfigError when the API or the network is not to be had. */
+/** The gateway and the readers behind it. Throws a ConfigError when the API is unusable or the network does not exist. */
 export async function openCloud(config: Config, log: Logger, ends: AsyncDisposableStack, ports: CloudPorts = {}) {
   const { endpoint, token, tokenFile, robot, debug } = config;
   trustAuthorities(process.env);
@@ -51,7 +51,7 @@ export async function openCloud(config: Config, log: Logger, ends: AsyncDisposab
   return { gateway, networkId, reader, view: new CloudView(reader, networkId), robot: robot && openRobot(robot, log) };
 }
 
-/** Nothing without credentials: then dedicated servers are known by their nodes alone. */
+/** Undefined without credentials: dedicated servers are then known from their Nodes only. */
 function openRobot(config: RobotConfig, log: Logger): RobotClient | undefined {
   if (!config.credentials) return undefined;
   const { user, password, userFile, passwordFile } = config.credentials;
@@ -69,8 +69,8 @@ function openRobot(config: RobotConfig, log: Logger): RobotClient | undefined {
 }
 
 /**
- * Refuses to start on a machine that is not in the cluster's network: from there, nodes could not be told apart from others'.
- * Without a metadata service it only warns, where HCCM refuses: nothing is known to be wrong.
+ * Refuses to start on a server that is not attached to the cluster's network. Without a metadata service it only warns,
+ * where HCCM refuses: nothing is known to be wrong.
  */
 export async function checkAttachment(config: Config, networkId: number | undefined, log: Logger): Promise<void> {
   if (networkId === undefined || !config.checksAttachment) return;
@@ -86,15 +86,15 @@ export async function checkAttachment(config: Config, networkId: number | undefi
   throw new ConfigError([`HCLOUD_NETWORK: this server is not attached to network ${networkId}: ${remedy}`]);
 }
 
-/** Networks that this machine is attached to. Throws when there is no metadata service: this is no server of Hetzner's. */
+/** IDs of the networks that this server is attached to. Throws where there is no metadata service, as outside Hetzner Cloud. */
 export async function fetchAttachedNetworks(endpoint: string): Promise<readonly number[]> {
   const response = await fetch(`${endpoint}/private-networks`, { signal: AbortSignal.timeout(METADATA_TIMEOUT_MS) });
   if (!response.ok) throw new Error(`the metadata service responded with status ${response.status}`);
-  // A list in YAML, of which one field is of interest.
+  // A YAML list of which only one field matters.
   return [...(await response.text()).matchAll(/^[\s-]*network_id:\s*(\d+)\s*$/gm)].map(([, id]) => Number(id));
 }
 
-/** The network's id; also proves that the API can be reached and takes the token. */
+/** The network's ID. Also proves that the API is reachable and accepts the token. */
 async function resolveNetwork(reader: CloudReader, { network, endpoint }: Config): Promise<number | undefined> {
   try {
     if (network === undefined) {

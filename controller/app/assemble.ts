@@ -1,4 +1,4 @@
-/** Builds the parts of the controller from its configuration; whatever needs an end is put on the stack of things to end. */
+/** Builds the parts of the controller from its configuration; what must be closed is registered on `ends`. */
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -28,11 +28,11 @@ import { type Served, serveMetrics, serveSecurely } from "../serve/server.ts";
 import { findEngine } from "./engine-home.ts";
 import { makeScratch } from "./scratch.ts";
 
-/** How long an interrupted run may take to end by itself. */
+/** How long an interrupted run may take to end before it is killed. */
 const GRACE_MS = 10_000;
 const MAX_WORKER_BYTES = 256 * 1024 * 1024;
 
-/** The Kubernetes side, proven to answer. */
+/** The Kubernetes side. Throws when the API server does not respond. */
 export async function openCluster(
   config: Config,
   log: Logger,
@@ -47,7 +47,7 @@ export async function openCluster(
   return { client, patcher, publish: publisher.publish.bind(publisher) };
 }
 
-/** The say in who may write. It has connections of its own: a renewal must not stand in line behind anything. */
+/** Leader election, on its own connections so that lease renewals never queue behind other requests. */
 export async function openLeadership(config: Config, log: Logger, ends: AsyncDisposableStack): Promise<Leadership> {
   const { lease } = config;
   if (!lease) return ALONE;
@@ -68,14 +68,14 @@ export async function openLeadership(config: Config, log: Logger, ends: AsyncDis
   return leadership;
 }
 
-/** An engine for one command, without a state: the controller may run meanwhile. */
+/** A started engine for one command. It has no stored state, so that the controller can run at the same time. */
 export async function startOwnEngine(config: Config, client: KubeClient, ends: AsyncDisposableStack): Promise<Engine> {
   const engine = await openEngine({ ...config, state: "none" }, client, ends);
   await engine.start();
   return engine;
 }
 
-/** The engine, complete but cold, in a folder that lasts as long as this process. The stored state is read when it starts. */
+/** The engine, not yet started, in a folder that is removed at the end. Starting it reads the stored state. */
 export async function openEngine(
   config: Config,
   client: KubeClient,
@@ -98,7 +98,7 @@ export async function openEngine(
   return engine;
 }
 
-/** What the controller keeps beside its work: the record of changes, its status, and the plan that waits for approval. */
+/** The ConfigMaps that the controller maintains: the record of changes, its status, and the plan that waits for approval. */
 export function openReports(config: Config, client: KubeClient, log: Logger, ends: AsyncDisposableStack) {
   const record = new AuditRecord({ map: new OwnConfigMap(client, config, "audit"), log });
   ends.defer(() => record.stop());
@@ -106,7 +106,7 @@ export function openReports(config: Config, client: KubeClient, log: Logger, end
   ends.defer(() => board.stop());
   if (config.approval === "none") return { record, board };
   const map = new OwnConfigMap(client, config, "plan");
-  /** Calls back when somebody has written to the published plan: it may have been approved. */
+  /** Calls back when the published plan was written to: it may have been approved. */
   const watchPlan = (onChange: () => void) => {
     const watch = new Informer({ client, path: map.watchPath, log, onChange });
     ends.defer(() => watch.stop());
@@ -115,7 +115,7 @@ export function openReports(config: Config, client: KubeClient, log: Logger, end
   return { record, board, approvals: new ApprovalGate({ mode: config.approval, map, log }), watchPlan };
 }
 
-/** Health and metrics, for as long as we run. */
+/** Serves health checks and metrics. */
 export async function openServing(config: Config, served: Served, ends: AsyncDisposableStack): Promise<void> {
   const { secure, metrics } = config.serve;
   if (metrics) ends.use(await serveMetrics(metrics, served));
@@ -131,7 +131,7 @@ export async function openServing(config: Config, served: Served, ends: AsyncDis
   ends.use(await serveSecurely(secure, access, served));
 }
 
-/** A store that keeps nothing of a process that does not lead any more. */
+/** Refuses to save once leadership is lost. */
 function guarded(store: StateStore, mayWrite: () => boolean): StateStore {
   return {
     load: () => store.load(),
@@ -142,7 +142,7 @@ function guarded(store: StateStore, mayWrite: () => boolean): StateStore {
   };
 }
 
-/** What rendering needs to know of the configuration. */
+/** The part of the configuration that rendering depends on. */
 export function renderOptions(config: Config, networkId: number | undefined): RenderOptions {
   const { addressFamily, zoneLabel, labelPrefixes, clusterCidrs, serviceDefaults, robot } = config;
   return {

@@ -16,14 +16,14 @@ import { checkAttachment, openCloud } from "./assemble-cloud.ts";
 import { Telemetry } from "./telemetry.ts";
 import { type LoopName, Watches } from "./watches.ts";
 
-/** Events are gathered until none has come for `quietMs`, but for `patienceMs` at most. */
+/** A turn waits until no event has arrived for `quietMs`, but `patienceMs` at most. */
 const GATHER = { quietMs: 100, patienceMs: 1_000 };
-/** Servers this old are good enough to name the Node that a change is for. */
+/** Maximum age of the server list used to explain changes. */
 const REASON_AGE_MS = 90_000;
-/** How long a run may continue after a signal: less than a kubelet waits before it kills. */
+/** How long a run may continue after a signal: less than a pod's grace period of 30 s. */
 const STOP_GRACE_MS = 15_000;
 
-/** Runs until the signal fires. Everything that was opened is closed again, in reverse order. */
+/** Runs until the signal fires, then closes everything in reverse order. Throws LeadershipLost when the lease is lost. */
 export async function runController(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   await using ends = new AsyncDisposableStack();
   const telemetry = new Telemetry(config);
@@ -56,10 +56,10 @@ interface Opening {
   readonly ends: AsyncDisposableStack;
 }
 
-/** Both APIs, proven to answer, the engine, and what is kept in the cluster. Only the leader may write through any of them. */
+/** Both APIs, the engine, and the controller's ConfigMaps. Only the leader can write through any of them. */
 async function openParts(config: Config, log: Logger, { telemetry, ends }: Opening) {
   const { metrics } = telemetry;
-  // The Hetzner side is opened first, and reads: nothing is written, and nothing to be recorded, before the rest is there.
+  // The Hetzner side is opened first and only reads until leadership and record are assigned below.
   const later: { leadership?: Leadership; record?: AuditRecord } = {};
   const mayWrite = () => later.leadership?.isHeld ?? false;
   const ports = telemetry.cloudPorts((exchange) => later.record?.note(exchange));
@@ -84,7 +84,7 @@ interface LoopParts extends Awaited<ReturnType<typeof openParts>> {
   readonly watches: Watches;
 }
 
-/** The loops of the controllers that are switched on. None runs before it is started. */
+/** The loops of the enabled controllers, not yet started. */
 function openLoops(parts: LoopParts): Loops<LoopName> {
   const { config, log, telemetry } = parts;
   const turns = buildTurns(parts);

@@ -1,24 +1,23 @@
-/** Finds what the engine is made of: `pulumi` and the folder of its plugins. */
+/** Finds the engine's binaries: `pulumi` and the folder of its plugins. */
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ConfigError } from "../diagnostics/errors.ts";
 
+/** Paths of the binaries. */
 export interface EngineBinaries {
   readonly pulumi: string;
   readonly plugins: string;
 }
 
-/** The index that the toolchain leaves in the cache; see dev-env/toolchain/README.md. */
+/** The index that the toolchain writes into the cache; see dev-env/toolchain/README.md. */
 interface ToolchainIndex {
   readonly format: number;
   readonly binDir: string;
   readonly pulumiHome: string;
 }
 
-/**
- * `LOTSE_PULUMI` and `LOTSE_PULUMI_HOME` when they are set, as in the image; else what `npm run setup` left in the cache.
- */
+/** From `LOTSE_PULUMI` and `LOTSE_PULUMI_HOME` when both are set, as in the image; otherwise what `npm run setup` installed. */
 export function findEngine(env: Readonly<Record<string, string | undefined>>): EngineBinaries {
   const { LOTSE_PULUMI: pulumi, LOTSE_PULUMI_HOME: home } = env;
   if (pulumi && home) return verified({ pulumi, plugins: join(home, "plugins") });

@@ -1,4 +1,4 @@
-/** All metrics with fixed labels, by topic. docs/reference/metrics.md is generated from them. */
+/** All metrics, by topic. docs/reference/metrics.md is generated from them. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 const API_SECONDS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -110,8 +110,37 @@ function frameworkMetrics({ counter, histogram }: ReturnType<typeof makers>) {
   };
 }
 
-/** Registers all of them. */
+/** Registers all of them, except those read at the time of a scrape. */
 export function defineMetrics(registry: Registry) {
   const make = makers(registry);
   return { ...apiMetrics(make), ...loopMetrics(make), ...runMetrics(make), ...frameworkMetrics(make) } as const;
 }
+
+/** A gauge that is read at the time of a scrape, with the label whose values it has and labels that are always the same. */
+export interface Scraped {
+  readonly name: string;
+  readonly help: string;
+  readonly label: string;
+  readonly fixed?: Readonly<Record<string, string>>;
+}
+
+const RUNNING = { help: "How long the current turn has been running.", label: "name" };
+
+export const SCRAPED = {
+  build: { name: "lotse_build_info", help: "1, labelled with the running version.", label: "version" },
+  leader: { name: "leader_election_master_status", help: "1 while this replica leads, otherwise 0.", label: "name" },
+  controllers: {
+    name: "running_managed_controllers",
+    help: "1 for each controller that runs in this replica.",
+    label: "name",
+    fixed: { manager: "cloud-controller-manager" },
+  },
+  watchAge: {
+    name: "lotse_watch_age_seconds",
+    help: "Time since the API server last sent anything on a watch.",
+    label: "kind",
+  },
+  // A loop runs one turn at a time, so these two are the same.
+  unfinished: { name: "workqueue_unfinished_work_seconds", ...RUNNING },
+  longest: { name: "workqueue_longest_running_processor_seconds", ...RUNNING },
+} as const satisfies Readonly<Record<string, Scraped>>;

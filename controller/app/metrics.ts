@@ -1,24 +1,22 @@
-/**
- * What is counted and measured, under the names of the official controller and the framework where they have one. Recorded at
- * edges only; labels are outcomes and kinds, never names of users' objects.
- */
+/** Records metrics, named as in HCCM and the Kubernetes framework where they have them. Labels never contain names of users' objects. */
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { RunReport } from "../../stacks/engine/run.ts";
 import type { Exchange } from "../hcloud/sender.ts";
 import type { KubeExchange } from "../kube/client.ts";
 import type { Notice } from "../publish/writes.ts";
+import type { TurnFacts } from "../turns/cluster.ts";
 import type { LoopObserver } from "../work/loop.ts";
-import { defineMetrics } from "./metric-definitions.ts";
+import { defineMetrics, SCRAPED, type Scraped } from "./metric-definitions.ts";
 
-/** What can only be looked up when somebody asks for the metrics. */
+/** Values that are read at the time of a scrape. */
 export interface Readings {
   readonly lease: string;
   readonly isLeader: () => boolean;
-  /** The framework's names of what runs here. */
+  /** Names of the enabled controllers, as in the Kubernetes framework. */
   readonly controllers: readonly string[];
-  /** Seconds since the API server was last heard of, by watch. */
+  /** Seconds since the API server last sent anything, by watch. */
   readonly watchAges: () => Readonly<Record<string, number>>;
-  /** Seconds that the turns under way have taken so far, by loop. */
+  /** Seconds that the current turns have been running, by loop. */
   readonly runningTurns: () => Readonly<Record<string, number>>;
 }
 
@@ -27,38 +25,18 @@ export class Metrics implements LoopObserver {
   readonly #metrics = defineMetrics(this.registry);
 
   constructor(version: string) {
-    this.#lookup("lotse_build_info", "1, labelled with the running version.", ["version"], (set) =>
-      set({ version }, 1),
-    );
+    this.#onScrape(SCRAPED.build, () => ({ [version]: 1 }));
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** Metrics that are looked up when they are asked for. */
+  /** Registers the metrics that are read at the time of a scrape. */
   observe({ lease, isLeader, controllers, watchAges, runningTurns }: Readings): void {
-    this.#lookup("leader_election_master_status", "1 while this replica is the leader, otherwise 0.", ["name"], (set) =>
-      set({ name: lease }, isLeader() ? 1 : 0),
-    );
-    this.#lookup(
-      "running_managed_controllers",
-      "1 for each controller that runs in this replica.",
-      ["name", "manager"],
-      (set) => {
-        for (const name of controllers) set({ name, manager: "cloud-controller-manager" }, isLeader() ? 1 : 0);
-      },
-    );
-    this.#lookup(
-      "lotse_watch_age_seconds",
-      "Time since the API server last sent anything on a watch.",
-      ["kind"],
-      (set) => {
-        for (const [kind, seconds] of Object.entries(watchAges())) set({ kind }, seconds);
-      },
-    );
-    // A loop runs one turn at a time, so both are the same.
-    for (const metric of ["workqueue_unfinished_work_seconds", "workqueue_longest_running_processor_seconds"])
-      this.#lookup(metric, "How long the current turn has been running.", ["name"], (set) => {
-        for (const [name, seconds] of Object.entries(runningTurns())) set({ name }, seconds);
-      });
+    const leading = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, isLeader() ? 1 : 0]));
+    this.#onScrape(SCRAPED.leader, () => leading([lease]));
+    this.#onScrape(SCRAPED.controllers, () => leading(controllers));
+    this.#onScrape(SCRAPED.watchAge, watchAges);
+    this.#onScrape(SCRAPED.unfinished, runningTurns);
+    this.#onScrape(SCRAPED.longest, runningTurns);
   }
 
   apiExchange({ method, endpoint, status, durationMs }: Exchange): void {
@@ -70,7 +48,7 @@ export class Metrics implements LoopObserver {
     this.#metrics.apiInFlight.inc(change);
   }
 
-  /** Takes the budget from the headers of an answer. */
+  /** Reads the rate limit from the headers of a response. */
   apiBudget(headers: Readonly<Record<string, string>>): void {
     const [remaining, limit] = [headers["ratelimit-remaining"], headers["ratelimit-limit"]].map(Number);
     if (remaining !== undefined && Number.isFinite(remaining)) this.#metrics.budget.set(remaining);
@@ -98,19 +76,12 @@ export class Metrics implements LoopObserver {
     if (!isFine) this.#metrics.retries.inc({ name });
   }
 
-  /** One look at the cluster: what is not as wanted, what was changed outside, what is held back or waits. */
-  turn(facts: {
-    readonly planned: number;
-    readonly drifted: readonly string[];
-    readonly held: number;
-    readonly waiting: number;
-    readonly hasRoutes: boolean;
-  }): void {
-    this.#metrics.planned.set(facts.planned);
-    this.#metrics.held.set(facts.held);
-    this.#metrics.waiting.set(facts.waiting);
-    for (const unit of facts.drifted) this.#metrics.drift.inc({ kind: kindOf(unit) });
-    if (facts.hasRoutes) this.#metrics.routeSyncs.inc();
+  turn({ planned, drifted, held, waiting, hasRoutes }: TurnFacts): void {
+    this.#metrics.planned.set(planned);
+    this.#metrics.held.set(held);
+    this.#metrics.waiting.set(waiting);
+    for (const unit of drifted) this.#metrics.drift.inc({ kind: kindOf(unit) });
+    if (hasRoutes) this.#metrics.routeSyncs.inc();
   }
 
   run({ outcomes, durationMs }: RunReport): void {
@@ -144,26 +115,22 @@ export class Metrics implements LoopObserver {
     this.#metrics.nodeDelay.observe(seconds);
   }
 
-  #lookup(
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    fill: (set: (labels: Record<string, string>, value: number) => void) => void,
-  ): void {
+  /** A gauge with one value per value of its label. */
+  #onScrape({ name, help, label, fixed = {} }: Scraped, read: () => Readonly<Record<string, number>>): void {
     const gauge: Gauge = new Gauge({
       name,
       help,
-      labelNames: [...labelNames],
+      labelNames: [label, ...Object.keys(fixed)],
       registers: [this.registry],
       collect: () => {
         gauge.reset();
-        fill((labels, value) => gauge.set(labels, value));
+        for (const [key, value] of Object.entries(read())) gauge.set({ [label]: key, ...fixed }, value);
       },
     });
   }
 }
 
-/** Events that say that an operation of the official controller was carried out. */
+/** HCCM's operation that each Event completes. */
 const OPERATIONS: Readonly<Record<string, string>> = {
   EnsuredLoadBalancer: "hcloud/loadBalancers.EnsureLoadBalancer",
   DeletedLoadBalancer: "hcloud/loadBalancers.EnsureLoadBalancerDeleted",

@@ -1,19 +1,19 @@
-/** The engine's folder: made for one process, and worth nothing after it. */
+/** The engine's working folder: created for one process, and useless after it. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { endPlugins } from "../../stacks/engine/leftovers.ts";
 
-/** Processes are told apart by host too: several may share a folder, and in containers all of them are number 1. */
+/** The host name is part of it: containers may share a temporary folder, and their process is always number 1. */
 const PREFIX = `lotse-${hostname()}-`;
 
-/** What this process has made. */
+/** Folders that this process created. */
 const mine = new Set<string>();
 
-/** A new folder for this process. Removes those of processes that were killed before they could. */
+/** A new folder for this process. Removes the folders of processes that were killed before they could clean up. */
 export async function makeScratch(parent = tmpdir()): Promise<string> {
   for (const folder of await abandoned(parent)) await discard(folder);
-  // The name says whose it is from the first moment: a note inside could come too late.
+  // The owner is part of the name: a file inside could be missing if the process is killed at once.
   const folder = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
   mine.add(folder);
   return folder;
@@ -24,11 +24,11 @@ async function discard(folder: string): Promise<void> {
     endPlugins(folder);
     await rm(folder, { recursive: true, force: true });
   } catch {
-    // Another user's, who may remove it; it is in nobody's way.
+    // Probably another user's folder. It does no harm.
   }
 }
 
-/** Folders of processes that are no more. One with our own number, but not made by us, is older than we are. */
+/** Folders of processes that no longer exist. One with our own process ID that we did not create is from an earlier process. */
 async function abandoned(parent: string): Promise<readonly string[]> {
   const names = await readdir(parent);
   const isAbandoned = (name: string) => {
@@ -39,7 +39,7 @@ async function abandoned(parent: string): Promise<readonly string[]> {
   return folders.filter((folder) => !mine.has(folder));
 }
 
-/** True also for processes of others, which may not be signalled. */
+/** True also for other users' processes, which we may not signal. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

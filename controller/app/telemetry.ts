@@ -1,4 +1,4 @@
-/** How the controller is doing: what its edges report, as metrics and as answers to health checks. */
+/** Metrics and health checks, from what the edges report. */
 import packageJson from "../../package.json" with { type: "json" };
 import type { RunReport } from "../../stacks/engine/run.ts";
 import type { Config } from "../config/config.ts";
@@ -10,14 +10,14 @@ import type { Loops } from "../work/loops.ts";
 import type { CloudPorts } from "./assemble-cloud.ts";
 import { Metrics } from "./metrics.ts";
 
-/** What is looked at when somebody asks. */
+/** Read at the time of a health check or a scrape. */
 export interface Watched {
   readonly observer: Pick<KubeObserver, "staleness" | "agesMs">;
   readonly leadership: Pick<Leadership, "isHeld">;
   readonly loops: Pick<Loops<string>, "runningMs">;
 }
 
-/** A turn that takes this many times as long as a run may is stuck: only a restart helps. */
+/** A turn longer than this many run deadlines is stuck, and only a restart helps. */
 const STUCK_RUNS = 3;
 
 export class Telemetry {
@@ -25,14 +25,14 @@ export class Telemetry {
   readonly #config: Config;
   readonly #cloud = new CloudContact();
   #isStopping = false;
-  /** Why the engine could not do its work when it was last asked. */
+  /** Why the engine could not do anything in the last run. */
   #engineFailure: string | undefined;
 
   constructor(config: Config) {
     this.#config = config;
   }
 
-  /** What the way out to the cloud reports to; `also` hears of every request too. */
+  /** Observers for the gateway. `also` is called for every request, too. */
   cloudPorts(also: (exchange: Exchange) => void): CloudPorts {
     return {
       onExchange: (exchange) => {
@@ -45,7 +45,7 @@ export class Telemetry {
     };
   }
 
-  /** Takes in how a run of the engine ended. */
+  /** Called after every run of the engine. */
   noteRun(report: RunReport): void {
     this.metrics.run(report);
     this.#engineFailure = failureOf(report);
@@ -55,10 +55,10 @@ export class Telemetry {
     this.#isStopping = true;
   }
 
-  /** The endpoints and their checks. Alive is what a restart would not improve; ready, what does its work or could. */
+  /** Checks by endpoint. Liveness fails only where a restart would help; readiness whenever the controller cannot do its work. */
   checks({ observer, leadership, loops }: Watched): Checks {
-    const { config, metrics } = { config: this.#config, metrics: this.metrics };
-    metrics.observe({
+    const config = this.#config;
+    this.metrics.observe({
       lease: config.lease?.name ?? "",
       isLeader: () => leadership.isHeld,
       controllers: controllersOf(config),
@@ -82,7 +82,7 @@ export class Telemetry {
   }
 }
 
-/** A run in which nothing worked because there was no engine to work with. */
+/** Set when every unit failed because the engine did not start. */
 function failureOf({ outcomes }: RunReport): string | undefined {
   const all = Object.values(outcomes);
   const isDown =
@@ -90,7 +90,7 @@ function failureOf({ outcomes }: RunReport): string | undefined {
   return isDown ? "the engine failed to start" : undefined;
 }
 
-/** What the framework calls the parts that run here. */
+/** Names of the enabled controllers, as in the Kubernetes framework. */
 function controllersOf({ nodes, lifecycle, loadBalancers, clusterCidrs }: Config): readonly string[] {
   return [
     ...(nodes ? ["cloud-node"] : []),
