@@ -1,19 +1,19 @@
-/** How old the lists of the cloud may be, at each step of a turn. */
+/** How old the cloud's lists may be at each step of a turn. */
 import type { V1Node } from "@kubernetes/client-node";
 import type { Plan, Situation } from "../guard/plan.ts";
 import type { Ages } from "../hcloud/view.ts";
 import type { RenderOptions } from "../render/cluster.ts";
 
 /**
- * Load balancers are always read: what the last write left behind must be seen. Routes are read whenever a turn starts by
- * itself, which is after half of the resync interval at the earliest, so that a route changed by hand is noticed as soon as
- * a load balancer is. Everything else changes rarely or through Lotse: an older list will do, unless it would cause a change.
+ * Load balancers are read in every turn, to see the effect of the last write. Routes are read in every resync, so that a
+ * route changed by hand is noticed as soon as a changed load balancer. The rest changes rarely, or through Lotse: an older
+ * list will do, unless it would cause a change.
  */
 function relaxed(resyncMs: number): Ages {
   return { servers: 45_000, loadBalancers: 0, certificates: 600_000, network: resyncMs / 2 };
 }
 
-/** For the first pass. A Node that waits for its route needs the network in any case, so it is read along with the rest. */
+/** For the first plan. A Node that waits for its route will need the network anyway, so it is read along with the rest. */
 export function agesBefore(nodes: readonly V1Node[], { clusterCidrs }: RenderOptions, resyncMs: number): Ages {
   const ages = relaxed(resyncMs);
   return clusterCidrs.length > 0 && nodes.some(awaitsRoute) ? { ...ages, network: 0 } : ages;
@@ -26,7 +26,7 @@ function awaitsRoute({ spec, status }: V1Node): boolean {
   return !isAvailable && (spec?.podCIDRs?.length ?? 0) > 0;
 }
 
-/** For a second pass, where older lists would cause a change or leave a Node out; undefined when the first pass will do. */
+/** For a second plan, when old lists would cause a change or leave a Node out; undefined when the first plan can stand. */
 export function agesToConfirm({ rendered, plan }: Situation, resyncMs: number): Ages | undefined {
   const { services, routes } = rendered;
   const leavesNodesOut = services.some((intent) => intent.kind === "balance" && intent.leftOut.length > 0);
@@ -43,7 +43,7 @@ export function agesToConfirm({ rendered, plan }: Situation, resyncMs: number): 
   };
 }
 
-/** Whether an older list of certificates could be wrong about one that is awaited, or about one that goes. */
+/** Whether an old list could be wrong about a certificate that is awaited, or about one that is to be removed. */
 export function dependsOnCertificates({ rendered, plan }: Situation): boolean {
   const awaits = rendered.services.some(
     (intent) => intent.kind === "retire" || (intent.kind === "balance" && intent.certificates.isUncertain),
@@ -51,7 +51,7 @@ export function dependsOnCertificates({ rendered, plan }: Situation): boolean {
   return awaits || touches(plan, "certificate/");
 }
 
-/** After a run: what it touched is read again. */
+/** After a run: reads what it touched. */
 export function agesAfter(due: Plan, resyncMs: number): Ages {
   const { servers, certificates, network } = relaxed(resyncMs);
   return {

@@ -1,15 +1,15 @@
-/** One snapshot of cluster and cloud, as fresh as it is asked for, and believable. */
+/** One plausible snapshot of cluster and cloud, of a given age at most. */
 import type { Ages, CloudView } from "../hcloud/view.ts";
 import type { Observed, Snapshot } from "../render/cluster.ts";
 import { requirePlausible } from "./plausible.ts";
 
 export interface Sources {
-  /** Synced caches of the API server's objects. */
+  /** Objects from the synced caches. */
   readonly observed: () => Observed;
   readonly view: Pick<CloudView, "state">;
 }
 
-/** Throws ImplausibleCloud when the lists contradict the Nodes. A list that does may only be old, so it is read again first. */
+/** Throws ImplausibleCloud when the lists contradict the Nodes, even after reading the servers again. */
 export async function observe({ observed, view }: Sources, ages: Ages): Promise<Snapshot> {
   const read = async (wanted: Ages) => {
     const cloud = await view.state(wanted);

@@ -1,4 +1,4 @@
-/** Whether the cloud's lists can be true of this cluster. */
+/** Whether the cloud's lists fit the cluster's Nodes. */
 import type { V1Node } from "@kubernetes/client-node";
 import { CcmError } from "../diagnostics/errors.ts";
 import { GUARD_LIMITS } from "../guard/guard.ts";
@@ -7,7 +7,7 @@ import { isReady } from "../render/node/lifecycle.ts";
 import { findServer } from "../render/node/metadata.ts";
 import { parseProviderId } from "../render/node/provider-id.ts";
 
-/** The cloud contradicts the cluster; acting on such lists could take everything down. */
+/** The cloud's lists contradict the cluster. Acting on them could remove every target and route. */
 export class ImplausibleCloud extends CcmError {
   readonly code = "implausible-cloud";
   readonly retry = "backoff";
@@ -20,12 +20,12 @@ export class ImplausibleCloud extends CcmError {
   }
 }
 
-/** A single server may have vanished before its Node noticed. Several at once, and a large share of all, mean a broken list. */
+/** A single server may just have been deleted. Several at once, and a large share of all, mean an incomplete list. */
 const LEAST_MISSING = 2;
 
 /**
- * No servers at all under a cluster with Nodes means an outage or the wrong project; a list without the servers of many
- * Ready Nodes is incomplete. Neither is a reason to remove targets and routes.
+ * Throws ImplausibleCloud when no server is listed although Nodes have one (an outage, or the wrong project), or when the
+ * list lacks the servers of many Ready Nodes. Neither is a reason to remove targets and routes.
  */
 export function requirePlausible({ servers }: Pick<CloudState, "servers">, nodes: readonly V1Node[]): void {
   const ours = nodes.filter(({ spec }) => parseProviderId(spec?.providerID).kind === "cloud");

@@ -1,11 +1,11 @@
-/** Which changes of objects make a turn worth its API calls. Heartbeats and our own writes do not. */
+/** Which changes of objects are worth a turn. Heartbeats and our own writes are not. */
 import { isDeepStrictEqual } from "node:util";
 import type { V1Node, V1Secret, V1Service } from "@kubernetes/client-node";
 import type { Change } from "../kube/informer.ts";
 import { isReady } from "../render/node/lifecycle.ts";
 import { parseProviderId } from "../render/node/provider-id.ts";
 
-/** True when balancers or routes may have to follow. */
+/** Whether load balancers or routes may have to change. */
 export function concernsCluster({ old, now }: Change<V1Node>): boolean {
   if (!old || !now) return true;
   const relevant = ({ metadata, spec, status }: V1Node) => [
@@ -15,13 +15,13 @@ export function concernsCluster({ old, now }: Change<V1Node>): boolean {
     spec?.providerID,
     spec?.podCIDRs,
     spec?.taints,
-    // Dedicated servers are targets by the address that their node has.
+    // Dedicated servers are targets by their Node's address.
     parseProviderId(spec?.providerID).kind === "robot" && status?.addresses,
   ];
   return !isDeepStrictEqual(relevant(old), relevant(now));
 }
 
-/** True when the node itself may have to be patched: what the cluster cares for, its addresses and kubelet's annotations. */
+/** Whether the Node may have to be patched: also when its addresses or kubelet's annotations change. */
 export function concernsNode(change: Change<V1Node>): boolean {
   const { old, now } = change;
   if (!now) return false;
@@ -29,14 +29,14 @@ export function concernsNode(change: Change<V1Node>): boolean {
   return !old || concernsCluster(change) || !isDeepStrictEqual(relevant(old), relevant(now));
 }
 
-/** True when a node may have become suspect, or come back: its readiness or its taints are others. */
+/** Whether the Node's readiness or taints changed. */
 export function concernsLifecycle({ old, now }: Change<V1Node>): boolean {
   if (!now) return false;
   const relevant = (node: V1Node) => [node.metadata?.uid, isReady(node), node.spec?.taints];
   return !old || !isDeepStrictEqual(relevant(old), relevant(now));
 }
 
-/** True when a Service wants something else than before. A finalizer is looked at because others may take ours away. */
+/** Whether the Service asks for something else. Finalizers count because another client may have removed ours. */
 export function concernsService({ old, now }: Change<V1Service>): boolean {
   if (!old || !now) return true;
   const relevant = ({ metadata, spec }: V1Service) => [
@@ -49,7 +49,7 @@ export function concernsService({ old, now }: Change<V1Service>): boolean {
   return !isDeepStrictEqual(relevant(old), relevant(now));
 }
 
-/** True when a Secret holds something else than before. */
+/** Whether the Secret's content changed. */
 export function concernsSecret({ old, now }: Change<V1Secret>): boolean {
   return !old || !now || !isDeepStrictEqual(old.data, now.data);
 }

@@ -33,20 +33,20 @@ export interface ClusterTurnParts extends Sources {
   readonly guardLimits: GuardLimits;
   readonly runner: Pick<Runner, "apply" | "settle" | "lastRun">;
   readonly absence: Absence;
-  /** Performs writes and returns those that failed. */
+  /** Performs writes. Returns those that failed. */
   readonly publish: (writes: readonly Write[]) => Promise<readonly Write[]>;
-  /** Holds back what needs approval; absent when nothing does. */
+  /** Holds back changes that need approval; absent when none do. */
   readonly approvals?: Pick<ApprovalGate, "pass">;
   /** Receives the status after each turn. */
   readonly board?: Pick<StatusBoard, "report">;
-  /** Receives what each turn found, for metrics. */
+  /** Called in every turn. */
   readonly report?: (facts: TurnFacts) => void;
-  /** A turn starts by itself after half of this at the earliest. */
+  /** The interval between turns is between half of this and this. */
   readonly resyncMs: number;
   readonly log: Logger;
 }
 
-/** What a turn found, in numbers. */
+/** What a turn found, for metrics. */
 export interface TurnFacts {
   /** Units that differ from their specs. */
   readonly planned: number;
@@ -58,7 +58,7 @@ export interface TurnFacts {
   readonly hasRoutes: boolean;
 }
 
-/** What guard and approval let pass, and why not the rest. */
+/** What guard and approval let pass, and what they hold back. */
 interface Verdict {
   readonly guarded: Guarded;
   readonly passed: Passed;
@@ -69,14 +69,14 @@ export class ClusterTurn {
   readonly #parts: ClusterTurnParts;
   readonly #backoff = new Backoff();
   readonly #drift = new DriftWatch();
-  /** What the guard last stopped, to log it once. */
+  /** What the guard last held back: logged only when it changes. */
   #stopped: string | undefined;
 
   constructor(parts: ClusterTurnParts) {
     this.#parts = parts;
   }
 
-  /** Returns the time until the next turn at the latest, in milliseconds, when something is to be retried. */
+  /** Returns the time until the next turn at the latest, in milliseconds; undefined when a resync is soon enough. */
   async run(): Promise<number | undefined> {
     const before = await this.#observeAndPlan();
     const verdict = await this.#decide(before);
@@ -91,7 +91,7 @@ export class ClusterTurn {
     const doubts = await this.#publish(after.rendered, outcomes);
     await this.#parts.runner.settle();
     this.#reportStatus(after.rendered, verdict);
-    // An approval is used up once its changes are made: the next turn removes it, before the same could happen unasked.
+    // An approval is valid for one run: the next turn removes it, before it could cover the same changes again.
     const usesApproval = due.length > 0 && this.#parts.approvals !== undefined;
     return soonest([
       usesApproval || this.#hasNextStage(after, outcomes) ? 0 : undefined,
@@ -102,7 +102,7 @@ export class ClusterTurn {
     ]);
   }
 
-  /** A first pass with lists that may be old, and a second with fresh ones where the first would change something. */
+  /** Plans from lists that may be old, and again from fresh ones if that plan depends on them. */
   async #observeAndPlan(): Promise<Situation> {
     const { observed, options, resyncMs } = this.#parts;
     const first = await this.#situation(agesBefore(observed().nodes, options, resyncMs));
@@ -137,7 +137,7 @@ export class ClusterTurn {
     return guard(plan, Object.keys(rendered.existing).length, this.#parts.guardLimits);
   }
 
-  /** Sets finalizers and writes what is about to happen. What could not be claimed must wait. */
+  /** Sets finalizers and writes Events about what follows. Units whose finalizer could not be set must wait. */
   async #announce({ rendered }: Situation, { guarded, passed, drifted }: Verdict) {
     const { publish, observed } = this.#parts;
     const ripe = passed.plan.filter((step) => this.#isDue(step));
@@ -171,7 +171,7 @@ export class ClusterTurn {
     this.#backoff.retain(new Set(plan.map(({ unit }) => unit)));
   }
 
-  /** Whether the run made another step possible, such as removing what is no longer in use: it follows at once. */
+  /** Whether the run made further steps possible, such as removing a certificate that is no longer in use. */
   #hasNextStage(after: Situation, outcomes: Outcomes): boolean {
     const follows = (step: PlannedUnit) => outcomes[step.unit]?.status !== "failed" && this.#isDue(step);
     return Object.keys(outcomes).length > 0 && this.#guard(after).plan.some(follows);

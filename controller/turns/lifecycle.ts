@@ -1,4 +1,4 @@
-/** Looks after nodes that are not Ready: deletes those whose server is gone, marks those whose server is off. */
+/** One turn for Nodes that are not Ready: deletes those whose server is gone, taints those whose server is off. */
 import type { V1Node } from "@kubernetes/client-node";
 import { isConflict, isNotFound, messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
@@ -23,18 +23,18 @@ import { inParallel } from "../work/parallel.ts";
 export interface LifecycleTurnParts {
   readonly nodes: () => readonly V1Node[];
   readonly view: Pick<CloudView, "servers" | "server">;
-  /** Whether a dedicated server exists and runs; absent when there are none to look up. */
+  /** Whether a dedicated server exists and runs; absent without Robot credentials. */
   readonly robotState?: (number: number) => Promise<RobotState>;
   readonly patcher: Pick<Patcher, "patchNode" | "deleteNode">;
   readonly publish: (writes: readonly Write[]) => Promise<unknown>;
-  /** How often to look while some node is not Ready. */
+  /** Interval between turns while a Node is not Ready. */
   readonly periodMs: number;
   readonly log: Logger;
 }
 
-/** Requests under way at once. */
+/** Concurrent requests. */
 const PARALLEL = 8;
-/** Servers per page of a list, each a request out of the project's budget. */
+/** Servers per page of the list. Each page is a request and counts towards the rate limit. */
 const PAGE = 50;
 
 export class LifecycleTurn {
@@ -45,8 +45,8 @@ export class LifecycleTurn {
   }
 
   /**
-   * One pass. The cloud is asked only while some node is not Ready, with one list for all of them; a list of many pages
-   * is asked for less often, in proportion. Returns when the next pass is wanted.
+   * Lists the servers only while a Node is not Ready, once for all such Nodes; the more pages the list has, the less often.
+   * Returns the time until the next turn at the latest, in milliseconds.
    */
   async run(): Promise<number | undefined> {
     const { nodes, view, periodMs } = this.#parts;
@@ -57,13 +57,13 @@ export class LifecycleTurn {
     const robots = await this.#settleRobots(seen);
     if (!seen.some(isSuspect)) return robots > 0 ? periodMs : undefined;
     const servers = await view.servers(periodMs);
-    const witnesses = await this.#askDirectly(decideLifecycles(seen, servers, new Map()));
+    const witnesses = await this.#readDirectly(decideLifecycles(seen, servers, new Map()));
     const suspects = decideLifecycles(seen, servers, witnesses).filter(({ node }) => isSuspect(node));
     await this.#settleAll(suspects);
     return periodMs * Math.max(1, Math.ceil(servers.length / PAGE));
   }
 
-  /** Nodes on dedicated servers, each looked up by itself. Returns how many are not Ready. */
+  /** Looks up the dedicated servers of Nodes that are not Ready. Returns how many there are. */
   async #settleRobots(seen: readonly V1Node[]): Promise<number> {
     const { robotState, log } = this.#parts;
     if (!robotState) return 0;
@@ -81,8 +81,8 @@ export class LifecycleTurn {
     return suspects.length;
   }
 
-  /** The second witness. A read that fails says nothing: its node is kept. */
-  async #askDirectly(decided: Decided): Promise<ReadonlyMap<number, Server | undefined>> {
+  /** Reads unlisted servers directly, as a second witness. Where that fails, the Node is kept. */
+  async #readDirectly(decided: Decided): Promise<ReadonlyMap<number, Server | undefined>> {
     const { view, log } = this.#parts;
     const witnesses = new Map<number, Server | undefined>();
     await inParallel(decided, PARALLEL, async ({ node, verdict }) => {
@@ -124,7 +124,7 @@ export class LifecycleTurn {
       await patcher.patchNode(node, taints ? { taints } : {});
       log.info({ node: node.metadata?.name, isOff: !isReady(node) }, "shutdown taint updated");
     } catch (error) {
-      // Somebody else wrote the node, or deleted it: their change brings it back here as it is now.
+      // Another client changed or deleted the Node: that change wakes this loop again.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }

@@ -1,4 +1,4 @@
-/** Keeps nodes as the cloud has them. Needs no engine run and does not wait for one. */
+/** One turn that copies server data to Nodes: provider ID, labels, addresses. Independent of engine runs. */
 import type { V1Node } from "@kubernetes/client-node";
 import { isConflict, isNotFound } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
@@ -23,13 +23,13 @@ export interface NodeTurnParts {
   readonly now?: () => number;
 }
 
-/** A burst of joining nodes is served by few lists; a node that is missing from an older one asks for a fresh one. */
+/** Many joining Nodes share a list. A Node whose server is missing from an older list causes a fresh one. */
 const SERVERS_MAX_AGE_MS = 30_000;
-/** A new node may be faster than the list: it is looked for again soon, and not told about yet. */
+/** A new Node may appear before its server is listed: it is retried soon, without an Event yet. */
 const NEW = { untilMs: 10_000, retryMs: 1_000 };
-/** Later its server may still be on its way into the network or the list. After that, every resync is soon enough. */
+/** After that its server may still be joining the network. Older Nodes are retried at each resync. */
 const WAITING = { untilMs: 600_000, retryMs: 5_000 };
-/** Patches under way at once, and how often one is tried while others write the same node (framework N29). */
+/** Concurrent patches, and attempts per Node while other clients write it (framework N29). */
 const PARALLEL = 16;
 const ATTEMPTS = 20;
 
@@ -46,7 +46,7 @@ export class NodeTurn {
     this.#now = parts.now ?? Date.now;
   }
 
-  /** One pass over all nodes. A failed patch never keeps another node waiting. */
+  /** Handles every Node, even if one of them fails. Returns the time until the next turn at the latest, in milliseconds. */
   async run(): Promise<number | undefined> {
     let decided = await this.#decide(SERVERS_MAX_AGE_MS);
     const retryMs = this.#retryMs(decided);
@@ -62,7 +62,7 @@ export class NodeTurn {
     return nodes().map((node) => ({ node, inventory, verdict: decideNode(node, inventory, options) }));
   }
 
-  /** How soon another look at the cloud may help one of the nodes that wait for it. */
+  /** How soon a fresh list may help one of the refused Nodes; undefined when it would help none. */
   #retryMs(decided: readonly Decided[]): number | undefined {
     const waiting = decided.filter(({ verdict }) => verdict.kind === "refused" && !verdict.isFinal);
     const ages = waiting.map(({ node }) => this.#ageOf(node)).filter((age) => age < WAITING.untilMs);
@@ -84,7 +84,7 @@ export class NodeTurn {
     await this.#notify(node, reason, message);
   }
 
-  /** Others write nodes too: on a conflict the patch is made anew from the node as it is now. */
+  /** On a conflict with another client, decides again from the Node's current version. */
   async #write(seen: V1Node, decided: Ready, inventory: Inventory): Promise<void> {
     const { patcher, options } = this.#parts;
     for (const warning of decided.warnings) await this.#notify(seen, warning.reason, warning.message);
@@ -95,7 +95,7 @@ export class NodeTurn {
         await patcher.patchNode(node, verdict.patch);
         return await this.#report(node, verdict);
       } catch (error) {
-        if (isNotFound(error)) return; // nothing is left to write to
+        if (isNotFound(error)) return; // the Node was deleted
         if (attempt === ATTEMPTS || !isConflict(error)) throw error;
       }
       node = await patcher.readNode(seen.metadata?.name ?? "");
