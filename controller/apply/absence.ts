@@ -1,5 +1,4 @@
-/** When something of a Service that no list shows is known to be gone. */
-
+/** Whether a Service's load balancer or certificate that is not listed is really gone. */
 import type { UnitOutcome } from "../../stacks/engine/run.ts";
 import { SERVICE_UID_LABEL, serviceKeyOf } from "../../stacks/units/names.ts";
 import type { CertificateState, LoadBalancerState, UnitId } from "../../stacks/units/spec.ts";
@@ -10,40 +9,40 @@ import type { Rendered } from "../render/cluster.ts";
 import type { ServiceIntent } from "../render/intents.ts";
 import { TIMINGS } from "../work/timings.ts";
 
-/** Failures that leave open whether the API did what it was asked for. */
+/** Failures after which the API may still carry out the request. */
 const UNANSWERED = new Set(["unavailable", "timeout", "bad_gateway"]);
 
-/** The parts without which nothing is left of a unit. */
+/** A unit is gone when one of these parts is deleted. */
 const MAIN_PARTS = new Set(["balancer", "certificate"]);
 
-/** What a Service has in the cloud. */
+/** What a Service owns in the cloud. */
 type Possession = LoadBalancerState | CertificateState;
 
-/** What is remembered of a unit: that it was listed, and when it was asked for without an answer. Neither means gone. */
+/** What is remembered of a unit: that it was listed, and when its creation was last requested without a response. Neither: it is gone. */
 interface Trace {
   readonly known?: Possession;
   readonly askedAt?: number;
 }
 
-/** A Service that goes although something of it may still be in the cloud. */
+/** A retired Service that may still own something in the cloud. */
 export interface Doubt {
   readonly intent: ServiceIntent;
-  /** Another look is worth it after this long. */
+  /** Time until the next check. */
   readonly waitMs: number;
-  /** What is there although no list shows it, in words; empty while something may only be on its way. */
+  /** What exists although it is not listed, for logs; empty while a creation may still be in progress. */
   readonly left: readonly string[];
 }
 
 /**
- * A killed controller, or an API that did not answer, may have left a creation on its way; and a list may lack what is
- * there. A Service let go on such a list would leave its balancer or a certificate without an owner.
+ * A killed controller or a request without a response may have left a creation in progress, and a list may be incomplete.
+ * Removing a Service's finalizer too early would leave a load balancer or certificate without an owner.
  *
- * | listed | what is known of it | then |
+ * | listed | history | verdict |
  * | --- | --- | --- |
- * | yes | – | there |
- * | no | a run said that it deleted it | gone |
- * | no | it was listed | gone when a read of it alone finds nothing, or nothing that is this Service's |
- * | no | it was never listed, or its creation was not answered | gone 30 s after the start, or after that request |
+ * | yes | – | exists |
+ * | no | a run deleted it | gone |
+ * | no | was listed before | gone when a direct read finds nothing, or nothing that belongs to this Service |
+ * | no | never listed, or its creation got no response | gone 30 s after the start, or after that request |
  */
 export class Absence {
   readonly #cloud: Pick<CloudReader, "labels">;
@@ -56,7 +55,7 @@ export class Absence {
     this.#now = now;
   }
 
-  /** Takes note of what is listed. */
+  /** Remembers what is listed. */
   observe(rendered: Rendered): void {
     this.#startedAt ??= this.#now();
     for (const [unit, known] of possessionsIn(rendered)) this.#traces.set(unit, { known });
@@ -64,7 +63,7 @@ export class Absence {
     for (const unit of this.#traces.keys()) if (!services.has(serviceKeyOf(unit))) this.#traces.delete(unit);
   }
 
-  /** Takes note of what a run says of a unit: that it was deleted, or that its creation may still be on its way. */
+  /** Remembers that a run deleted a unit, or that its creation may still be in progress. */
   learn({ kind, unit }: PlannedUnit, outcome: UnitOutcome | undefined): void {
     const isDeleted = outcome?.changes.some(({ operation, part }) => operation === "delete" && MAIN_PARTS.has(part));
     if (kind === "remove" && isDeleted) this.#traces.set(unit, {});
@@ -72,15 +71,15 @@ export class Absence {
     if (kind === "make" && isUnanswered) this.#traces.set(unit, { ...this.#traces.get(unit), askedAt: this.#now() });
   }
 
-  /** Services that go without proof that nothing of theirs is left. The API is asked where only a read can tell. */
+  /** Retired Services that may still own something. Reads from the API where the lists are not proof enough. */
   async unproven(rendered: Rendered): Promise<readonly Doubt[]> {
     const listed = new Set(possessionsIn(rendered).map(([, known]) => identityOf(known)));
-    const going = rendered.services.filter(({ kind }) => kind === "retire");
-    return (await Promise.all(going.map((intent) => this.#doubtsOf(intent, listed)))).flat();
+    const retired = rendered.services.filter(({ kind }) => kind === "retire");
+    return (await Promise.all(retired.map((intent) => this.#doubtsOf(intent, listed)))).flat();
   }
 
   async #doubtsOf(intent: ServiceIntent, listed: ReadonlySet<string>): Promise<readonly Doubt[]> {
-    // A balancer of which nothing is known may have been asked for just before the start.
+    // A load balancer without history may have been requested just before the start.
     const traces = new Map<UnitId, Trace>([
       [intent.unit, { askedAt: this.#startedAt ?? this.#now() }],
       ...this.#traces,
@@ -100,13 +99,13 @@ export class Absence {
     return left.length > 0 ? [{ intent, waitMs: TIMINGS.absence, left }] : [];
   }
 
-  /** What a read of it alone says, in words; nothing when it is gone, or is the Service's no longer. */
+  /** Reads it directly. Undefined when it is gone or no longer belongs to the Service. */
   async #find({ kind, id, name }: Possession, { service }: ServiceIntent): Promise<string | undefined> {
     const what = `${kind.replace("-", " ")} ${name} (id ${id})`;
     try {
       const labels = await this.#cloud.labels(kind === "certificate" ? kind : "load_balancer", id);
-      const isTheirs = labels !== undefined && labels[SERVICE_UID_LABEL] === service.metadata?.uid;
-      return isTheirs ? `${what} still exists, but the API does not list it` : undefined;
+      const isOwned = labels !== undefined && labels[SERVICE_UID_LABEL] === service.metadata?.uid;
+      return isOwned ? `${what} still exists, but the API does not list it` : undefined;
     } catch (error) {
       return `${what} cannot be read: ${messageOf(error)}`;
     }

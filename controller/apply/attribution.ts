@@ -1,15 +1,16 @@
-/** Which unit a request of the plugin is about: for the audit log, for whoever asks what a change was for, and for the gateway. */
+/** Which unit a request of the Pulumi plugin is about: for the record, and for the gateway's permission check. */
 import { routeUnit } from "../../stacks/units/names.ts";
 import type { LoadBalancerSpec, UnitId, UnitState } from "../../stacks/units/spec.ts";
 import { parseJson } from "../diagnostics/printable.ts";
 import type { Plan } from "../guard/plan.ts";
 import { type ApiRequest, resourceOf } from "../hcloud/exchange.ts";
 
+/** The unit of a request, or undefined when it is about none of the plan. `answer` is the body of the response. */
 export type Attribution = (request: ApiRequest, answer?: string) => UnitId | undefined;
 
 /**
- * Attributes requests to the units of a plan: by the ids of balancers and certificates, by name for those not made yet,
- * and by destination for routes. The id of something new is learnt from the answer to its creation.
+ * Attributes requests to the units of a plan: by the IDs of load balancers and certificates, by name where they are yet to
+ * be created, and by destination for routes. New IDs are learnt from the responses to creations.
  */
 export function attributionOf(plan: Plan, existing: Readonly<Partial<Record<UnitId, UnitState>>>): Attribution {
   const units = new Map<string, UnitId>();
@@ -37,20 +38,20 @@ export function attributionOf(plan: Plan, existing: Readonly<Partial<Record<Unit
   };
 }
 
-/** What the API calls our units. */
+/** The API's names for the kinds of units. */
 const NAMES = {
   "load-balancer": { one: "load_balancer", many: "load_balancers" },
   certificate: { one: "certificate", many: "certificates" },
 } as const;
 
-/** The balancers that a plan makes from nothing, by name. */
+/** Looks up, by name, the load balancers that a plan creates. */
 export function newBalancers(plan: Plan, existing: Readonly<Partial<Record<UnitId, UnitState>>>) {
   const specs = plan.flatMap((step) => (step.kind === "make" && !existing[step.unit] ? [step.spec] : []));
   return (name: string): LoadBalancerSpec | undefined =>
     specs.find((spec): spec is LoadBalancerSpec => spec.kind === "load-balancer" && spec.name === name);
 }
 
-/** What is not JSON names nothing. */
+/** An empty object for anything that is not JSON. */
 function parse(text: string | undefined): Record<string, unknown> {
   return parseJson(text) ?? {};
 }

@@ -1,12 +1,12 @@
-/** What a run really did. */
+/** What a run really did, according to the cloud's lists. */
 import type { RunReport, UnitOutcome } from "../../stacks/engine/run.ts";
 import { differences } from "../../stacks/units/difference.ts";
 import type { Plan, PlannedUnit, Situation } from "../guard/plan.ts";
 import type { Rendered } from "../render/cluster.ts";
 
 /**
- * Outcomes as the cloud's lists confirm them, whatever the engine says. What still differs was not applied; what no longer
- * differs was, even if the run failed later. Requests that arrived in the meantime are ignored.
+ * Corrects the engine's outcomes: a unit that still differs was not applied; one that no longer differs was, even if the
+ * run failed later. Changes that were requested in the meantime are ignored.
  */
 export function proven(
   outcomes: RunReport["outcomes"],

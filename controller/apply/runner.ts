@@ -1,4 +1,4 @@
-/** Runs of the engine: one for everything due, explained in log and record, through a gateway that is open that long. */
+/** Runs the engine for all due steps, with the gateway open for that time, and logs and records every change with its reason. */
 import type { Engine } from "../../stacks/engine/engine.ts";
 import type { RunReport, RunRequest, Step } from "../../stacks/engine/run.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
@@ -18,9 +18,9 @@ import { attributionOf, newBalancers } from "./attribution.ts";
 export interface RunnerParts {
   readonly engine: Pick<Engine, "run" | "saveState" | "warm">;
   readonly gateway: Pick<Gateway, "open" | "reserve">;
-  /** Takes in what is changed, and why. */
+  /** Receives changes with their reasons, and outcomes. */
   readonly record?: Pick<AuditRecord, "add">;
-  /** What reasons for changes are found in. */
+  /** Where reasons for changes are looked up. */
   readonly context: (rendered: Rendered) => Promise<ReasonContext>;
   /** Called after every run. */
   readonly onReport?: (report: RunReport) => void;
@@ -30,22 +30,23 @@ export interface RunnerParts {
 export class Runner {
   readonly #parts: RunnerParts;
   #lastRun: LastRun | undefined;
+  /** Node records of the last successful run, as JSON. */
   #recorded = "";
   #runs = 0;
   #savedRuns = 0;
-  /** The credential of the next run, which the engine is ready for. */
+  /** The credential of the next run, for which the engine is warmed up. */
   #next: Credential | undefined;
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
   }
 
-  /** The last run that had something to do. */
+  /** The last run that changed units. */
   get lastRun(): LastRun | undefined {
     return this.#lastRun;
   }
 
-  /** One run for everything due. Nothing to do, and nothing new to record, starts nothing. */
+  /** One run for all due steps. There is no run when nothing is due and the Nodes' records are unchanged. */
   async apply(due: Plan, rendered: Rendered, drifted: readonly Drift[]): Promise<RunReport["outcomes"]> {
     const recorded = JSON.stringify(rendered.nodes);
     if (due.length === 0 && recorded === this.#recorded) return {};
@@ -77,30 +78,23 @@ export class Runner {
     }
   }
 
-  /** What can wait until everything a user waits for is done: keeps the state, and gets ready for the next run. */
+  /** Saves the state and warms up the engine. Called last in a turn, so that users do not wait for it. */
   async settle(): Promise<void> {
-    await this.#saveState();
-    await this.#warm();
-  }
-
-  /** Lets the engine get ready for the next run while there is nothing else to do. */
-  async #warm(): Promise<void> {
+    const { engine, gateway, log } = this.#parts;
+    if (this.#savedRuns !== this.#runs) {
+      this.#savedRuns = this.#runs;
+      // The state can be rebuilt, so a failure is no reason to stop.
+      await engine.saveState().catch((error: unknown) => {
+        log.warn({ error: messageOf(error) }, "state not saved, retrying after the next run");
+      });
+    }
     if (this.#next) return;
-    this.#next = this.#parts.gateway.reserve();
-    await this.#parts.engine.warm(this.#next);
-  }
-
-  /** Keeps the state of a run, after everything a user waits for. It can be rebuilt, so a failure holds nothing up. */
-  async #saveState(): Promise<void> {
-    if (this.#savedRuns === this.#runs) return;
-    this.#savedRuns = this.#runs;
-    await this.#parts.engine.saveState().catch((error: unknown) => {
-      this.#parts.log.warn({ error: messageOf(error) }, "state not saved, retrying after the next run");
-    });
+    this.#next = gateway.reserve();
+    await engine.warm(this.#next);
   }
 }
 
-/** A plan as the engine's request: the units it names, and what the cloud has of them and of all others. */
+/** The engine's request for a plan: its units, and the state of all units that exist. */
 export function runRequest(
   mode: RunRequest["mode"],
   plan: Plan,
@@ -121,7 +115,7 @@ function allApplied({ outcomes }: RunReport): boolean {
   return Object.values(outcomes).every((outcome) => outcome.status === "applied");
 }
 
-/** A run in a few words, for the status. */
+/** A summary for the status. */
 function lastRunOf(run: string, { outcomes, durationMs }: RunReport): LastRun {
   const failed = Object.entries(outcomes).flatMap(([unit, outcome]) =>
     outcome.status === "failed" ? [[unit, outcome.failure.message]] : [],
@@ -130,13 +124,13 @@ function lastRunOf(run: string, { outcomes, durationMs }: RunReport): LastRun {
   return { run, at, units: Object.keys(outcomes).length, failed: Object.fromEntries(failed), durationMs };
 }
 
-/** The object that a unit is for, and why it is changed. */
+/** The object that a unit is for, and the reason for its change. */
 interface Why {
   readonly object: string;
   readonly reason: string;
 }
 
-/** What is behind each unit of a run. Of many differences the first one speaks for all; what is new differs by not being there. */
+/** The reason for each step, taken from its first difference. The reason for a new unit is that it should exist. */
 function explainRun(due: Plan, drifted: readonly Drift[], context: ReasonContext): ReadonlyMap<UnitId, Why> {
   const outside = new Set(drifted.map(({ unit }) => unit));
   const reasonOf = (step: PlannedUnit) => {

@@ -14,16 +14,16 @@ import type { Plan, PlannedUnit } from "./plan.ts";
 
 export interface ApprovalParts {
   readonly mode: ApprovalMode;
-  /** Where the plan is published and approved. */
+  /** The ConfigMap in which the plan is published and approved. */
   readonly map: Pick<OwnConfigMap, "read" | "update">;
   readonly log: Logger;
 }
 
-/** What may happen now, and what waits. */
+/** Steps that may happen now, and the plan that waits for approval. */
 export interface Passed {
   readonly plan: Plan;
   readonly pending?: PendingPlan;
-  /** The steps that wait, on the first turn that publishes them. */
+  /** The waiting steps, in the turn that publishes them. */
   readonly announced?: Plan;
 }
 
@@ -77,7 +77,7 @@ export class ApprovalGate {
     return { plan: passing, pending, announced: waiting };
   }
 
-  /** Removes an approved plan once nothing of it is left: the same changes another day need another approval. */
+  /** Removes an approved plan once all of it is applied: the same changes need a new approval later. */
   async #settle(plan: Plan, { plan: stored, approval }: StoredPlan): Promise<void> {
     const left = plan.filter(({ unit }) => stored?.steps.some((step) => step.unit === unit));
     if (left.length > 0 && approval) {

@@ -1,10 +1,10 @@
-/** May this change happen now, or does somebody have to say so first? Pure. */
+/** Which steps need a person's approval, and whether they have it. Pure. */
 import { createHash } from "node:crypto";
 import type { Difference } from "../../stacks/units/difference.ts";
 import { parseJson } from "../diagnostics/printable.ts";
 import type { Plan, PlannedUnit } from "./plan.ts";
 
-/** What waits for approval: nothing, removals, or every change. */
+/** What needs approval: nothing, removals, or every change. */
 export type ApprovalMode = "none" | "deletions" | "manual";
 
 export interface PendingStep {
@@ -15,7 +15,7 @@ export interface PendingStep {
   readonly differences: readonly Difference[];
 }
 
-/** Changes that wait. The id stands for exactly these. */
+/** Changes that wait. The ID is a hash of exactly these. */
 export interface PendingPlan {
   readonly id: string;
   /** ISO time. */
@@ -23,28 +23,23 @@ export interface PendingPlan {
   readonly steps: readonly PendingStep[];
 }
 
-/** Somebody's word that a plan may be carried out. */
+/** A person's consent to a plan. */
 export interface Approval {
   readonly plan: string;
   readonly by: string;
   readonly at: string;
 }
 
-/** What was published, and what was said of it. */
+/** The published plan and its approval. */
 export interface StoredPlan {
   readonly plan?: PendingPlan;
   readonly approval?: Approval;
 }
 
 /**
- * | steps that need approval | stored plan | they |
- * | --- | --- | --- |
- * | none | – | – |
- * | each part of the stored plan | approved | may go |
- * | anything else | – | wait |
- *
- * A step is part of a plan when the plan has its unit, with every field that differs now, from and to the same: what has been
- * done already may be missing, nothing may have come in addition.
+ * The steps that need approval and do not have it: all of them, unless every one is part of the stored, approved plan.
+ * A step is part of a plan that has the same unit and kind, and every difference of the step with the same values. The plan
+ * may have more differences, which are applied already.
  */
 export function waitingSteps(plan: Plan, mode: ApprovalMode, stored: StoredPlan): Plan {
   const needing = plan.filter(({ kind }) => mode === "manual" || (mode === "deletions" && kind === "remove"));
@@ -52,7 +47,7 @@ export function waitingSteps(plan: Plan, mode: ApprovalMode, stored: StoredPlan)
 }
 
 function isApproved({ plan, approval }: StoredPlan): boolean {
-  // The id is made from the steps: a plan that was edited after it was published is nobody's plan.
+  // A plan that was edited after it was published no longer matches its ID.
   return plan !== undefined && approval?.plan === plan.id && planId(plan.steps) === plan.id;
 }
 
@@ -66,7 +61,7 @@ function key({ field, want, have }: Difference): string {
   return JSON.stringify([field, want, have]);
 }
 
-/** Ten hexadecimal digits that stand for the steps, in whatever order. */
+/** A hash of the steps in ten hexadecimal digits, independent of their order. */
 export function planId(steps: readonly Pick<PendingStep, "unit" | "kind" | "differences">[]): string {
   const parts = steps.map(({ unit, kind, differences }) =>
     JSON.stringify([unit, kind, differences.map(key).toSorted()]),
@@ -74,7 +69,7 @@ export function planId(steps: readonly Pick<PendingStep, "unit" | "kind" | "diff
   return createHash("sha256").update(parts.toSorted().join("\n")).digest("hex").slice(0, 10);
 }
 
-/** What waits, for publishing. */
+/** The plan to publish for the waiting steps. */
 export function pendingPlan(waiting: Plan, objectOf: (step: PlannedUnit) => string, at: Date): PendingPlan {
   const steps = waiting.map((step) => {
     const { unit, kind, differences } = step;
@@ -83,7 +78,7 @@ export function pendingPlan(waiting: Plan, objectOf: (step: PlannedUnit) => stri
   return { id: planId(waiting), at: at.toISOString(), steps };
 }
 
-/** A plan and its approval from the texts they are kept in; what cannot be read counts as absent. */
+/** Parses the ConfigMap's data. What cannot be parsed counts as absent. */
 export function parseStored(data: Readonly<Record<string, string>>): StoredPlan {
   const plan = parseJson<PendingPlan>(data.plan);
   const approval = parseJson<Approval>(data.approval);

@@ -1,19 +1,19 @@
-/** Tells what somebody else changed in the cloud from what we have not done yet. */
+/** Distinguishes changes made outside the cluster from changes that are yet to be applied, and describes both. */
 import type { Difference } from "../../stacks/units/difference.ts";
 import type { UnitId, UnitSpec } from "../../stacks/units/spec.ts";
 import type { Plan } from "./plan.ts";
 
-/** A unit that was as wanted, and is not any more although nothing else is wanted. */
+/** A unit that matched its spec and no longer does, although the spec has not changed. */
 export interface Drift {
   readonly unit: UnitId;
   readonly differences: readonly Difference[];
 }
 
-/** Remembers what each unit was when it was last seen as wanted. Starts empty: after a restart nothing is known to be drift. */
+/** Remembers the spec that each unit last matched. Starts empty: after a restart, no difference counts as drift. */
 export class DriftWatch {
   readonly #settled = new Map<UnitId, string>();
 
-  /** Takes in a plan and the specs of all units it was made from. Returns the units that drifted. */
+  /** `specs` are those of all units, including the ones that the plan does not change. Returns the units that drifted. */
   observe(specs: ReadonlyMap<UnitId, UnitSpec>, plan: Plan): readonly Drift[] {
     const dirty = new Map(plan.map((step) => [step.unit, step.differences]));
     const drifted: Drift[] = [];

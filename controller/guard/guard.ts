@@ -1,11 +1,12 @@
-/** May this change happen? Stops deletions that no object asked for when they are suspiciously many. */
+/** Holds back removals that no object asked for when there are suspiciously many. */
 import { nameFirst } from "./drift.ts";
 import type { Plan } from "./plan.ts";
 
+/** Removals are held back when they exceed both limits. */
 export interface GuardLimits {
-  /** So many removals at once are always fine. */
+  /** Number of removals. */
   readonly removals: number;
-  /** Beyond that, no more than this share of all units. */
+  /** Removals as a share of all units. */
   readonly share: number;
 }
 
@@ -13,15 +14,15 @@ export const GUARD_LIMITS: GuardLimits = { removals: 5, share: 1 / 3 };
 
 export interface Guarded {
   readonly plan: Plan;
-  /** Set when removals were taken out of the plan: why, in words for an Event. */
+  /** Set when removals were taken out of the plan: which ones, for an Event. */
   readonly stopped?: string;
-  /** How many. */
+  /** Number of removals held back. */
   readonly held: number;
 }
 
 /**
- * Lets a plan pass, or takes out the removals that nobody asked for. What is to be made is never held up. `total` is how
- * many of our units exist.
+ * Returns the plan, without the removals that no object asked for if they exceed the limits. Other steps always pass.
+ * `total` is the number of existing units.
  */
 export function guard(plan: Plan, total: number, limits: GuardLimits = GUARD_LIMITS): Guarded {
   const surprising = plan.filter((step) => step.kind === "remove" && !step.asked);

@@ -1,38 +1,38 @@
-/** Wanted against existing → what the next run has to do. */
+/** Compares specs with what exists, and plans the steps of the next run. */
 import { type Difference, differences } from "../../stacks/units/difference.ts";
 import { routeUnit, unitOf } from "../../stacks/units/names.ts";
 import type { UnitId, UnitSpec } from "../../stacks/units/spec.ts";
 import { type Rendered, type RenderOptions, renderCluster, type Snapshot } from "../render/cluster.ts";
 import type { ServiceIntent } from "../render/intents.ts";
 
-/** One unit that is not as wanted, and in what. */
+/** A unit that differs from its spec, and how. */
 export type PlannedUnit = { readonly unit: UnitId; readonly differences: readonly Difference[] } & (
   | { readonly kind: "make"; readonly spec: UnitSpec }
-  /** `asked`: an object asks for the removal; otherwise it follows from something no longer being there. */
+  /** `asked`: an object, such as a deleted Service, asks for the removal; otherwise it follows from an object's absence. */
   | { readonly kind: "remove"; readonly asked: boolean }
 );
 
 export type Plan = readonly PlannedUnit[];
 
-/** What is wanted, what exists, and the steps from one to the other. */
+/** A rendered snapshot and the plan that follows from it. */
 export interface Situation {
   readonly rendered: Rendered;
   readonly plan: Plan;
 }
 
-/** Renders a snapshot, and plans. Pure. */
+/** Renders a snapshot and plans. Pure. */
 export function assess(snapshot: Snapshot, options: RenderOptions): Situation {
   const rendered = renderCluster(snapshot, options);
   return { rendered, plan: planRun(rendered) };
 }
 
-/** The units that differ. Empty for a cluster at rest. */
+/** The units that differ from their specs. Empty for a cluster at rest. */
 export function planRun(rendered: Rendered): Plan {
   const makes = [...wantedSpecs(rendered)].flatMap(([unit, spec]) => planMake(unit, spec, rendered));
   return [...makes, ...planRemovals(rendered)];
 }
 
-/** Everything wanted, by unit. */
+/** All specs, by unit. */
 export function wantedSpecs({ services, routes }: Rendered): ReadonlyMap<UnitId, UnitSpec> {
   const balancers = services.flatMap((intent) => (intent.kind === "balance" ? [intent.spec] : []));
   const certificates = services.flatMap((intent) =>
@@ -49,14 +49,14 @@ function planMake(unit: UnitId, spec: UnitSpec, { existing }: Rendered): Plan {
 
 function planRemovals(rendered: Rendered): Plan {
   const { services, routes } = rendered;
-  const releases = services.flatMap((intent): Plan => {
+  const retirements = services.flatMap((intent): Plan => {
     if (intent.kind !== "retire") return [];
     const left = intent.certificates.left ?? [];
     return [...planRetirement(intent, rendered), ...left.flatMap((spec) => planMake(unitOf(spec), spec, rendered))];
   });
   const certificates = services.flatMap((intent) => (intent.kind === "refused" ? [] : intent.certificates.stale));
   const stale = (routes?.stale ?? []).map((route) => removal(routeUnit(route), false));
-  return [...releases, ...certificates.map((unit) => removal(unit, true)), ...stale];
+  return [...retirements, ...certificates.map((unit) => removal(unit, true)), ...stale];
 }
 
 function planRetirement({ unit, keeps }: ServiceIntent & { readonly kind: "retire" }, rendered: Rendered): Plan {
@@ -65,12 +65,12 @@ function planRetirement({ unit, keeps }: ServiceIntent & { readonly kind: "retir
   return isRemovable(state) ? [removal(unit, true)] : [];
 }
 
-/** Takes a unit away. */
+/** The step that removes a unit. */
 export function removal(unit: UnitId, asked: boolean): Plan[number] {
   return { kind: "remove", unit, asked, differences: [{ field: "existence", have: "present" }] };
 }
 
-/** A balancer under delete protection stays: its Service is released without it (S21). */
+/** A load balancer with delete protection stays; its Service loses the finalizer all the same (S21). */
 function isRemovable(state: Rendered["existing"][UnitId]): boolean {
   return state?.kind === "load-balancer" && !state.deleteProtection;
 }

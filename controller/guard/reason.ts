@@ -1,4 +1,4 @@
-/** Why a field of a unit is to be what it is: the object that says so, and where in it. */
+/** The reason for a change: the object that asks for it, and the field or annotation. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import type { Difference } from "../../stacks/units/difference.ts";
 import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
@@ -18,14 +18,14 @@ import { parseSettings } from "../render/service/options/settings.ts";
 import { serviceName } from "../render/service/ownership/ours.ts";
 import type { PlannedUnit } from "./plan.ts";
 
-/** What reasons are found in. */
+/** Where reasons are looked up. */
 export interface ReasonContext {
   readonly rendered: Rendered;
   readonly nodes: readonly V1Node[];
   readonly servers: readonly Server[];
   /** Cluster-wide defaults of Services. */
   readonly defaults: ServiceOptions;
-  /** Why everything is changed, where it is for one reason. */
+  /** The reason for all changes, when they have one in common, such as `lotse destroy`. */
   readonly occasion?: string;
 }
 
@@ -34,25 +34,25 @@ export function objectOf(
   { unit }: Pick<PlannedUnit, "unit">,
   { rendered, nodes }: Pick<ReasonContext, "rendered" | "nodes">,
 ): string {
-  const intent = wishBehind(unit, rendered);
+  const intent = intentBehind(unit, rendered);
   if (intent) return nameOf(intent.service);
   const node = nodeOfRoute(unit, nodes);
   return node ? `Node ${node.metadata?.name}` : unit.replace("/", " ");
 }
 
-/** Why one field differs from what is wanted, in words. */
+/** Why a field of a unit changes. */
 export function reasonFor(step: PlannedUnit, difference: Difference, context: ReasonContext): string {
   if (context.occasion !== undefined) return context.occasion;
-  const intent = wishBehind(step.unit, context.rendered);
+  const intent = intentBehind(step.unit, context.rendered);
   if (!intent) return routeReason(step, context);
   if (intent.kind === "retire") return retireReason(intent.service);
   if (step.unit !== intent.unit) return `certificates of ${nameOf(intent.service)}`;
-  return balancerReason(intent, difference, context);
+  return loadBalancerReason(intent, difference, context);
 }
 
-/** The Service a balancer or a certificate is for. */
-function wishBehind(unit: UnitId, { services }: Rendered): ServiceIntent | undefined {
-  const certificates = (balancer: UnitId) => `${balancer.replace(/^load-balancer/, "certificate")}/`;
+/** The intent of the Service that a load balancer or certificate is for. */
+function intentBehind(unit: UnitId, { services }: Rendered): ServiceIntent | undefined {
+  const certificates = (loadBalancer: UnitId) => `${loadBalancer.replace(/^load-balancer/, "certificate")}/`;
   return services.find((intent) => intent.unit === unit || unit.startsWith(certificates(intent.unit)));
 }
 
@@ -76,7 +76,7 @@ function rangeOf(unit: string): string {
   return unit.slice("route/".length);
 }
 
-/** The option behind a field, for fields that an option sets. Those of listeners go without `listener-<port>`. */
+/** The option that sets a field. Fields of listeners are without `listener-<port>`. */
 const OPTION_OF: Readonly<Record<string, OptionName>> = {
   name: "name",
   type: "type",
@@ -101,7 +101,11 @@ const OPTION_OF: Readonly<Record<string, OptionName>> = {
   "healthCheck http statusCodes": "healthCheckStatusCodes",
 };
 
-function balancerReason({ service }: ServiceIntent, { field, want, have }: Difference, context: ReasonContext): string {
+function loadBalancerReason(
+  { service }: ServiceIntent,
+  { field, want, have }: Difference,
+  context: ReasonContext,
+): string {
   const serverId = /^target server-(\d+)$/.exec(field)?.[1];
   if (serverId !== undefined) return targetReason(Number(serverId), want !== undefined, context);
   if (field.startsWith("target ip-")) return "dedicated server of a Node";
@@ -123,7 +127,7 @@ function targetReason(serverId: number, isWanted: boolean, { nodes, servers }: R
   return isWanted ? `Node ${node.metadata?.name}` : `Node ${node.metadata?.name} is excluded from load balancers`;
 }
 
-/** What set an option, of a port or of the whole Service; else that nothing did. */
+/** What sets the option behind a field, for a port or the whole Service; undefined when no option does. */
 function optionSource(field: string, service: V1Service, { defaults }: ReasonContext, port?: number) {
   const name = OPTION_OF[field];
   if (name === undefined) return undefined;
