@@ -1,13 +1,13 @@
-/** Every Event the controller writes, by reason: users search for these. docs/reference/events.md is generated from this table. */
+/** Every Event that the controller writes, by reason. docs/reference/events.md is generated from this table. */
 
 interface EventDefinition {
   readonly type: "Normal" | "Warning";
   readonly on: "Service" | "Node" | "Lease";
-  /** Name of the upstream controller whose part this is, as its users know it. */
+  /** The corresponding controller in Kubernetes' cloud-controller-manager. */
   readonly component: keyof typeof COMPONENTS;
   /** When it is written, and what to do about it. */
   readonly meaning: string;
-  /** Warnings that are over once this is written: should they recur, they are written again. */
+  /** Warnings that this Event ends: when they recur, they are written again. */
   readonly ends?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Performs the writes of a turn. They are independent: one that fails is logged, and left to the next turn. */
+/** Performs the writes of a turn. A failed write is logged and left to the next turn. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
@@ -10,7 +10,7 @@ import type { Notice, Write } from "./writes.ts";
 export interface PublishParts {
   readonly patcher: Patcher;
   readonly recorder: EventRecorder;
-  /** Called for every Event, including one that only repeats another. */
+  /** Called for every Event, including repeated ones. */
   readonly onEvent?: ((event: Notice) => void) | undefined;
   readonly log: Logger;
 }

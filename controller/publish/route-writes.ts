@@ -1,4 +1,4 @@
-/** What nodes are told of their routes: the condition NetworkUnavailable, and Events. */
+/** Writes about routes to Nodes: the condition NetworkUnavailable, and Events. */
 import type { V1Node } from "@kubernetes/client-node";
 import type { RunReport } from "../../stacks/engine/run.ts";
 import { differences } from "../../stacks/units/difference.ts";
@@ -7,7 +7,7 @@ import type { Rendered } from "../render/cluster.ts";
 import type { WantedRoute } from "../render/route/routes.ts";
 import { onNode, type Write } from "./writes.ts";
 
-/** A node's condition is false when all its routes are listed, true when one could not be made. */
+/** NetworkUnavailable becomes False when all routes of a Node are listed, and True when one could not be created. */
 export function routeWrites(
   { routes, existing }: Rendered,
   outcomes: RunReport["outcomes"],
@@ -33,22 +33,22 @@ export function routeWrites(
 }
 
 /**
- * | present | routes there | a route failed |
+ * | existing condition | routes exist | a route failed |
  * | --- | --- | --- |
- * | as wanted | nothing | nothing |
- * | False with another's reason | nothing | nothing |
+ * | already right | no write | no write |
+ * | False, with another client's reason | no write | no write |
  * | anything else | False, RouteCreated | True, NoRouteCreated |
  *
- * The middle row is ours (the framework's R29 overwrites): a CNI that says so by itself owns the condition, and two
- * writers would take turns for ever.
+ * The middle row differs from the framework, which overwrites (R29): a CNI that sets the condition owns it, and two writers
+ * would overwrite each other for ever.
  */
 function condition(node: V1Node, isAvailable: boolean): readonly Write[] {
   const existing = node.status?.conditions?.find(({ type }) => type === "NetworkUnavailable");
-  const isOthers = existing?.status === "False" && existing.reason !== "RouteCreated";
-  const isAsWanted =
+  const isForeign = existing?.status === "False" && existing.reason !== "RouteCreated";
+  const isRight =
     existing?.status === (isAvailable ? "False" : "True") &&
     existing.reason === (isAvailable ? "RouteCreated" : "NoRouteCreated");
-  return isOthers || isAsWanted ? [] : [{ kind: "network-condition", node, isAvailable }];
+  return isForeign || isRight ? [] : [{ kind: "network-condition", node, isAvailable }];
 }
 
 function failure(node: V1Node, cause: string): Write {

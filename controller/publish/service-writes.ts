@@ -1,4 +1,4 @@
-/** What is to be written about Services: finalizers, statuses, and what their users should read. */
+/** Writes to Services: finalizers, statuses and Events. */
 import type { V1Service } from "@kubernetes/client-node";
 import type { RunReport, UnitOutcome } from "../../stacks/engine/run.ts";
 import { type Difference, differences } from "../../stacks/units/difference.ts";
@@ -19,8 +19,8 @@ type BalanceIntent = ServiceIntent & { readonly kind: "balance" };
 type RetireIntent = ServiceIntent & { readonly kind: "retire" };
 
 /**
- * Before the cloud is touched: the finalizer of every Service that wants a balancer, what is wrong with those refused, and
- * what is about to happen to whom.
+ * Writes before a run: the finalizer of every Service that needs a load balancer, all mistakes, and what is about to
+ * change.
  */
 export function serviceWritesBefore(rendered: Rendered, due: Plan, drifted: readonly Drift[]): readonly Write[] {
   const planned = new Map(due.map((step) => [step.unit, step.differences]));
@@ -40,7 +40,7 @@ export function serviceWritesBefore(rendered: Rendered, due: Plan, drifted: read
   });
 }
 
-/** Everything that is wrong with a Service, in one Event: once, and again when the Service is changed and still wrong. */
+/** All mistakes of a Service in one Event, written again when the Service was changed and is still wrong. */
 function mistakeWrites({ service, mistakes }: ServiceIntent & { readonly mistakes: readonly string[] }): Write[] {
   if (mistakes.length === 0) return [];
   const message = `Error syncing load balancer: ${mistakes.join("; ")}`;
@@ -72,7 +72,7 @@ function announcements(intent: BalanceIntent, isNew: boolean, { changes, drift }
     const message = `Taking over load balancer ${spec.name} (id ${adopts}), which had no owner`;
     return [onService(service, "AdoptingLoadBalancer", message)];
   }
-  // New hosts are told about when they are there, as upstream does.
+  // Changes of targets get an Event after the run only, as in the framework.
   if (!isNew && changes.every(({ field }) => field.startsWith("target "))) return [];
   // Reported once, when the load balancer is created; HCCM repeats it in every run.
   const untyped = `Using the default load balancer type ${spec.type}. To choose another, set the annotation load-balancer.hetzner.cloud/type, or HCLOUD_LOAD_BALANCERS_TYPE for all Services.`;
@@ -82,7 +82,7 @@ function announcements(intent: BalanceIntent, isNew: boolean, { changes, drift }
   ];
 }
 
-/** What a Service is told after a run, its status and its finalizer, on the proof of what the cloud now lists. */
+/** Writes after a run: Events, statuses and finalizers, according to what the cloud lists. */
 export function serviceWritesAfter({ services, existing }: Rendered, outcomes: Outcomes): readonly Write[] {
   return services.flatMap((intent) => {
     const state = existing[intent.unit];
@@ -149,10 +149,10 @@ function retireWrites(
   if (certificates.stale.length > 0) return [];
   if (!balancer) {
     const isKept = outcome?.changes.some(({ part, operation }) => part === "balancer" && operation === "update");
-    const said = isKept
+    const event = isKept
       ? onService(service, "LoadBalancerKept", "Load balancer kept, without an owner")
       : onService(service, "DeletedLoadBalancer", "Deleted load balancer");
-    return [{ kind: "remove-finalizer", service }, said];
+    return [{ kind: "remove-finalizer", service }, event];
   }
   if (keeps || !balancer.deleteProtection) return [];
   const kept = `Load balancer ${balancer.name} is kept: it is protected against deletion. Disable the protection in the Hetzner project to delete it there.`;
@@ -165,7 +165,7 @@ function ingressWrites(service: V1Service, balancer: LoadBalancerState, settings
   return [{ kind: "ingress", service, ingress }];
 }
 
-/** One Event per reason, however many ports or nodes it is about: each would push the others out of what was last said. */
+/** One Event per reason, for all ports or Nodes together: a second one with the same reason would count as a change. */
 function noteWrites({ service, spec, notes, leftOut }: BalanceIntent): readonly Write[] {
   const left = leftOut.map(({ node, reason }) => `Node ${node} is not a target: ${reason}`);
   const hasNoHosts = spec.targets.length === 0;

@@ -1,4 +1,4 @@
-/** Events about what a turn does not do: removals held back, changes that wait for approval, lists that are not believed. */
+/** Events about what a turn does not do: held-back removals, changes that wait for approval, incomplete lists. */
 import type { V1Node } from "@kubernetes/client-node";
 import { describeChanges } from "../guard/drift.ts";
 import type { Plan, PlannedUnit } from "../guard/plan.ts";

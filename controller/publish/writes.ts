@@ -1,4 +1,4 @@
-/** What is to be written back to Kubernetes, as data. */
+/** Writes to the API server, as data. */
 import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
 import { type EventReason, eventOf } from "./events.ts";
 
