@@ -1,11 +1,12 @@
+/** The entry point: starts a simulated cloud. */
 import { Router } from "./api/route.ts";
 import { DataPlane } from "./data-plane/data-plane.ts";
 import { acquireSlot } from "./data-plane/slot.ts";
-import { controlDoor } from "./http/control.ts";
+import { controlEndpoint } from "./http/control.ts";
 import { Endpoint } from "./http/endpoint.ts";
 import { Faults } from "./http/faults.ts";
 import { Journal } from "./http/journal.ts";
-import { metadataDoor } from "./http/metadata.ts";
+import { metadataEndpoint } from "./http/metadata.ts";
 import { type CloudOptions, type DataPlaneOptions, DEFAULT_BEHAVIOUR, REALISTIC_ACTION_MS } from "./options.ts";
 import { routes } from "./routes.ts";
 import { type NetworkSeed, type ServerSeed, seedNetwork, seedServer } from "./seed.ts";
@@ -19,18 +20,18 @@ import { stateOf } from "./state-view.ts";
 export type { CloudOptions } from "./options.ts";
 export type { CloudState } from "./state-view.ts";
 
-/** The whole state of a cloud as plain data: survives JSON, and any instance can take it over. */
+/** The complete state of a cloud as plain data, which any other instance can restore. */
 export type CloudSnapshot = ProjectSnapshot;
 
-/** A Hetzner Cloud on loopback. */
+/** A running simulated cloud. */
 export interface Cloud extends ReturnType<typeof inProcess> {
-  /** The API including `/v1`: the value of `HCLOUD_ENDPOINT`. */
+  /** The URL including `/v1`, for `HCLOUD_ENDPOINT`. */
   readonly url: string;
   /** A valid token. */
   readonly token: string;
-  /** Every request that came in. */
+  /** All requests so far. */
   readonly journal: Journal;
-  /** Faults in force; the same over `/_control/faults`. */
+  /** Active faults; also available as `/_control/faults`. */
   readonly faults: Faults;
   stop(): Promise<void>;
 }
@@ -38,7 +39,7 @@ export interface Cloud extends ReturnType<typeof inProcess> {
 const FIRST_ID = 1_000_001;
 const ANY_TOKEN = "lotse-simulated-cloud-token-".padEnd(64, "0");
 
-/** Starts a cloud on 127.0.0.1; several may run in one process. */
+/** Starts a cloud on 127.0.0.1. Several may run in one process. */
 export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   const slot = options.dataPlane ? await acquireSlot() : undefined;
   const project = createProject(options, slot?.slot);
@@ -52,7 +53,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     tokens: { token: options.token, readOnlyToken: options.readOnlyToken },
     latencyMs: options.latencyMs ?? 0,
     rateLimit: options.rateLimit ?? { perHour: 3600 },
-    sideDoors: [controlDoor({ project, journal, faults }), metadataDoor(project)],
+    sideEndpoints: [controlEndpoint({ project, journal, faults }), metadataEndpoint(project)],
     onWrite: () => dataPlane?.sync(),
   });
   const stop = async () => {
@@ -67,25 +68,25 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   return { url, token: options.token ?? ANY_TOKEN, journal, faults, ...inProcess(project, dataPlane), stop };
 }
 
-/** What a test does without going through HTTP. */
+/** Operations for tests that bypass HTTP. */
 function inProcess(project: Project, dataPlane: DataPlane | undefined) {
   return {
-    /** What there is now, in the API's own shape. */
+    /** All resources in the shape of the API. */
     state: stateOf(project),
     addNetwork: (seed: NetworkSeed = {}) => seedNetwork(project, seed),
     addServer: (seed: ServerSeed) => seedServer(project, seed),
-    /** The loopback address under which the data plane looks for a server. */
+    /** The loopback address at which the data plane reaches a server. */
     backendOf: (server: number) => project.servers.get(server)?.backend,
-    /** Makes a target (server id or IP) report this health everywhere; undefined takes it back. */
+    /** Overrides the health of a target (server id or IP); undefined removes the override. */
     setHealth: (target: number | string, health: HealthState | HealthState["status"] | undefined) =>
-      project.health.overrule(target, typeof health === "string" ? { status: health } : health),
-    /** Ends a running (also a stuck) action now. */
+      project.health.override(target, typeof health === "string" ? { status: health } : health),
+    /** Ends a running or stuck action now. */
     finishAction: (id: number, error: ActionError | null = null) => project.actions.finish(id, error),
     snapshot: (): CloudSnapshot => project.snapshot(),
     restore: (snapshot: CloudSnapshot) => project.restore(snapshot),
-    /** With a data plane: resolves when every balancer listens and every target has been looked at once. */
+    /** With a data plane: resolves when all listeners are open and every target has been checked once. */
     ready: async () => dataPlane?.ready(),
-    /** With a data plane: sockets that could not be opened, and why. */
+    /** With a data plane: sockets that could not be opened, with the reason. */
     problems: (): readonly string[] => dataPlane?.problems ?? [],
   };
 }
@@ -99,7 +100,7 @@ function createProject(options: CloudOptions, loopbackSlot: number | undefined):
   const given = Object.entries(options).filter(([key, value]) => key in DEFAULT_BEHAVIOUR && value !== undefined);
   const behaviour = {
     ...DEFAULT_BEHAVIOUR,
-    // Options carry behaviour switches under the same names.
+    // The switches have the same names in the options.
     ...(Object.fromEntries(given) as Partial<CloudOptions>),
     actionMs: actionMs === "realistic" ? REALISTIC_ACTION_MS : actionMs,
   };

@@ -1,30 +1,31 @@
+/** Options of a cloud, with their defaults. */
 import type { ActionDurations } from "./state/actions.ts";
 import type { Clock } from "./state/clock.ts";
 
-/** Requests per hour and project; the bucket refills continuously. */
+/** The rate limit of the project. */
 export interface RateLimitOptions {
   readonly perHour: number;
 }
 
-/** Behaviour that differs between tests. The first five are not documented by Hetzner; the README lists the defaults. */
+/** Switches for behaviour that tests need both ways. The first five are not documented by Hetzner. */
 export interface Behaviour {
-  /** How long actions run, in milliseconds: one for all or by command. */
+  /** Duration of actions in milliseconds, for all or by command. */
   readonly actionMs: ActionDurations;
-  /** A second write to the same balancer, network, … while one is in flight is a `conflict`. */
+  /** A second write to the same load balancer, network, … while one is in flight is a `conflict`. */
   readonly strictRaces: boolean;
-  /** A write to a balancer or network whose action still runs is a `conflict` as well. */
+  /** A write to a load balancer or network with a running action is a `conflict`, too. */
   readonly conflictWhileActionRuns: boolean;
-  /** Deleted balancers and servers stay listed (and keep their name) until the delete action ends. */
+  /** Deleted load balancers and servers stay listed, with their name, until the delete action ends. */
   readonly lingeringDeletes: boolean;
-  /** Private targets are refused for this long after a balancer was attached to a network. */
+  /** How long private targets are rejected after a load balancer was attached to a network. */
   readonly attachLagMs: number;
-  /** Servers and balancers that may be attached to one network. */
+  /** Maximum number of servers and load balancers in a network. */
   readonly maxNetworkMembers: number;
-  /** Issuance of managed certificates for names under this domain fails. */
+  /** Managed certificates for names in this domain fail to be issued. */
   readonly failingDomain: string;
 }
 
-/** Defaults of all switches; the README lists them too. */
+/** Defaults of all switches. */
 export const DEFAULT_BEHAVIOUR: Behaviour = {
   actionMs: 0,
   strictRaces: true,
@@ -35,7 +36,7 @@ export const DEFAULT_BEHAVIOUR: Behaviour = {
   failingDomain: "fail.example",
 };
 
-/** Durations seen on the real API, rounded; for demonstrations that should feel right. */
+/** Rounded durations of the real API, for demonstrations. */
 export const REALISTIC_ACTION_MS: Readonly<Record<string, number>> = {
   "*": 1000,
   create_server: 9000,
@@ -50,28 +51,28 @@ export const REALISTIC_ACTION_MS: Readonly<Record<string, number>> = {
 
 /** How the data plane runs. */
 export interface DataPlaneOptions {
-  /** Health checks run this much faster than configured: 0.01 makes an interval of 15 s 150 ms. Default 1. */
+  /** Factor for the intervals of health checks: 0.01 turns 15 s into 150 ms. Default 1. */
   readonly timeScale?: number;
 }
 
-/** How to start a cloud; everything has a default that suits tests. */
+/** Options of a cloud. The defaults suit tests. */
 export interface CloudOptions extends Partial<Omit<Behaviour, "actionMs">> {
-  /** 0 or absent takes a free port; the server always binds to 127.0.0.1. */
+  /** Port on 127.0.0.1; 0 or absent selects a free one. */
   readonly port?: number;
-  /** The one valid token; absent means any 64-character token is valid. */
+  /** The only valid token; absent means that any 64-character token is valid. */
   readonly token?: string;
-  /** A second token that may only read. */
+  /** An additional token with read access. */
   readonly readOnlyToken?: string;
-  /** Added to every API answer. */
+  /** Delay of every response. */
   readonly latencyMs?: number;
-  /** How long actions run: milliseconds, by command, or Hetzner-like. Default 0, done at once. */
+  /** Duration of actions: milliseconds, by command, or as in the real cloud. Default 0: they end at once. */
   readonly actionMs?: ActionDurations | "realistic";
-  /** Balancers really listen, on addresses of 127.0.0.0/8. */
+  /** Makes load balancers accept traffic, on addresses in 127.0.0.0/8. */
   readonly dataPlane?: boolean | DataPlaneOptions;
-  /** Default 3600 per hour, as on the real API. */
+  /** Default 3600 per hour, as in the real API. */
   readonly rateLimit?: RateLimitOptions | "off";
-  /** Ids count up from here. */
+  /** The first id. */
   readonly firstId?: number;
-  /** Time of actions, timestamps and the rate limit; a `ManualClock` makes them deterministic. */
+  /** Time for actions, timestamps and the rate limit; a `ManualClock` makes them deterministic. */
   readonly clock?: Clock;
 }

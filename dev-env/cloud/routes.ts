@@ -1,3 +1,4 @@
+/** All routes of the API. */
 import type { Route } from "./api/route.ts";
 import { certificateRoutes } from "./resources/certificates.ts";
 import { firewallRoutes } from "./resources/firewalls.ts";
@@ -11,7 +12,7 @@ import { serverActionRoutes } from "./resources/server-actions.ts";
 import { serverRoutes } from "./resources/servers.ts";
 import { sshKeyRoutes } from "./resources/ssh-keys.ts";
 
-/** The whole API: one line per method and path. */
+/** The complete API. */
 export const routes: readonly Route[] = [
   ...readOnlyRoutes,
   ...serverRoutes,

@@ -1,3 +1,4 @@
+/** Adds networks and servers without HTTP. */
 import { parseBody } from "./api/schema.ts";
 import { createNetwork, createNetworkBody, type Network, viewNetwork } from "./resources/networks.ts";
 import { createServer, createServerBody } from "./resources/server-create.ts";
@@ -6,29 +7,29 @@ import { type Server, viewServer } from "./resources/server-view.ts";
 import type { Project } from "./state/project.ts";
 import type { ServerStatus } from "./state/records.ts";
 
-/** A network to start with; the defaults make one with a single cloud subnet in Europe. */
+/** A network to add. By default it has one cloud subnet in Europe. */
 export interface NetworkSeed {
   readonly name?: string;
   readonly ipRange?: string;
-  /** Absent: 10.0.1.0/24 or what fits; null: none. */
+  /** Absent: 10.0.1.0/24, or the whole range of another network. Null: none. */
   readonly subnet?: string | null;
 }
 
-/** A server to start with; it is running at once unless told otherwise. */
+/** A server to add. By default it is running. */
 export interface ServerSeed {
   readonly name: string;
-  /** Id of a network to attach it to. */
+  /** Id of the network to attach it to. */
   readonly network?: number;
   readonly type?: string;
   readonly location?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly status?: ServerStatus;
   readonly publicIpv4?: boolean;
-  /** Where the data plane finds the machine; default is an address of its own on loopback. */
+  /** Address at which the data plane reaches the server. By default its own loopback address. */
   readonly backend?: string;
 }
 
-/** Adds a network by the API's own rules. */
+/** Adds a network, with the checks of the API. */
 export function seedNetwork(project: Project, seed: NetworkSeed): Network {
   const { name = "network", ipRange = "10.0.0.0/16" } = seed;
   const subnet = seed.subnet === undefined ? (ipRange === "10.0.0.0/16" ? "10.0.1.0/24" : ipRange) : seed.subnet;
@@ -41,7 +42,7 @@ export function seedNetwork(project: Project, seed: NetworkSeed): Network {
   return viewNetwork(project, network);
 }
 
-/** Adds a server by the API's own rules, without actions. */
+/** Adds a server, with the checks of the API but without actions. */
 export function seedServer(project: Project, seed: ServerSeed): Server {
   const body = {
     name: seed.name,

@@ -1,3 +1,4 @@
+/** A read-only view of all resources in the shape of the API. */
 import type { Kind } from "./api/resource.ts";
 import { certificateKind } from "./resources/certificates.ts";
 import { settle } from "./resources/effects.ts";
@@ -12,7 +13,7 @@ import type { Action } from "./state/actions.ts";
 import type { Project } from "./state/project.ts";
 import type { Row } from "./state/table.ts";
 
-/** One kind of resource as a read-only map by id; values are rendered when asked for. */
+/** One kind of resource as a read-only map by id. Values are rendered on access. */
 export interface View<V> {
   readonly size: number;
   ids(): readonly number[];
@@ -21,10 +22,10 @@ export interface View<V> {
   values(): readonly V[];
 }
 
-/** Everything in the cloud, in API shape. */
+/** All resources in the shape of the API. */
 export type CloudState = ReturnType<typeof stateOf>;
 
-/** A live view of the project; actions that are due take effect before anything is read. */
+/** A live view of the project. Actions that have ended take effect before each read. */
 export function stateOf(project: Project) {
   return {
     servers: viewOf(project, serverKind),

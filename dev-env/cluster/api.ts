@@ -1,3 +1,4 @@
+/** Clients for the API server, with shared connections. */
 import {
   type ApiConstructor,
   ApiException,
@@ -18,15 +19,16 @@ export function connect<T extends ApiType>(kubeconfig: string, api: ApiConstruct
 }
 
 /**
- * The library opens new connections, with certificates read anew, for every request, and leaves them to the garbage
- * collector, which does not see their size: a node that beats every 20 ms took gigabytes. Here they are shared.
+ * Shares connections between requests. The library opens a new connection for every request, reads the certificates
+ * again, and leaves both to the garbage collector, which does not see their size: a node that reports every 20 ms took
+ * gigabytes.
  */
 class SharingConfig extends KubeConfig {
   #dispatcher: ReturnType<RequestContext["getDispatcher"]>;
 
   /**
-   * Without HTTP/2. Node's sends empty frames without end, into memory without end, when a request that has a body is given up
-   * half-way, which a node does when it is stopped.
+   * Disables HTTP/2. When a request with a body is aborted, as happens when a node is stopped, Node's implementation
+   * sends empty frames forever and exhausts memory.
    */
   override createDispatcherOptions(...args: Parameters<KubeConfig["createDispatcherOptions"]>): DispatcherOptions {
     const options = super.createDispatcherOptions(...args);
@@ -41,17 +43,17 @@ class SharingConfig extends KubeConfig {
   }
 }
 
-/** Options for a patch that merges objects, and lists by their keys. The signal ends the request. */
+/** Options for a strategic merge patch. The signal aborts the request. */
 export function mergePatch(signal?: AbortSignal): ConfigurationOptions {
   return withSignal(setHeaderMiddleware("Content-Type", PatchStrategy.StrategicMergePatch), signal);
 }
 
-/** Options for a request that the signal ends. */
+/** Options for a request that the signal aborts. */
 export function abortable(signal: AbortSignal): ConfigurationOptions {
   return withSignal(setHeaderMiddleware("Accept", "application/json"), signal);
 }
 
-/** True when the API server refused with that status. */
+/** Whether the API server responded with this error status. */
 export function isStatus(error: unknown, code: number): boolean {
   return error instanceof ApiException && error.code === code;
 }

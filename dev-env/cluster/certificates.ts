@@ -1,3 +1,4 @@
+/** A certificate authority for test clusters. */
 import { generateKeyPairSync, type KeyObject, randomInt, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
 import {
@@ -14,22 +15,24 @@ import {
   yes,
 } from "../../controller/formats/der.ts";
 
-/** A certificate and its private key, both as PEM. */
+/** A certificate and its private key, in PEM format. */
 export interface Credential {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** Whom a certificate is for. The API server takes the common name for the user and organisations for groups. */
+/** The subject of a certificate. For the API server, the common name is the user and the organisations are groups. */
 export interface Subject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
 }
 
-/** What a certificate may be used for: to serve these IPv4 addresses and host names, or to log in. */
+/**
+ * The purpose of a certificate: authentication of a client, or of a server with these IPv4 addresses and host names.
+ */
 export type Usage = { readonly kind: "client" } | { readonly kind: "server"; readonly hosts: readonly string[] };
 
-/** What a certificate says of itself besides; times in milliseconds. */
+/** Serial number and validity; times in milliseconds. */
 export interface Terms {
   readonly serial: number;
   readonly notBefore: number;
@@ -58,11 +61,11 @@ interface Content {
   readonly terms: Terms;
 }
 
-/** A certificate authority that lives as long as its cluster. A certificate takes about a millisecond. */
+/** A certificate authority. Issuing a certificate takes about a millisecond. */
 export class Authority {
   readonly #subject: Subject;
   readonly #key: KeyObject;
-  /** Its own certificate as PEM. */
+  /** Its own certificate, in PEM format. */
   readonly certificate: string;
 
   constructor(name: string) {
@@ -77,7 +80,7 @@ export class Authority {
     this.certificate = this.#sign({ subject: this.#subject, publicKey, extensions, terms: freshTerms() });
   }
 
-  /** Makes a key and a certificate for it; without terms it is valid for a month. */
+  /** Generates a key and a certificate for it, valid for a month by default. */
   issue(subject: Subject, usage: Usage, terms = freshTerms()): Credential {
     const { privateKey, publicKey } = newKeyPair();
     const extensions = [extension(oids.extendedKeyUsage, sequence(oid(oids[usage.kind])))];
@@ -109,14 +112,14 @@ export class Authority {
   }
 }
 
-/** A private key to sign service account tokens with, in the only PEM form that the API server also reads as public. */
+/** A private key for service account tokens, in the PEM variant that the API server can also read as public key. */
 export function newSigningKey(): string {
   return newKeyPair().privateKey.export({ format: "pem", type: "sec1" }).toString();
 }
 
 const newKeyPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
 
-/** From yesterday, because clocks of machines that share a folder may differ. */
+/** Valid from yesterday, to tolerate clocks that differ. */
 function freshTerms(): Terms {
   const now = Date.now();
   return { serial: randomInt(2 ** 47), notBefore: now - dayMs, notAfter: now + validityDays * dayMs };

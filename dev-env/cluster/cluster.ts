@@ -1,3 +1,4 @@
+/** The entry point: starts and controls a cluster. */
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,15 +15,15 @@ export type { User } from "./kubeconfig.ts";
 export type { SimNode } from "./node.ts";
 export type { NodeOptions } from "./node-object.ts";
 
-/** Settings of a cluster; the defaults suit most tests. */
+/** Settings of a cluster. The defaults suit most tests. */
 export interface ClusterOptions {
-  /** Further flags of kube-apiserver, which win over ours. */
+  /** Additional flags of kube-apiserver, which override the default ones. */
   readonly apiServerFlags?: readonly string[];
-  /** Name of a user whose requests are noted in `audit.log`, in the cluster's folder. */
+  /** A user whose requests are logged in `audit.log`, in the cluster's folder. */
   readonly auditedUser?: string;
 }
 
-/** Starts a control plane of its own on loopback: etcd and kube-apiserver, ready for use. Several run side by side. */
+/** Starts etcd and kube-apiserver on loopback. Resolves when they are ready. Several clusters can run at once. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { paths } = await ensureToolchain(["etcd", "kube-apiserver"]);
   const files = layOutFiles(await mkdtemp(join(tmpdir(), "lotse-cluster-")));
@@ -38,7 +39,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   return cluster;
 }
 
-/** A running cluster. Whoever starts it stops it; if they die, a watchdog does. */
+/** A running cluster. Call `stop` at the end; if this process dies first, a watchdog cleans up. */
 export class Cluster {
   readonly #plane: ControlPlane;
   readonly #files: ClusterFiles;
@@ -55,29 +56,29 @@ export class Cluster {
     return this.#files.dir;
   }
 
-  /** Where the API server listens; the same for as long as the cluster lives. */
+  /** URL of the API server, which does not change. */
   get url(): string {
     return this.#plane.url;
   }
 
-  /** Path of a kubeconfig that may do everything. */
+  /** Path of a kubeconfig with all permissions. */
   get kubeconfig(): string {
     return this.#files.kubeconfig;
   }
 
-  /** The API server, to be killed, started again, paused and resumed. */
+  /** The API server, for tests that kill, start, pause or resume it. */
   get apiServer(): ServerProcess {
     return this.#plane.apiServer;
   }
 
-  /** etcd, likewise. */
+  /** etcd, for the same purpose. */
   get etcd(): ServerProcess {
     return this.#plane.etcd;
   }
 
   /**
-   * Path of a new kubeconfig for a user, who may do what RBAC grants: nothing much at first. The identity of a service
-   * account is the user `system:serviceaccount:NAMESPACE:NAME`; the object need not exist.
+   * Writes a new kubeconfig for a user, with the permissions that RBAC grants, and returns its path. A service account
+   * is the user `system:serviceaccount:NAMESPACE:NAME`; the ServiceAccount object need not exist.
    */
   async kubeconfigFor(user: User): Promise<string> {
     const readableName = user.name.replaceAll(/[^\w.-]+/g, "-");
@@ -93,7 +94,7 @@ export class Cluster {
     return file;
   }
 
-  /** Lets a machine join: resolves when its Node and Lease exist. It heartbeats until it or the cluster is stopped. */
+  /** Adds a node, which reports until it or the cluster is stopped. Resolves when its Node and Lease exist. */
   async registerNode(options: NodeOptions): Promise<SimNode> {
     const user = { name: `system:node:${options.name}`, groups: ["system:nodes"] };
     const access = { kubeconfig: await this.kubeconfigFor(user), adminKubeconfig: this.kubeconfig };
@@ -102,13 +103,13 @@ export class Cluster {
     return node;
   }
 
-  /** Crashes the API server and waits until it serves again: same port, same data. */
+  /** Kills the API server, and starts it again with the same port and data. */
   async restartApiServer(): Promise<void> {
     await this.apiServer.kill();
     await this.apiServer.start();
   }
 
-  /** Ends everything: nodes, processes, ports, folder. May be called twice. */
+  /** Stops nodes and processes, and deletes the folder. May be called twice. */
   async stop(): Promise<void> {
     await Promise.all([...this.#nodes].map((node) => node.stop()));
     await this.#plane.stop();

@@ -1,3 +1,4 @@
+/** Starts etcd and kube-apiserver. */
 import { rm, writeFile } from "node:fs/promises";
 import { Authority, newSigningKey } from "./certificates.ts";
 import type { ClusterFiles } from "./files.ts";
@@ -7,24 +8,24 @@ import { acceptsConnections, answersOk, type ClientTls, findFreePort } from "./l
 import { ServerProcess, ServerStartError } from "./server-process.ts";
 import { Watchdog } from "./watchdog.ts";
 
-/** What a control plane is made from. */
+/** Binaries, files and flags of a control plane. */
 export interface ControlPlaneOptions {
   readonly files: ClusterFiles;
   /** Paths of the two binaries. */
   readonly etcd: string;
   readonly kubeApiServer: string;
   readonly apiServerFlags: readonly string[];
-  /** The user whose requests are noted in the audit log; nobody's when absent. */
+  /** The user whose requests are logged; absent disables the audit log. */
   readonly auditedUser?: string;
 }
 
-/** The running servers of one cluster. */
+/** The running control plane of one cluster. */
 export interface ControlPlane {
   readonly authority: Authority;
   readonly etcd: ServerProcess;
   readonly apiServer: ServerProcess;
   readonly url: string;
-  /** Ends both and removes the folder. */
+  /** Stops both servers and deletes the folder. */
   stop(): Promise<void>;
 }
 
@@ -33,13 +34,13 @@ const apiServerTimeoutMs = 60_000;
 const answerTimeoutMs = 2_000;
 const portAttempts = 3;
 
-/** `/readyz` alone is not enough: clients rely on the namespaces, which are created a moment later. */
+/** The namespaces are included because they are created after `/readyz` succeeds, and clients rely on them. */
 const readyPaths = [
   "/readyz",
   ...["default", "kube-system", "kube-node-lease"].map((ns) => `/api/v1/namespaces/${ns}`),
 ];
 
-/** Starts etcd and the API server. When that fails, nothing is left of them, not even the folder. */
+/** Starts etcd and the API server. If that fails, stops both and deletes the folder. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { files } = options;
   const watchdog = new Watchdog(files.dir);
@@ -79,7 +80,7 @@ function prepareEtcd({ files, etcd }: ControlPlaneOptions, watchdog: Watchdog): 
   });
 }
 
-/** Starts the API server on a free port, and on another one if somebody was faster. */
+/** Starts the API server on a free port, and retries with another one if it was taken meanwhile. */
 async function startApiServer(
   options: ControlPlaneOptions,
   authority: Authority,
@@ -114,7 +115,7 @@ function prepareApiServer(
     args: apiServerFlags(files, { port, extra, isAudited: auditedUser !== undefined }),
     dir: files.dir,
     logFile: files.apiServerLog,
-    // Collecting garbage less often makes it start a sixth faster, for 100 MB more.
+    // Less frequent garbage collection: starts a sixth faster, for 100 MB more memory.
     env: { GOGC: "400" },
     isReady,
     readyTimeoutMs: apiServerTimeoutMs,

@@ -1,14 +1,15 @@
+/** Paths of all files of a cluster. */
 import { join } from "node:path";
 
-/** Where a cluster keeps its things. */
+/** Paths of a cluster's files. */
 export type ClusterFiles = ReturnType<typeof layOutFiles>;
 
-/** Names the files of the cluster in `dir`. All of them lie below this one folder, which only its owner may enter. */
+/** Paths of the files in `dir`, a folder that only its owner can access. */
 export function layOutFiles(dir: string) {
   return {
     dir,
     etcdData: join(dir, "etcd"),
-    /** etcd listens here and nowhere else: no port, and nobody but the owner can connect. */
+    /** The only socket of etcd, to which only the owner can connect. */
     etcdSocket: join(dir, "etcd.sock"),
     etcdLog: join(dir, "etcd.log"),
     apiServerLog: join(dir, "kube-apiserver.log"),
@@ -17,7 +18,7 @@ export function layOutFiles(dir: string) {
     serverKey: join(dir, "kube-apiserver.key"),
     serviceAccountKey: join(dir, "service-account.key"),
     auditPolicy: join(dir, "audit-policy.json"),
-    /** One line of JSON for every request that the policy asks for. */
+    /** One line of JSON for each audited request. */
     auditLog: join(dir, "audit.log"),
     kubeconfig: join(dir, "kubeconfig"),
   } as const;

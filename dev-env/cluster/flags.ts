@@ -1,8 +1,9 @@
+/** Command lines of etcd and kube-apiserver. */
 import type { ClusterFiles } from "./files.ts";
 
-/** Command line of an etcd with one member that need not survive the machine. */
+/** Flags of a single etcd member without durability. */
 export function etcdFlags(files: ClusterFiles): readonly string[] {
-  // Advertised addresses must look like host:port. The one member never uses its own client address; for its peer
+  // Advertised addresses must have the form host:port. A single member never uses its client address; for the peer
   // address it opens a socket of that name in the working directory.
   const peer = "unix://peer:0";
   return [
@@ -14,23 +15,23 @@ export function etcdFlags(files: ClusterFiles): readonly string[] {
     `--initial-advertise-peer-urls=${peer}`,
     `--initial-cluster=lotse=${peer}`,
     "--unsafe-no-fsync",
-    // The only candidate need not wait a second for others.
+    // Elect the leader at once, because there are no other candidates.
     "--heartbeat-interval=10",
     "--election-timeout=50",
     "--log-level=warn",
   ];
 }
 
-/** What an API server is started with, besides its files. */
+/** Settings of an API server. */
 export interface ApiServerOptions {
   readonly port: number;
-  /** Keep an audit log, as the policy says. */
+  /** Whether to write an audit log. */
   readonly isAudited?: boolean;
-  /** Further flags, which win over ours. */
+  /** Additional flags, which override the default ones. */
   readonly extra?: readonly string[];
 }
 
-/** Command line of an API server on loopback that works like a real one as far as a client can tell. */
+/** Flags of an API server that behaves like a production one for its clients. */
 export function apiServerFlags(files: ClusterFiles, options: ApiServerOptions): readonly string[] {
   return [
     `--etcd-servers=unix://${files.etcdSocket}`,
@@ -45,9 +46,9 @@ export function apiServerFlags(files: ClusterFiles, options: ApiServerOptions): 
     "--service-cluster-ip-range=10.96.0.0/16",
     "--authorization-mode=Node,RBAC",
     "--enable-admission-plugins=NodeRestriction",
-    // Both wait for what kube-controller-manager does: creating service accounts, and removing the not-ready taint.
+    // Both require kube-controller-manager, which creates service accounts and removes the not-ready taint.
     "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-    // A loopback address cannot be the endpoint of the service "kubernetes".
+    // A loopback address cannot be an endpoint of the Service "kubernetes".
     "--advertise-address=127.0.0.1",
     "--endpoint-reconciler-type=none",
     "--enable-priority-and-fairness=false",
@@ -56,7 +57,7 @@ export function apiServerFlags(files: ClusterFiles, options: ApiServerOptions): 
   ];
 }
 
-/** An audit policy that notes every request of one user, without bodies, once it is answered. */
+/** An audit policy that logs every completed request of one user, without bodies. */
 export function auditPolicy(user: string): string {
   return JSON.stringify({
     apiVersion: "audit.k8s.io/v1",

@@ -1,24 +1,25 @@
+/** Users and their kubeconfigs. */
 import type { Credential } from "./certificates.ts";
 
-/** Who somebody is to the API server. RBAC decides what they may do. */
+/** A user of the API server. RBAC determines the permissions. */
 export interface User {
   readonly name: string;
   readonly groups?: readonly string[];
 }
 
-/** May do everything: the group is bound to the role cluster-admin by the API server itself. */
+/** A user with all permissions: the API server binds the group to the role cluster-admin. */
 export const administrator: User = { name: "lotse-admin", groups: ["system:masters"] };
 
 const serviceAccountPrefix = "system:serviceaccount:";
 
-/** The groups of a user, with those that the API server would give a service account by its token. */
+/** The groups of a user, including those that the token of a service account would have. */
 export function groupsOf({ name, groups = [] }: User): readonly string[] {
   if (!name.startsWith(serviceAccountPrefix)) return groups;
   const [namespace] = name.slice(serviceAccountPrefix.length).split(":");
   return [...groups, "system:serviceaccounts", `system:serviceaccounts:${namespace}`];
 }
 
-/** A kubeconfig with everything in it. JSON, which is YAML too. */
+/** A self-contained kubeconfig, as JSON. */
 export function renderKubeconfig(url: string, authority: string, user: User, credential: Credential): string {
   const encode = (text: string) => Buffer.from(text).toString("base64");
   const config = {

@@ -1,8 +1,9 @@
+/** Free ports and readiness checks on loopback. */
 import { once } from "node:events";
 import { request } from "node:https";
 import { connect, createServer } from "node:net";
 
-/** A port of 127.0.0.1 that nobody listens on at this moment. Somebody may be faster: be ready to try another. */
+/** A free port of 127.0.0.1. Another process may take it first, so callers must be able to retry. */
 export async function findFreePort(): Promise<number> {
   const server = createServer();
   server.listen(0, "127.0.0.1");
@@ -14,7 +15,7 @@ export async function findFreePort(): Promise<number> {
   return address.port;
 }
 
-/** True when somebody accepts connections on that Unix socket. */
+/** Whether the Unix socket accepts connections. */
 export function acceptsConnections(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ path });
@@ -27,14 +28,14 @@ export function acceptsConnections(path: string): Promise<boolean> {
   });
 }
 
-/** Certificates of a client, all PEM. */
+/** Credentials of a client, in PEM format. */
 export interface ClientTls {
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
 }
 
-/** True when a GET is answered with 200 within the time limit. */
+/** Whether a GET returns 200 within the time limit. */
 export function answersOk(url: string, tls: ClientTls, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const get = request(url, { ...tls, agent: false, signal: AbortSignal.timeout(timeoutMs) }, (response) => {

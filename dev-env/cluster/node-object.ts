@@ -1,3 +1,4 @@
+/** Node and Lease objects as a kubelet writes them. */
 import {
   type V1Lease,
   V1MicroTime,
@@ -6,23 +7,23 @@ import {
   type V1NodeCondition,
 } from "@kubernetes/client-node";
 
-/** A machine as its kubelet would describe it. */
+/** A node, and the flags of its kubelet. */
 export interface NodeOptions {
   readonly name: string;
-  /** What `--node-ip` says: one address, or two of different families with a comma. */
+  /** Value of `--node-ip`: one address, or two of different families separated by a comma. */
   readonly nodeIp?: string;
-  /** Given to the node right after it registered, as kube-controller-manager does. */
+  /** Assigned right after the registration, as kube-controller-manager does. */
   readonly podCidrs?: readonly string[];
-  /** What `--node-labels` says. The API server refuses labels that nodes must not give themselves. */
+  /** Value of `--node-labels`. The API server rejects labels that nodes may not set themselves. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** What `--provider-id` says; most kubelets leave it to the cloud-controller-manager. */
+  /** Value of `--provider-id`; usually left to the cloud-controller-manager. */
   readonly providerId?: string;
   readonly architecture?: "amd64" | "arm64";
   /** Default true. */
   readonly isReady?: boolean;
-  /** How often the Lease is renewed: 10 s by default, as kubelets do. */
+  /** Interval of Lease renewals. Default 10 s, as in kubelets. */
   readonly leaseRenewMs?: number;
-  /** How often the status is reported without a change: 5 minutes by default, as kubelets do. */
+  /** Interval of status reports without a change. Default 5 minutes, as in kubelets. */
   readonly statusReportMs?: number;
 }
 
@@ -72,7 +73,7 @@ export function renderNode(options: NodeOptions, kubeletVersion: string, now: Da
   };
 }
 
-/** The labels that kubelets always set, in their old and new spelling. */
+/** The labels that kubelets always set, including the deprecated ones. */
 function defaultLabels(name: string, architecture: string): Readonly<Record<string, string>> {
   return {
     "beta.kubernetes.io/arch": architecture,
@@ -83,20 +84,20 @@ function defaultLabels(name: string, architecture: string): Readonly<Record<stri
   };
 }
 
-/** All that a kubelet knows before the cloud-controller-manager comes, which owns the list from then on. */
+/** The addresses that a kubelet knows. After initialisation the cloud-controller-manager owns the list. */
 function renderAddresses(name: string, nodeIp: string | undefined): V1NodeAddress[] {
   const ips = nodeIp === undefined ? [] : nodeIp.split(",");
   return [...ips.map((address) => ({ type: "InternalIP", address })), { type: "Hostname", address: name }];
 }
 
-/** Moments in the life of a kubelet: now, when it started, and when its readiness changed last. */
+/** The current time, the start of the kubelet, and the last change of its readiness. */
 export interface Moments {
   readonly now: Date;
   readonly started: Date;
   readonly changed: Date;
 }
 
-/** The conditions that belong to the kubelet. Others, such as NetworkUnavailable, it leaves alone. */
+/** The conditions that the kubelet owns. Others, such as NetworkUnavailable, are not included. */
 export function renderConditions(isReady: boolean, { now, started, changed }: Moments): V1NodeCondition[] {
   const condition = (type: string, status: boolean, reason: string, message: string): V1NodeCondition => ({
     type,
@@ -116,7 +117,7 @@ export function renderConditions(isReady: boolean, { now, started, changed }: Mo
   ];
 }
 
-/** The Lease by which a kubelet shows that it lives. */
+/** The Lease that a kubelet renews. */
 export function renderLease(node: V1Node, now: Date): V1Lease {
   const name = node.metadata?.name ?? "";
   return {

@@ -1,3 +1,4 @@
+/** A simulated node: registers, renews its Lease and reports its status. */
 import { CoordinationV1Api, CoreV1Api, type V1Node, VersionApi } from "@kubernetes/client-node";
 import { abortable, connect, isStatus, mergePatch } from "./api.ts";
 import { leaseNamespace, type NodeOptions, renderConditions, renderLease, renderNode } from "./node-object.ts";
@@ -7,18 +8,15 @@ const defaultLeaseRenewMs = 10_000;
 const defaultStatusReportMs = 5 * 60_000;
 const requestTimeoutMs = 10_000;
 
-/** What a kubelet needs to join. */
+/** Credentials for a node. */
 export interface NodeAccess {
-  /** Credentials of the node itself, `system:node:NAME`. */
+  /** Kubeconfig of the node itself, `system:node:NAME`. */
   readonly kubeconfig: string;
-  /** Credentials of those who look after nodes: the administrator, kube-controller-manager. */
+  /** Kubeconfig for what administrators and kube-controller-manager do. */
   readonly adminKubeconfig: string;
 }
 
-/**
- * A machine of the cluster, seen through its kubelet: it registers, renews its Lease and reports its conditions with
- * the rights of a node and no others.
- */
+/** A node without a machine. It behaves like a kubelet, and has the permissions of a node only. */
 export class SimNode {
   readonly name: string;
   readonly #core: CoreV1Api;
@@ -42,21 +40,21 @@ export class SimNode {
     this.#admin = connect(access.adminKubeconfig, CoreV1Api);
   }
 
-  /** Resolves when the Node and its Lease exist. A Node of that name that exists already is taken over as it is. */
+  /** Resolves when the Node and its Lease exist. An existing Node of that name is adopted unchanged. */
   static async register(options: NodeOptions, access: NodeAccess): Promise<SimNode> {
     const node = new SimNode(options, access);
     await node.#register();
     return node;
   }
 
-  /** Reports the Ready condition, now and from now on. */
+  /** Sets the Ready condition, and reports it at once. */
   async setReady(isReady: boolean): Promise<void> {
     if (isReady !== this.#isReady) this.#changed = new Date();
     this.#isReady = isReady;
     await this.#reportStatus();
   }
 
-  /** Stops the kubelet, as when the machine is switched off: the Node stays, nobody renews its Lease. */
+  /** Stops the kubelet, as if the machine were switched off: the Node stays, and its Lease expires. */
   async stop(): Promise<void> {
     this.#ending.abort();
     await this.#loops;
@@ -97,7 +95,7 @@ export class SimNode {
     }
   }
 
-  /** Only our conditions: addresses belong to the cloud-controller-manager once it has set them. */
+  /** Reports the conditions only, because the cloud-controller-manager owns the addresses. */
   async #reportStatus(): Promise<void> {
     const moments = { now: new Date(), started: this.#started, changed: this.#changed };
     const body = { status: { conditions: renderConditions(this.#isReady, moments) } };
@@ -115,7 +113,7 @@ export class SimNode {
     }
   }
 
-  /** Ends a request that takes too long, or that is under way when the kubelet stops. */
+  /** Aborts a request that takes too long, or that is in flight when the kubelet stops. */
   #deadline(): AbortSignal {
     return AbortSignal.any([this.#ending.signal, AbortSignal.timeout(requestTimeoutMs)]);
   }

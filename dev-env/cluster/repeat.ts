@@ -1,8 +1,9 @@
+/** Repeats an operation until a signal stops it. */
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * Does `work` again and again, `periodMs` after the last time ended, until the signal says stop. Failures are ignored:
- * the next time comes anyway. Resolves after the last time has ended, and leaves no timer behind.
+ * Runs `work` repeatedly, with a pause of `periodMs` before each run, until the signal is aborted. Failures are
+ * ignored, because the next run follows. Resolves after the last run has ended, and leaves no timer behind.
  */
 export async function repeat(
   periodMs: number,

@@ -1,3 +1,4 @@
+/** A server process that can be started, killed and paused. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { open, readFile } from "node:fs/promises";
@@ -13,27 +14,27 @@ export interface ServerOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly dir: string;
-  /** Both streams are appended to this file. */
+  /** File to which both output streams are appended. */
   readonly logFile: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** True once it serves. Asked again and again after each start. */
+  /** Whether the server is ready. Polled after each start. */
   readonly isReady: () => Promise<boolean>;
   readonly readyTimeoutMs: number;
   readonly watchdog: Watchdog;
 }
 
-/** A server that did not start, with the end of its log. */
+/** The server did not start. Includes the end of its log. */
 export class ServerStartError extends Error {
   override readonly name = "ServerStartError";
   readonly logTail: string;
 
   constructor(server: string, what: string, logTail: string) {
-    super(`${server} ${what}; the end of its log:\n${logTail}`);
+    super(`${server} ${what}. The end of its log:\n${logTail}`);
     this.logTail = logTail;
   }
 }
 
-/** One server process that can be killed, paused and started again. */
+/** A server process that can be killed, paused and restarted. */
 export class ServerProcess {
   readonly #options: ServerOptions;
   #child: ChildProcess | undefined;
@@ -42,12 +43,12 @@ export class ServerProcess {
     this.#options = options;
   }
 
-  /** Process id while it runs. */
+  /** The process id, while the server runs. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Starts it and waits until it is ready. Does nothing if it runs. */
+  /** Starts the server and waits until it is ready. Does nothing if it is running. */
   async start(): Promise<void> {
     if (this.#child) return;
     const { name, readyTimeoutMs, isReady } = this.#options;
@@ -56,7 +57,7 @@ export class ServerProcess {
     while (!(await isReady())) {
       if (this.#child !== child) {
         const how = child.signalCode ?? `code ${child.exitCode}`;
-        throw new ServerStartError(name, `ended with ${how} before it was ready`, await this.#logTail());
+        throw new ServerStartError(name, `exited with ${how} before it was ready`, await this.#logTail());
       }
       if (performance.now() > deadline) {
         const logTail = await this.#logTail();
@@ -67,7 +68,7 @@ export class ServerProcess {
     }
   }
 
-  /** Ends it the hard way, as a crash would, and waits until it is gone. Its files stay. */
+  /** Kills the server and waits until it has exited. Its files are kept. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (!child) return;
@@ -76,12 +77,12 @@ export class ServerProcess {
     await ended;
   }
 
-  /** Stops it from doing anything: connections stay open, but nothing answers. */
+  /** Suspends the server: connections stay open, but get no response. */
   pause(): void {
     this.#child?.kill("SIGSTOP");
   }
 
-  /** Lets it go on after `pause`. */
+  /** Resumes the server after `pause`. */
   resume(): void {
     this.#child?.kill("SIGCONT");
   }
@@ -90,7 +91,7 @@ export class ServerProcess {
     const { command, args, dir, env, logFile, watchdog } = this.#options;
     const log = await open(logFile, "a", 0o600);
     try {
-      // A process group of its own: Ctrl-C in a terminal is for us, and we end servers in order.
+      // In its own process group, so that Ctrl-C reaches only this process, which stops servers in order.
       const child = spawn(command, args, {
         cwd: dir,
         env: { ...process.env, ...env },

@@ -1,8 +1,9 @@
+/** Cleans up after this process, even if it is killed. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
-// Reads the ids to watch, one line replacing the other, until the pipe ends because we closed it or because we died.
-// A process may still write while it is being killed, so the folder may need a second try.
+// Reads lines with the ids to watch, of which the last one counts, until the pipe is closed or its writer dies. The
+// second `rm` is for files that a process writes while it is being killed.
 const script = `
 pids=
 while read -r line; do pids=$line; done
@@ -11,8 +12,8 @@ rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }
 `;
 
 /**
- * A tiny process that outlives this one, however it ends, to kill what it left running and to remove its folder.
- * It is a shell waiting on a pipe: the operating system closes our end when we die.
+ * A shell process that waits on a pipe. When this process ends, for whatever reason, the operating system closes the
+ * pipe; the shell then kills the watched processes and deletes the folder.
  */
 export class Watchdog {
   readonly #shell: ChildProcess;
@@ -22,27 +23,27 @@ export class Watchdog {
     this.#shell = spawn("sh", ["-c", script, "sh", dir], {
       stdio: ["pipe", "ignore", "ignore"],
       cwd: "/",
-      detached: true, // so that the Ctrl-C of a terminal does not reach it
+      detached: true, // so that Ctrl-C does not reach it
     });
     this.#shell.unref();
-    // Without the watchdog we still clean up when stopped in order.
+    // Without a watchdog, a regular stop still cleans up.
     this.#shell.on("error", () => {});
     this.#shell.stdin?.on("error", () => {});
   }
 
-  /** From now on kills that process when this one dies. */
+  /** Adds a process to kill when this one ends. */
   watch(pid: number): void {
     this.#pids.add(pid);
     this.#send();
   }
 
-  /** To be called when that process has ended: its id may soon belong to another. */
+  /** Removes a process that has exited, because its id may be reused. */
   forget(pid: number): void {
     this.#pids.delete(pid);
     this.#send();
   }
 
-  /** Ends it; its folder is gone afterwards. */
+  /** Ends the watchdog, which deletes the folder. */
   async stop(): Promise<void> {
     if (this.#shell.pid === undefined || this.#shell.exitCode !== null || this.#shell.signalCode !== null) return;
     this.#shell.ref();

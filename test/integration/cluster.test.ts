@@ -169,7 +169,7 @@ describe("the API server", () => {
 
   it("shows the end of its log when it does not start", async () => {
     const failure = startCluster({ apiServerFlags: ["--no-such-flag"] });
-    await expect(failure).rejects.toThrow(/kube-apiserver ended with code 1 .*unknown flag: --no-such-flag/s);
+    await expect(failure).rejects.toThrow(/kube-apiserver exited with code 1 .*unknown flag: --no-such-flag/s);
   });
 });
 

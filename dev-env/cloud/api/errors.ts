@@ -1,3 +1,5 @@
+/** Errors of the API, in Hetzner's format. */
+
 /** One wrong field of a request, with its dotted path. */
 export interface FieldProblem {
   readonly name: string;
@@ -6,7 +8,7 @@ export interface FieldProblem {
 
 type Details = Readonly<Record<string, unknown>> | null;
 
-/** A refusal in Hetzner's envelope. Thrown by handlers; the transaction around them is undone. */
+/** An error response in Hetzner's format. Thrown by handlers, which rolls back their transaction. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -26,7 +28,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Status of every code that may come from more than one place; the rest default to 422 at their origin. */
+/** Status of each code; codes that are not listed have status 422. */
 export const STATUS_OF: Readonly<Record<string, number>> = {
   json_error: 400,
   unauthorized: 401,
@@ -53,32 +55,32 @@ export function refuse(code: string, message: string, details: Details = null): 
   return new ApiError(STATUS_OF[code] ?? 422, code, message, details);
 }
 
-/** 404 with the sentence clients print; they recognise it by its code alone. */
+/** 404. Clients recognise it by its code and print the message. */
 export function notFound(what: string, id: number | string): ApiError {
   return refuse("not_found", `${what} with ID '${id}' not found`);
 }
 
-/** 409 for a second resource with the same name, or the same value of another unique field. */
+/** 409 for a duplicate name, or a duplicate value of another unique field. */
 export function nameTaken(message = "name is already used", field = "name"): ApiError {
   return refuse("uniqueness_error", message, { fields: [{ name: field }] });
 }
 
-/** 403 that names the limit of the project, the network or the type that was hit. */
+/** 403 for an exceeded limit of the project, the network or the type. */
 export function limitExceeded(limit: string, message = `${limit} limit exceeded`): ApiError {
   return refuse("resource_limit_exceeded", message, { limits: [{ name: limit }] });
 }
 
-/** 423 for deleting what has delete protection. */
+/** 423 for deleting a resource with delete protection. */
 export function isProtected(what: string): ApiError {
   return refuse("protected", `${what} deletion is protected`);
 }
 
-/** `invalid_input` for one field; `message` replaces the generic sentence where the real text is known. */
+/** `invalid_input` for one field. `message` replaces the generic text if Hetzner's own is known. */
 export function invalidField(name: string, problem: string, message?: string): ApiError {
   return invalidInput([{ name, messages: [problem] }], message);
 }
 
-/** `invalid_input` for all wrong fields at once, named in the message by their first path segment. */
+/** `invalid_input` for several fields, which the message names by their first path segment. */
 export function invalidInput(fields: readonly FieldProblem[], message?: string): ApiError {
   const names = [...new Set(fields.map((field) => `'${field.name.split(".")[0]}'`))];
   const sentence = `invalid input in field${names.length === 1 ? "" : "s"} ${names.join(", ")}`;

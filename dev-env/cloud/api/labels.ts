@@ -1,3 +1,4 @@
+/** Labels and label selectors. */
 import { invalidField } from "./errors.ts";
 import { type Check, reject } from "./schema.ts";
 
@@ -20,7 +21,7 @@ function isLabelValue(value: string): boolean {
   return value === "" || NAME.test(value);
 }
 
-/** A label map: Kubernetes-like keys and values, the prefix `hetzner.cloud/` is Hetzner's own. */
+/** Labels with keys and values like those of Kubernetes. The prefix `hetzner.cloud/` is reserved. */
 export const labels: Check<Labels> = (value, path) => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return reject(path, "Must be an object.");
   const entries: [string, string][] = [];
@@ -40,7 +41,7 @@ const PRESENCE_TERM = new RegExp(String.raw`^(!?)\s*(${KEY})$`);
 
 /**
  * Parses the full grammar, comma meaning AND: `k=v`, `k==v`, `k!=v`, `k`, `!k`, `k in (a,b)`, `k notin (a,b)`.
- * `!=` and `notin` also select resources that lack the key. Undefined when the text is no selector.
+ * `!=` and `notin` also select resources without the key. Undefined if the text is not a selector.
  */
 export function parseSelector(text: string): Selector | undefined {
   const terms: Selector[] = [];
@@ -52,12 +53,12 @@ export function parseSelector(text: string): Selector | undefined {
   return (labelMap) => terms.every((term) => term(labelMap));
 }
 
-/** The secondary key under which rows with this label are found. */
+/** The secondary key of rows with this label. */
 export function labelKey(key: string, value: string): string {
   return `label/${key}=${value}`;
 }
 
-/** The key of one label every selected resource must have, if the selector demands one: it narrows the search. */
+/** The secondary key of a label that the selector requires, if any. It narrows the search. */
 export function requiredLabelKey(text: string): string | undefined {
   for (const part of splitTerms(text)) {
     const [, key, operator, value] = EQUALITY_TERM.exec(part.trim()) ?? [];
@@ -66,12 +67,12 @@ export function requiredLabelKey(text: string): string | undefined {
   return undefined;
 }
 
-/** The secondary key of a row that holds a selector: by the label it demands, if any. */
+/** The secondary key of a row that contains a selector. */
 export function selectorKey(text: string): string {
   return `selector/${requiredLabelKey(text) ?? "*"}`;
 }
 
-/** The keys under which every row is found whose selector could select these labels. */
+/** Secondary keys of all rows whose selector might match these labels. */
 export function selectorKeysFor(labelMap: Labels): readonly string[] {
   return ["selector/*", ...Object.entries(labelMap).map(([key, value]) => `selector/${labelKey(key, value)}`)];
 }
@@ -110,7 +111,7 @@ function parseSetTerm(key: string, wanted: boolean, list: string): Selector | un
 
 const parsed = new Map<string, Selector>();
 
-/** A selector from a query, a body or a row, parsed once; a bad one is the caller's mistake. */
+/** Parses a selector, with a cache. Throws `invalid_input` if it is invalid. */
 export function selectorOf(text: string, field = "label_selector"): Selector {
   const selector = parsed.get(text) ?? parseSelector(text);
   if (!selector) throw invalidField(field, "Label selector is invalid.");

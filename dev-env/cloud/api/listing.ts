@@ -1,14 +1,15 @@
+/** Lists: filters, sorting, pages and the `Link` header. */
 import { invalidField } from "./errors.ts";
 import { selectorOf } from "./labels.ts";
 
-/** How one resource may be listed: sortable fields, and filters by query parameter. */
+/** Sortable fields and filters of a resource. */
 export interface ListRules<T> {
   readonly sort: Readonly<Record<string, (row: T) => string | number>>;
-  /** Given all values of the parameter (repeats mean OR), tells which rows stay. */
+  /** Filters by query parameter. Several values of a parameter mean OR. */
   readonly filters: Readonly<Record<string, (values: readonly string[]) => (row: T) => boolean>>;
 }
 
-/** One page, with what `meta.pagination` and the `Link` header say about it. */
+/** One page, with its `meta.pagination`. */
 export interface Page<T> {
   readonly rows: readonly T[];
   readonly pagination: {
@@ -24,7 +25,7 @@ export interface Page<T> {
 const DEFAULT_PER_PAGE = 25;
 const MAX_PER_PAGE = 50;
 
-/** Filters, sorts and cuts out the page the query asks for; a page is never larger than the maximum. */
+/** Filters and sorts the rows, and returns the requested page, limited to the maximum size. */
 export function listPage<T>(rows: Iterable<T>, query: URLSearchParams, rules: ListRules<T>): Page<T> {
   const page = positive(query, "page", 1);
   const perPage = Math.min(positive(query, "per_page", DEFAULT_PER_PAGE), MAX_PER_PAGE);
@@ -51,7 +52,7 @@ function positive(query: URLSearchParams, name: string, fallback: number): numbe
   return value;
 }
 
-/** Keeps what all filters in the query allow; unknown parameters are ignored. */
+/** Applies all filters in the query; unknown parameters are ignored. */
 function filterRows<T>(rows: Iterable<T>, query: URLSearchParams, rules: ListRules<T>): readonly T[] {
   const keeps = Object.entries(rules.filters)
     .filter(([parameter]) => query.has(parameter))
@@ -60,7 +61,7 @@ function filterRows<T>(rows: Iterable<T>, query: URLSearchParams, rules: ListRul
   return keeps.length === 0 ? all : all.filter((row) => keeps.every((keep) => keep(row)));
 }
 
-/** Sorts by every `sort` parameter, the first weighing most; rows come in id order and stay so without one. */
+/** Sorts by all `sort` parameters, the first being the most significant. The default is the order of ids. */
 export function sortRows<T>(rows: readonly T[], query: URLSearchParams, rules: ListRules<T>): readonly T[] {
   const orders = query.getAll("sort").map((text) => parseSort(text, rules));
   if (orders.length === 0) return rows;
@@ -110,12 +111,12 @@ interface Labelled {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Filter on a text field: exact match with any of the given values. */
+/** Filters by a text field, which must equal one of the values. */
 export function textFilter<T>(value: (row: T) => string | null): ListRules<T>["filters"][string] {
   return (values) => (row) => values.includes(value(row) ?? "");
 }
 
-/** Filter on labels; a bad selector is refused before any row is looked at. */
+/** Filters by labels. Throws if the selector is invalid. */
 export function labelFilter<T extends Labelled>(): ListRules<T>["filters"][string] {
   return (values) => {
     const selectors = values.filter((text) => text !== "").map((text) => selectorOf(text));
@@ -123,7 +124,7 @@ export function labelFilter<T extends Labelled>(): ListRules<T>["filters"][strin
   };
 }
 
-/** What nearly every resource offers: name, label and some more filters, sort by id, name and creation. */
+/** The rules of most resources: filters by name and labels, sorting by id, name and creation. */
 export function commonRules<T extends Named & Labelled & { readonly created: string }>(
   filters: ListRules<T>["filters"] = {},
 ): ListRules<T> {

@@ -1,3 +1,4 @@
+/** Generic routes and helpers that all resources share. */
 import type { ActionRecord, ActionStart } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
 import type { Row, Table } from "../state/table.ts";
@@ -8,9 +9,9 @@ import { type ListRules, listPage, renderLinks, textFilter } from "./listing.ts"
 import { type Answer, type Call, idAt, type Route } from "./route.ts";
 import { type Check, object, optional, parseBody } from "./schema.ts";
 
-/** What the generic routes need to know about a resource. */
+/** Describes a resource to the generic routes. */
 export interface Kind<R extends Row, V> {
-  /** As in answers, e.g. `load_balancer`; paths have the plural. */
+  /** The name in responses, e.g. `load_balancer`; paths use the plural. */
   readonly singular: string;
   readonly rows: (project: Project) => { get(id: number): R | undefined; values(): Iterable<R> };
   readonly view: (project: Project, row: R) => V;
@@ -20,16 +21,16 @@ export interface Kind<R extends Row, V> {
 /** A kind that can be changed. */
 export interface StoredKind<R extends Row, V> extends Kind<R, V> {
   readonly rows: (project: Project) => Table<R>;
-  /** Says that another one has the name; most have no words of their own for it. */
+  /** The error message for a duplicate name, if it is not the generic one. */
   readonly nameTaken?: string;
 }
 
-/** As in paths and lists, e.g. `load_balancers`. */
+/** The name in paths and lists, e.g. `load_balancers`. */
 export function pluralOf({ singular }: { readonly singular: string }): string {
   return `${singular}s`;
 }
 
-/** The row a path names, or Hetzner's 404. */
+/** The row with this id. Throws 404 if it does not exist. */
 export function rowOf<R extends Row, V>(kind: Kind<R, V>, project: Project, id: number): R {
   const row = kind.rows(project).get(id);
   if (!row) throw notFound(kind.singular.replaceAll("_", " "), id);
@@ -51,7 +52,7 @@ export function readRoutes<R extends Row, V>(kind: Kind<R, V>): readonly Route[]
   ];
 }
 
-/** A list to cut a page from. */
+/** Rows to list, and how to show them. */
 export interface Listing<R, V> {
   readonly plural: string;
   readonly rows: Iterable<R>;
@@ -59,7 +60,7 @@ export interface Listing<R, V> {
   readonly view: (row: R) => V;
 }
 
-/** 200 with the page of the list that the query asks for. */
+/** 200 with the requested page of a list. */
 export function pageAnswer<R, V>(call: Call, listing: Listing<R, V>): Answer & { readonly body: object } {
   const { plural, rows, rules, view } = listing;
   const page = listPage(rows, call.query, rules);
@@ -72,7 +73,7 @@ export function one<R extends Row, V>(kind: Kind<R, V>, project: Project, row: R
   return { status: 200, body: { [kind.singular]: kind.view(project, row) } };
 }
 
-/** Sort and filter rules of actions; status depends on the clock, so the rules belong to a project. */
+/** Rules for listing actions. They depend on the project, because its clock determines the status. */
 export function actionRules({ actions }: Project): ListRules<ActionRecord> {
   const status = (action: ActionRecord) => actions.view(action).status;
   return {
@@ -87,7 +88,7 @@ export function actionRules({ actions }: Project): ListRules<ActionRecord> {
   };
 }
 
-/** The four ways to read actions of a kind: all, one, of one resource, one of one resource (deprecated, served). */
+/** The routes to read actions: all of a kind, one, those of a resource, one of a resource (deprecated). */
 export function actionReadRoutes<R extends Row, V>(kind: Kind<R, V>): readonly Route[] {
   const list = (call: Call, rows: Iterable<ActionRecord>): Answer =>
     pageAnswer(call, { plural: "actions", rows, rules: actionRules(call.project), view: call.project.actions.view });
@@ -109,18 +110,18 @@ export function actionReadRoutes<R extends Row, V>(kind: Kind<R, V>): readonly R
   ];
 }
 
-/** For calls without a body. */
+/** The body of requests without fields. */
 export const noBody = object({});
 
 /** An action of a resource: its path, its body, and how it changes the row. */
 export interface ActionDefinition<R, B> {
   readonly name: string;
   readonly body: Check<B>;
-  /** Gives the action to start, and further fields of the answer in `also`. */
+  /** Returns the action to start, and additional response fields in `also`. */
   readonly run: (project: Project, row: R, body: B) => ActionStart & { readonly also?: object };
 }
 
-/** `POST /things/{}/actions/<name>`: changes the row and answers 201 with the action. */
+/** `POST /things/{}/actions/<name>`: changes the row and returns 201 with the action. */
 export function actionRoute<R extends Row, V, B>(kind: Kind<R, V>, definition: ActionDefinition<R, B>): Route {
   const { name, body, run } = definition;
   const handle = (call: Call): Answer => {
@@ -132,14 +133,14 @@ export function actionRoute<R extends Row, V, B>(kind: Kind<R, V>, definition: A
   return { method: "POST", path: `/${pluralOf(kind)}/{}/actions/${name}`, handle };
 }
 
-/** What every resource takes as `PUT`. */
+/** Fields that `PUT` accepts for every resource. */
 export const renaming = { name: optional(name), labels: optional(labels) };
 const renameBody = object(renaming);
 
-/** What a change of a row entails. */
+/** Called after a row has changed. */
 type OnUpdate<R> = (project: Project, before: R, after: R) => void;
 
-/** `PUT /things/{}`: changes the given fields. The answer never has an action. */
+/** `PUT /things/{}`: changes the given fields, without an action. */
 export function updateRoute<R extends Row, V, B extends { readonly name: string | undefined }>(
   kind: StoredKind<R, V>,
   check: Check<B>,
@@ -158,12 +159,12 @@ export function updateRoute<R extends Row, V, B extends { readonly name: string 
   return { method: "PUT", path: `/${pluralOf(kind)}/{}`, handle };
 }
 
-/** The same where there is nothing to change but name and labels. */
+/** `PUT /things/{}` for name and labels only. */
 export function renameRoute<R extends Row, V>(kind: StoredKind<R, V>): Route {
   return updateRoute(kind, renameBody);
 }
 
-/** `DELETE /things/{}` answered 204 without a body. */
+/** `DELETE /things/{}`, which returns 204 without a body. */
 export function deleteRoute<R extends Row, V>(kind: Kind<R, V>, remove: (project: Project, row: R) => void): Route {
   const handle = (call: Call): Answer => {
     remove(call.project, rowOf(kind, call.project, idAt(call, 0)));
@@ -172,7 +173,7 @@ export function deleteRoute<R extends Row, V>(kind: Kind<R, V>, remove: (project
   return { method: "DELETE", path: `/${pluralOf(kind)}/{}`, handle };
 }
 
-/** Refuses a name that another row of the table has. */
+/** Throws if another row of the table has the name. */
 export function claimName(
   table: { idsWith(key: string): ReadonlySet<number> },
   name: string,
@@ -184,9 +185,9 @@ export function claimName(
   }
 }
 
-/** Only the given fields of a partial update. */
+/** Removes absent fields from a partial update. */
 export function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  // Dropping undefined entries is exactly what the type says.
+  // The type describes exactly the removal of undefined entries.
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

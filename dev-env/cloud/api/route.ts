@@ -1,6 +1,7 @@
+/** Routes of the API, and the router that finds them. */
 import type { Project } from "../state/project.ts";
 
-/** A request that passed transport, as handlers see it. `ids` are the numbers in the path, left to right. */
+/** A request as handlers see it. `ids` are the numbers in the path, from left to right. */
 export interface Call {
   readonly project: Project;
   readonly url: URL;
@@ -9,35 +10,35 @@ export interface Call {
   readonly body: unknown;
 }
 
-/** What to send back; no body means an empty answer. */
+/** A response; without a body it is empty. */
 export interface Answer {
   readonly status: number;
   readonly body?: unknown;
   readonly links?: string;
   /** Plain text instead of JSON. */
   readonly text?: string;
-  /** The error code of a refusal, for the journal. */
+  /** The code of an error response, for the journal. */
   readonly code?: string;
 }
 
-/** Methods the API knows; any other is 405 on a known path. */
+/** Methods of the API. */
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** One line of the API: `/networks/{id}/actions/{action}` with every number written as `{}`. */
+/** One method and path. Every number in the path is written as `{}`. */
 export interface Route {
   readonly method: Method;
   readonly path: string;
   readonly handle: (call: Call) => Answer;
 }
 
-/** Where a path leads: the methods it has, and the numbers in it. */
+/** The methods of a path, and the numbers in it. */
 export interface Match {
   readonly path: string;
   readonly ids: readonly number[];
   readonly methods: ReadonlyMap<string, Route>;
 }
 
-/** Finds routes by shape: numbers in a path become `{}`, so a lookup is one map access. */
+/** Finds routes by replacing numbers in the path with `{}`, so that a lookup is one map access. */
 export class Router {
   readonly #paths = new Map<string, Map<string, Route>>();
 
@@ -60,7 +61,7 @@ export class Router {
   }
 }
 
-/** The n-th number of the path; the router has counted them. */
+/** The n-th number in the path. The router guarantees that it exists. */
 export function idAt(call: Call, index: number): number {
   return call.ids[index] ?? 0;
 }

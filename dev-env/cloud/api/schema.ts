@@ -1,9 +1,10 @@
+/** Composable checks of request bodies. */
 import { type FieldProblem, invalidInput } from "./errors.ts";
 
-/** Turns unknown input into a value or throws `Invalid` with the path of what is wrong. */
+/** Parses unknown input, or throws `Invalid` with the path of the invalid field. */
 export type Check<T> = (value: unknown, path: string) => T;
 
-/** The value a check gives. */
+/** The type that a check returns. */
 export type Checked<C> = C extends Check<infer T> ? T : never;
 
 type Shape = Readonly<Record<string, Check<unknown>>>;
@@ -18,12 +19,12 @@ class Invalid extends Error {
   }
 }
 
-/** Rejects one field; for use inside checks. */
+/** Rejects a field. For use in checks. */
 export function reject(path: string, message: string): never {
   throw new Invalid([{ name: path, messages: [message] }]);
 }
 
-/** Runs a check over a request body; every wrong field ends in one `invalid_input`. */
+/** Checks a request body. Throws one `invalid_input` for all invalid fields. */
 export function parseBody<T>(check: Check<T>, body: unknown): T {
   try {
     return check(body, "");
@@ -32,7 +33,7 @@ export function parseBody<T>(check: Check<T>, body: unknown): T {
   }
 }
 
-/** Smallest and largest size of a number, or of a text by its length. */
+/** Bounds of a number, or of the length of a text. */
 export interface Bounds {
   readonly min?: number;
   readonly max?: number;
@@ -45,7 +46,7 @@ function checkBounds(size: number, { min = -Infinity, max = Infinity }: Bounds, 
   reject(path, `Must be ${wanted}.`);
 }
 
-/** Text whose length lies in the bounds and which matches the pattern, if given. */
+/** Text within the length bounds that matches the pattern. */
 export function string(options: Bounds & { readonly pattern?: RegExp } = {}): Check<string> {
   return (value, path) => {
     if (typeof value !== "string") return reject(path, "Must be a string.");
@@ -55,7 +56,7 @@ export function string(options: Bounds & { readonly pattern?: RegExp } = {}): Ch
   };
 }
 
-/** Whole number inside the bounds. */
+/** An integer within the bounds. */
 export function integer(bounds: Bounds = {}): Check<number> {
   return (value, path) => {
     if (!Number.isSafeInteger(value)) return reject(path, "Must be an integer.");
@@ -64,17 +65,17 @@ export function integer(bounds: Bounds = {}): Check<number> {
   };
 }
 
-/** Exactly true or false; the API takes no text for them. */
+/** A boolean; the API does not accept text. */
 export const boolean: Check<boolean> = (value, path) =>
   typeof value === "boolean" ? value : reject(path, "Must be a boolean.");
 
-/** One of the given words. */
+/** One of the given strings. */
 export function oneOf<const T extends string>(...values: readonly T[]): Check<T> {
   return (value, path) =>
     values.find((one) => one === value) ?? reject(path, `Must be one of ${values.map((v) => `'${v}'`).join(", ")}.`);
 }
 
-/** A list with at most `max` elements; every wrong element is reported. */
+/** An array of at most `max` elements. Every invalid element is reported. */
 export function array<T>(check: Check<T>, max = 1000): Check<readonly T[]> {
   return (value, path) => {
     if (!Array.isArray(value)) return reject(path, "Must be an array.");
@@ -83,22 +84,22 @@ export function array<T>(check: Check<T>, max = 1000): Check<readonly T[]> {
   };
 }
 
-/** Absent and null are both "not given". */
+/** An optional field; null means absent. */
 export function optional<T>(check: Check<T>): Check<T | undefined> {
   return (value, path) => (value === undefined || value === null ? undefined : check(value, path));
 }
 
-/** Null is a value of its own here, and absence means null as well. */
+/** A field that may be null; absent means null. */
 export function nullable<T>(check: Check<T>): Check<T | null> {
   return (value, path) => (value === undefined || value === null ? null : check(value, path));
 }
 
-/** Null is a value of its own here, and absence means "not given". */
+/** An optional field that may be null; absent and null differ. */
 export function optionalOrNull<T>(check: Check<T>): Check<T | null | undefined> {
   return (value, path) => (value === undefined || value === null ? value : check(value, path));
 }
 
-/** An object of exactly these fields; unknown fields are refused like wrong ones. */
+/** An object with these fields. Unknown fields are rejected. */
 export function object<S extends Shape>(shape: S): Check<ShapeValue<S>> {
   const names = Object.keys(shape);
   return (value, path) => {
@@ -113,7 +114,7 @@ export function object<S extends Shape>(shape: S): Check<ShapeValue<S>> {
       ...unknown.map((name) => [`${prefix}${name}`, given.get(name), never] as const),
     ];
     const values = gather(fields);
-    // The shape lists one check per name, so the gathered values have exactly its type.
+    // There is one check per name, so the collected values have the type of the shape.
     return Object.fromEntries(names.map((name, index) => [name, values[index]])) as ShapeValue<S>;
   };
 }

@@ -1,3 +1,4 @@
+/** Opens and closes sockets until they match the load balancers of the project. */
 import { settle } from "../resources/effects.ts";
 import type { Project } from "../state/project.ts";
 import { HealthChecker } from "./health-checker.ts";
@@ -15,7 +16,7 @@ interface Running {
   readonly opening: Promise<Listener | undefined>;
 }
 
-/** Makes every balancer of a project really listen, forward and check its targets. */
+/** Makes the load balancers of a project listen, forward traffic, and check their targets. */
 export class DataPlane {
   readonly #project: Project;
   readonly #checker: HealthChecker;
@@ -35,7 +36,7 @@ export class DataPlane {
     return [...this.#problems.values()];
   }
 
-  /** Follows the project from now on; time alone can change it, so it is looked at regularly too. */
+  /** Follows the project from now on. It also polls, because running actions change the project without a request. */
   start(): void {
     this.#timer = setInterval(() => this.sync(), TICK_MS).unref();
     this.sync();
@@ -48,7 +49,7 @@ export class DataPlane {
     await this.#closing;
   }
 
-  /** Brings sockets and health checks in line with the project, if it changed. */
+  /** Updates sockets and health checks if the project has changed. */
   sync(): void {
     settle(this.#project);
     if (this.#project.revision === this.#seenRevision) return;
@@ -58,12 +59,12 @@ export class DataPlane {
     this.#checker.sync(plans);
   }
 
-  /** Resolves when every socket is open (or known to be a problem) and every target has been looked at. */
+  /** Resolves when every socket is open or has failed, and every target has been checked. */
   async ready(): Promise<void> {
     this.sync();
     await this.#closing;
     await Promise.all([...this.#running.values()].map(({ opening }) => opening));
-    while (!this.#checker.hasSeenAll) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (!this.#checker.hasCheckedAll) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
   #reconcile(plans: readonly ListenerPlan[]): void {
@@ -80,7 +81,7 @@ export class DataPlane {
 
   #open(key: string, plan: ListenerPlan): void {
     const pool = new Pool(plan, (current, backend) => this.#isHealthy(current, backend));
-    // A socket of the same address may still be on its way out.
+    // A socket with the same address may still be closing.
     const opening = this.#closing
       .then(() => (plan.kind === "tcp" ? openTcpListener(pool) : openHttpListener(pool)))
       .catch((error: Error) => {
@@ -103,7 +104,7 @@ export class DataPlane {
   }
 }
 
-/** What cannot change on an open socket. */
+/** Properties that cannot change while a socket is open. */
 function shapeOf({ loadBalancer, kind, service }: ListenerPlan): string {
   return JSON.stringify([loadBalancer, kind, service.http?.timeout_idle]);
 }

@@ -1,14 +1,15 @@
+/** Runs the health checks of all targets. */
 import type { HealthBook, HealthState, Probe } from "../state/health.ts";
 import type { Backend, ListenerPlan } from "./plan.ts";
 import { probe } from "./probe.ts";
 
-/** What is known about one target of one listener. `streak` counts results that speak against `state`. */
+/** The health of a target of a listener. `streak` counts consecutive results that differ from `state`. */
 export interface Opinion {
   readonly state: HealthState;
   readonly streak: number;
 }
 
-/** The opinion after one more look: changing one's mind takes `retries` looks in a row, the first one counts at once. */
+/** The health after another check. The first check counts at once; a change takes `retries` consecutive results. */
 export function nextOpinion({ state, streak }: Opinion, seen: HealthState, retries: number): Opinion {
   if (state.status === "unknown" || state.status === seen.status) return { state: seen, streak: 0 };
   return streak + 1 >= retries ? { state: seen, streak: 0 } : { state, streak: streak + 1 };
@@ -22,23 +23,23 @@ interface Watch {
   isBusy: boolean;
 }
 
-/** However fast checks are made to run, a busy machine is not a sick target. */
+/** A lower limit for scaled timeouts, so that a busy machine does not make targets unhealthy. */
 const MIN_TIMEOUT_MS = 1000;
 const UNKNOWN: Opinion = { state: { status: "unknown" }, streak: 0 };
 
-/** Looks at every target of every listener at its interval and writes what it finds into the health book. */
+/** Checks every target of every listener at its interval, and records the results. */
 export class HealthChecker {
   readonly #book: HealthBook;
   readonly #timeScale: number;
   readonly #watches = new Map<string, Watch>();
 
-  /** `timeScale` shortens intervals and timeouts: 0.01 makes 15 s to 150 ms. */
+  /** `timeScale` shortens intervals and timeouts: 0.01 turns 15 s into 150 ms. */
   constructor(book: HealthBook, timeScale: number) {
     this.#book = book;
     this.#timeScale = timeScale;
   }
 
-  /** Watches exactly the targets of these listeners. */
+  /** Starts and stops checks until they match the targets of these listeners. */
   sync(plans: readonly ListenerPlan[]): void {
     const wanted = new Set<string>();
     for (const plan of plans) {
@@ -49,8 +50,8 @@ export class HealthChecker {
     }
   }
 
-  /** True once every target has been looked at. */
-  get hasSeenAll(): boolean {
+  /** Whether every target has been checked. */
+  get hasCheckedAll(): boolean {
     return [...this.#watches.values()].every(({ opinion }) => opinion.state.status !== "unknown");
   }
 
@@ -64,13 +65,13 @@ export class HealthChecker {
     if (known) {
       const isMoved = known.backend.host !== backend.host;
       Object.assign(known, { plan, backend });
-      if (isMoved) this.#look(key, known);
+      if (isMoved) this.#check(key, known);
       return key;
     }
     const watch: Watch = { plan, backend, opinion: UNKNOWN, timer: undefined, isBusy: false };
     this.#watches.set(key, watch);
     this.#book.record(probeOf(watch), UNKNOWN.state);
-    this.#look(key, watch);
+    this.#check(key, watch);
     return key;
   }
 
@@ -80,23 +81,23 @@ export class HealthChecker {
     this.#book.forget(probeOf(watch));
   }
 
-  #look(key: string, watch: Watch): void {
+  #check(key: string, watch: Watch): void {
     clearTimeout(watch.timer);
     if (watch.isBusy) return;
     watch.isBusy = true;
     const { service } = watch.plan;
     const check = service.health_check;
-    const seen = this.#see(watch);
-    void seen.then((state) => {
+    const checked = this.#probe(watch);
+    void checked.then((state) => {
       watch.isBusy = false;
       if (this.#watches.get(key) !== watch) return;
       watch.opinion = nextOpinion(watch.opinion, state, check.retries);
       this.#book.record(probeOf(watch), watch.opinion.state);
-      watch.timer = setTimeout(() => this.#look(key, watch), check.interval * 1000 * this.#timeScale).unref();
+      watch.timer = setTimeout(() => this.#check(key, watch), check.interval * 1000 * this.#timeScale).unref();
     });
   }
 
-  async #see({ plan, backend }: Watch): Promise<HealthState> {
+  async #probe({ plan, backend }: Watch): Promise<HealthState> {
     const check = plan.service.health_check;
     if (backend.host === undefined) return { status: "unhealthy", detail: "layer4_no_connection" };
     const timeoutMs = Math.max(MIN_TIMEOUT_MS, check.timeout * 1000 * this.#timeScale);

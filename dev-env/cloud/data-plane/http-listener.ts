@@ -1,3 +1,4 @@
+/** Listeners for HTTP, HTTPS and redirects. */
 import {
   createServer,
   request as httpRequest,
@@ -16,7 +17,7 @@ import { connectionOf, connectWithHeader, proxyHeader } from "./proxy-protocol.t
 import { readCookie, renderCookie, stickyValue } from "./sticky.ts";
 import { joinSockets } from "./tcp-listener.ts";
 
-/** Forwards requests one by one, over http or https; or sends http clients to https. */
+/** Opens a listener that forwards HTTP or HTTPS requests, or redirects HTTP to HTTPS. */
 export async function openHttpListener(pool: Pool): Promise<Listener> {
   const { kind } = pool.plan;
   const handle: RequestListener =
@@ -36,7 +37,7 @@ export async function openHttpListener(pool: Pool): Promise<Listener> {
   return { close };
 }
 
-/** Certificates may change while the socket is open: each connection is presented what is right when it begins. */
+/** Selects the certificate for each connection, because certificates may change while the socket is open. */
 function secureServer(pool: Pool, handle: RequestListener) {
   const contexts = new Map<string, SecureContext>();
   const contextOf = ({ certificate: cert, privateKey: key }: KeyPair): SecureContext => {
@@ -51,7 +52,7 @@ function secureServer(pool: Pool, handle: RequestListener) {
   };
   const server = createTlsServer({ SNICallback }, handle);
   let shown: string | undefined;
-  // Clients that name no host get the first one.
+  // Clients without SNI get the first certificate.
   server.prependListener("connection", () => {
     const [first] = pool.plan.keyPairs;
     if (!first || first.certificate === shown) return;
@@ -72,7 +73,7 @@ function redirect({ service }: ListenerPlan, request: IncomingMessage, response:
   response.writeHead(301, { Location: `https://${host}${port}${request.url ?? "/"}` }).end();
 }
 
-/** The backend the client's cookie names, or the next one. */
+/** The backend named by the client's cookie, or else the next one. */
 function choose(
   pool: Pool,
   request: IncomingMessage,
@@ -133,7 +134,7 @@ function forwardedHeaders(pool: Pool, { headers, socket }: IncomingMessage) {
   };
 }
 
-/** Headers that concern more than this one connection. */
+/** Removes hop-by-hop headers. */
 function endToEnd({ connection: _c, "keep-alive": _k, ...headers }: IncomingHttpHeaders): IncomingHttpHeaders {
   return headers;
 }
@@ -144,7 +145,7 @@ interface Upgrade {
   readonly head: Buffer;
 }
 
-/** WebSockets and the like: the request is repeated to the backend, then bytes flow both ways. */
+/** Handles upgrades such as WebSockets: forwards the request, then copies bytes in both directions. */
 function tunnel(pool: Pool, { request, socket, head }: Upgrade): void {
   const { backend } = choose(pool, request);
   if (!backend?.host) {

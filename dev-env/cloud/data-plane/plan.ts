@@ -1,23 +1,24 @@
+/** Which sockets the load balancers of a project need. Pure. */
 import { resolveSelector } from "../resources/load-balancer-view.ts";
 import type { Project } from "../state/project.ts";
 import type { LoadBalancerRecord, LoadBalancerService, TargetRecord } from "../state/records.ts";
 
-/** Where traffic for one target goes; no host means it cannot be reached from here. */
+/** Where traffic for a target goes. Without a host, the target is unreachable. */
 export interface Backend {
-  /** Server id or IP, as the health book knows it. */
+  /** Server id or IP. */
   readonly target: number | string;
   readonly host: string | undefined;
   readonly port: number;
 }
 
-/** A certificate a listener can present, with the names it is for. */
+/** A certificate of a listener, with its names. */
 export interface KeyPair {
   readonly domainNames: readonly string[];
   readonly certificate: string;
   readonly privateKey: string;
 }
 
-/** One socket a balancer should listen on, with all that its traffic needs. */
+/** A socket to open, with everything needed to serve it. */
 export interface ListenerPlan {
   readonly key: string;
   readonly loadBalancer: number;
@@ -30,7 +31,7 @@ export interface ListenerPlan {
   readonly keyPairs: readonly KeyPair[];
 }
 
-/** What should be listening now. Pure: the data plane makes it so. */
+/** The sockets that should be open. */
 export function planListeners(project: Project): readonly ListenerPlan[] {
   return [...project.loadBalancers.values()]
     .filter((balancer) => balancer.public_net.enabled)
@@ -76,12 +77,12 @@ function backendsOf(
     case "label_selector":
       return resolveSelector(project, balancer, target).map(({ server }) => serverBackend(project, server.id, port));
     case "ip":
-      // Only loopback is ever contacted; anything else stays unhealthy.
+      // The data plane only contacts loopback addresses; other targets stay unhealthy.
       return [{ target: target.ip.ip, host: target.ip.ip.startsWith("127.") ? target.ip.ip : undefined, port }];
   }
 }
 
-/** Private and public targets alike are found where the machine really is; a stopped one is not found. */
+/** Private and public targets are reached at the same loopback address; stopped servers are unreachable. */
 function serverBackend(project: Project, id: number, port: number): Backend {
   const server = project.servers.get(id);
   return { target: id, host: server?.status === "running" ? server.backend : undefined, port };

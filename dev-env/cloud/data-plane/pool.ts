@@ -1,11 +1,12 @@
+/** Selects a backend for each connection. */
 import type { Backend, ListenerPlan } from "./plan.ts";
 
-/** Chooses backends for one listener: round robin or least connections, healthy ones only. */
+/** Selects healthy backends of one listener, by round robin or least connections. */
 export class Pool {
   #plan: ListenerPlan;
   readonly #isHealthy: (plan: ListenerPlan, backend: Backend) => boolean;
   readonly #open = new Map<Backend["target"], number>();
-  #turn = 0;
+  #next = 0;
 
   constructor(plan: ListenerPlan, isHealthy: (plan: ListenerPlan, backend: Backend) => boolean) {
     this.#plan = plan;
@@ -16,31 +17,31 @@ export class Pool {
     return this.#plan;
   }
 
-  /** Takes a changed plan for the same socket; open connections stay. */
+  /** Replaces the plan of the socket. Open connections are kept. */
   update(plan: ListenerPlan): void {
     this.#plan = plan;
   }
 
-  /** The next backend, leaving out those that were just tried; undefined when none is healthy. */
+  /** The next backend, except those already tried; undefined if none is healthy. */
   pick(tried: ReadonlySet<Backend["target"]> = new Set()): Backend | undefined {
     const candidates = this.#plan.backends.filter(
       (backend) => backend.host !== undefined && !tried.has(backend.target) && this.#isHealthy(this.#plan, backend),
     );
     if (candidates.length === 0) return undefined;
-    const start = this.#turn++ % candidates.length;
-    const inTurn = [...candidates.slice(start), ...candidates.slice(0, start)];
-    if (this.#plan.algorithm === "round_robin") return inTurn[0];
-    return inTurn.reduce((best, backend) => (this.#load(backend) < this.#load(best) ? backend : best));
+    const start = this.#next++ % candidates.length;
+    const ordered = [...candidates.slice(start), ...candidates.slice(0, start)];
+    if (this.#plan.algorithm === "round_robin") return ordered[0];
+    return ordered.reduce((best, backend) => (this.#load(backend) < this.#load(best) ? backend : best));
   }
 
-  /** The healthy backend of this target, for sticky sessions. */
+  /** The first healthy backend whose target matches, for sticky sessions. */
   find(matches: (target: Backend["target"]) => boolean): Backend | undefined {
     return this.#plan.backends.find(
       (backend) => backend.host !== undefined && matches(backend.target) && this.#isHealthy(this.#plan, backend),
     );
   }
 
-  /** Counts a connection until the returned function is called. */
+  /** Counts a connection as open until the returned function is called. */
   occupy({ target }: Backend): () => void {
     this.#open.set(target, (this.#open.get(target) ?? 0) + 1);
     let isOpen = true;

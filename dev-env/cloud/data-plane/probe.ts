@@ -1,3 +1,4 @@
+/** A single health check of a target. */
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
@@ -5,7 +6,7 @@ import type { HealthState } from "../state/health.ts";
 import type { HealthCheck } from "../state/records.ts";
 import { connectWithHeader, localHeader } from "./proxy-protocol.ts";
 
-/** One look at a target. */
+/** Describes one health check. */
 export interface ProbeRequest {
   readonly host: string;
   readonly check: HealthCheck;
@@ -15,7 +16,7 @@ export interface ProbeRequest {
 
 const CONTENT_MAX = 64 * 1024;
 
-/** Tries the target once and says how it looks; never rejects. */
+/** Checks a target once. Never rejects. */
 export function probe(request: ProbeRequest): Promise<HealthState> {
   return request.check.protocol === "tcp" ? probeTcp(request) : probeHttp(request);
 }
@@ -72,11 +73,11 @@ function probeHttp({ host, check, timeoutMs, proxyProtocol }: ProbeRequest): Pro
   });
 }
 
-/** Status codes may hold `?` for one digit and `*` for any; the wanted text must occur in the answer. */
+/** Evaluates a response. Status codes may contain `?` for one digit and `*` for any; the expected text must occur. */
 export function judge({ http }: HealthCheck, status: number, content: string): HealthState {
   const patterns = http?.status_codes ?? [];
-  const isWanted = patterns.some((pattern) => matchesStatus(pattern, status));
-  if (!isWanted) return { ...unhealthy("unexpected_http_status"), http_status_code: status };
+  const isExpected = patterns.some((pattern) => matchesStatus(pattern, status));
+  if (!isExpected) return { ...unhealthy("unexpected_http_status"), http_status_code: status };
   if (http?.response && !content.includes(http.response)) return unhealthy("unexpected_http_content");
   return { status: "healthy" };
 }

@@ -1,3 +1,4 @@
+/** Headers of the PROXY protocol, version 2. */
 import { connect, type Socket } from "node:net";
 import { parseIp } from "../state/cidr.ts";
 
@@ -6,7 +7,7 @@ const VERSION_2_PROXY = 0x21;
 const VERSION_2_LOCAL = 0x20;
 const TCP_OVER_IPV4 = 0x11;
 
-/** Both ends of a client's connection, IPv4. */
+/** The two ends of a client's connection, over IPv4. */
 export interface Connection {
   readonly sourceIp: string;
   readonly sourcePort: number;
@@ -14,7 +15,7 @@ export interface Connection {
   readonly destinationPort: number;
 }
 
-/** PROXY protocol version 2 header for a forwarded connection, without extensions. */
+/** The header for a forwarded connection, without extensions. */
 export function proxyHeader(connection: Connection): Buffer {
   const addresses = Buffer.alloc(12);
   addresses.writeUInt32BE(parseIp(connection.sourceIp) ?? 0, 0);
@@ -24,10 +25,10 @@ export function proxyHeader(connection: Connection): Buffer {
   return Buffer.concat([SIGNATURE, Buffer.from([VERSION_2_PROXY, TCP_OVER_IPV4, 0, addresses.length]), addresses]);
 }
 
-/** The header of the balancer's own connections, i.e. health checks. */
+/** The header of health checks, which have no client. */
 export const localHeader: Buffer = Buffer.concat([SIGNATURE, Buffer.from([VERSION_2_LOCAL, 0, 0, 0])]);
 
-/** Connects to a backend that expects a header first. */
+/** Connects to a backend and sends the header first. */
 export function connectWithHeader(backend: { readonly host: string; readonly port: number }, header: Buffer): Socket {
   const socket = connect(backend);
   socket.write(header);
@@ -44,13 +45,13 @@ export function connectionOf(socket: Socket): Connection {
   };
 }
 
-/** What a connection begins with: a header of this protocol, and the client's address in it, if it names one. */
+/** A received header, with the client's address if it contains one. */
 export interface ReadHeader {
   readonly length: number;
   readonly sourceIp?: string;
 }
 
-/** The header at the beginning of what was received; nothing when there is none. */
+/** Parses the header at the start of the data; undefined if there is none. */
 export function readProxyHeader(received: Buffer): ReadHeader | undefined {
   if (!received.subarray(0, SIGNATURE.length).equals(SIGNATURE) || received.length < 16) return undefined;
   const length = 16 + received.readUInt16BE(14);

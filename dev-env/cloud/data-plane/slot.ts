@@ -1,6 +1,7 @@
+/** Reserves a range of loopback addresses for one cloud. */
 import { createServer, type Server } from "node:net";
 
-/** A /16 of loopback that belongs to one running cloud: `127.<slot>.0.0/16`. */
+/** The loopback range of one cloud: `127.<slot>.0.0/16`. */
 export interface Slot {
   readonly slot: number;
   release(): Promise<void>;
@@ -8,16 +9,16 @@ export interface Slot {
 
 const FIRST = 16;
 const LAST = 247;
-/** Whoever listens here owns the slot; the system takes it back when the process dies. */
+/** Listening on this port reserves the slot; the operating system releases it when the process dies. */
 const LOCK_PORT = 47_999;
 
-/** Takes the first free slot, so that clouds in any number of processes never share an address. */
+/** Reserves the first free slot, so that clouds in different processes never share an address. */
 export async function acquireSlot(): Promise<Slot> {
   for (let slot = FIRST; slot <= LAST; slot += 1) {
     const lock = await tryLock(slot);
     if (lock) return { slot, release: () => new Promise((resolve) => lock.close(() => resolve())) };
   }
-  throw new Error("data plane: all loopback slots are taken");
+  throw new Error("data plane: all loopback ranges 127.16 to 127.247 are in use");
 }
 
 async function tryLock(slot: number): Promise<Server | undefined> {
@@ -26,9 +27,12 @@ async function tryLock(slot: number): Promise<Server | undefined> {
     lock.once("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "EADDRINUSE") return resolve(undefined);
       reject(
-        new Error(`data plane: cannot listen on 127.${slot}.0.1; it needs a system with all of 127.0.0.0/8`, {
-          cause: error,
-        }),
+        new Error(
+          `data plane: cannot listen on 127.${slot}.0.1: this system does not have all of 127.0.0.0/8 on loopback`,
+          {
+            cause: error,
+          },
+        ),
       );
     });
     lock.listen(LOCK_PORT, `127.${slot}.0.1`, () => resolve(lock.unref()));

@@ -1,10 +1,11 @@
+/** Listeners for TCP. */
 import { connect, createServer, type Socket } from "node:net";
 import { type Listener, listen, shut } from "./listener.ts";
 import type { Backend } from "./plan.ts";
 import type { Pool } from "./pool.ts";
 import { connectionOf, proxyHeader } from "./proxy-protocol.ts";
 
-/** Forwards raw connections to the pool's backends. */
+/** Opens a listener that forwards TCP connections. */
 export async function openTcpListener(pool: Pool): Promise<Listener> {
   const clients = new Set<Socket>();
   const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (client) => {
@@ -20,7 +21,7 @@ export async function openTcpListener(pool: Pool): Promise<Listener> {
   return { close };
 }
 
-/** Connects to the next backend; one that refuses is skipped as long as others are left. */
+/** Connects to the next backend; if it refuses the connection, tries the others. */
 function forward(pool: Pool, client: Socket, tried: ReadonlySet<Backend["target"]>): void {
   const backend = pool.pick(tried);
   if (!backend?.host) {
@@ -44,7 +45,7 @@ function forward(pool: Pool, client: Socket, tried: ReadonlySet<Backend["target"
   });
 }
 
-/** Pipes both ways; when one side breaks, so does the other. */
+/** Copies bytes in both directions. When one side closes, closes the other. */
 export function joinSockets(client: Socket, upstream: Socket, onEnd: () => void): void {
   const end = () => {
     onEnd();

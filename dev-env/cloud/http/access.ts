@@ -1,6 +1,7 @@
+/** Checks API tokens. */
 import { refuse } from "../api/errors.ts";
 
-/** Which tokens are good; no `token` means any of the right length. */
+/** The valid tokens. Without `token`, any token of the right length is valid. */
 export interface Tokens {
   readonly token: string | undefined;
   readonly readOnlyToken: string | undefined;
@@ -9,10 +10,10 @@ export interface Tokens {
 /** What a token allows. */
 export type Access = "read" | "write";
 
-/** Every token has this length; the Terraform provider refuses others before asking the API. */
+/** The length of all tokens. The Terraform provider rejects others without a request. */
 const TOKEN_LENGTH = 64;
 
-/** What the `Authorization` header allows, or Hetzner's 401. */
+/** The access that the `Authorization` header grants. Throws 401 if it is invalid. */
 export function accessOf(header: string | undefined, { token, readOnlyToken }: Tokens): Access {
   const given = /^Bearer\s+(\S+)$/i.exec(header ?? "")?.[1];
   if (given === undefined) throw refuse("unauthorized", "token is required");

@@ -1,10 +1,11 @@
+/** Reads JSON request bodies. */
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { refuse } from "../api/errors.ts";
 
 const MAX_LENGTH = 1024 * 1024;
 
-/** The JSON body of a request; none at all counts as an empty object. What is too large is read to its end, then refused. */
+/** The JSON body of a request; an empty body counts as `{}`. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   const body = await text(request);
   if (body.length > MAX_LENGTH) throw refuse("json_error", "request body is too large");

@@ -1,3 +1,4 @@
+/** The control endpoint: faults, journal and health over HTTP. */
 import type { IncomingMessage } from "node:http";
 import { refuse } from "../api/errors.ts";
 import { id } from "../api/fields.ts";
@@ -5,32 +6,32 @@ import type { Answer } from "../api/route.ts";
 import { type Check, nullable, object, oneOf, parseBody, string } from "../api/schema.ts";
 import type { Project } from "../state/project.ts";
 import { readJson } from "./body.ts";
-import type { SideDoor } from "./endpoint.ts";
+import type { SideEndpoint } from "./endpoint.ts";
 import { FAULT_KINDS, type Fault, type Faults } from "./faults.ts";
 import type { Journal } from "./journal.ts";
 
-/** What the control endpoint controls. */
+/** The parts that the endpoint controls. */
 export interface ControlParts {
   readonly project: Project;
   readonly journal: Journal;
   readonly faults: Faults;
 }
 
-/** Only the kind is checked: the rest is up to those who control the cloud. */
+/** Checks only the kind of the effect. */
 const faultBody: Check<Fault> = (value) => {
   const fault = value as Fault;
   oneOf(...FAULT_KINDS)(fault?.effect?.kind, "effect.kind");
   return fault;
 };
 
-/** Targets are known by server id or by IP. */
+/** A target: a server id or an IP. */
 const serverOrIp: Check<number | string> = (value, path) =>
   typeof value === "number" ? id(value, path) : string({ min: 1 })(value, path);
 
 const healthBody = object({ target: serverOrIp, status: nullable(oneOf("healthy", "unhealthy", "unknown")) });
 
-/** What another process may do to the cloud besides its API, at `/_control/…`; no token is asked for on loopback. */
-export function controlDoor({ project, journal, faults }: ControlParts): SideDoor {
+/** `/_control/…`, for other processes. It needs no token, because it listens on loopback only. */
+export function controlEndpoint({ project, journal, faults }: ControlParts): SideEndpoint {
   const commands: Readonly<Record<string, (body: unknown) => unknown>> = {
     "GET /_control/journal": () => ({ entries: journal.entries }),
     "DELETE /_control/journal": () => journal.clear(),
@@ -39,12 +40,13 @@ export function controlDoor({ project, journal, faults }: ControlParts): SideDoo
     "DELETE /_control/faults": () => faults.clear(),
     "PUT /_control/health": (body) => {
       const { target, status } = parseBody(healthBody, body);
-      project.health.overrule(target, status === null ? undefined : { status });
+      project.health.override(target, status === null ? undefined : { status });
     },
   };
   const handle = async (request: IncomingMessage, url: URL): Promise<Answer> => {
     const command = commands[`${request.method} ${url.pathname}`];
-    if (!command) throw refuse("not_found", `no such control command; there are ${Object.keys(commands).join(", ")}`);
+    if (!command)
+      throw refuse("not_found", `unknown control command; expected one of: ${Object.keys(commands).join(", ")}`);
     const body = command(await readJson(request));
     if (body === undefined) return { status: 204 };
     return { status: request.method === "POST" ? 201 : 200, body };

@@ -1,3 +1,4 @@
+/** The HTTP server of the API. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { ApiError, refuse } from "../api/errors.ts";
 import type { Answer, Match, Route, Router } from "../api/route.ts";
@@ -14,13 +15,13 @@ import { DROP, type Dropped, send } from "./reply.ts";
 
 const PREFIX = "/v1";
 
-/** A side door beside the API, e.g. the control endpoint: owns every path under its prefix. */
-export interface SideDoor {
+/** A handler beside the API, e.g. the control endpoint, for all paths with its prefix. */
+export interface SideEndpoint {
   readonly prefix: string;
   readonly handle: (request: IncomingMessage, url: URL) => Promise<Answer>;
 }
 
-/** What an endpoint serves, and how. */
+/** The parts and settings of an endpoint. */
 export interface EndpointOptions {
   readonly project: Project;
   readonly router: Router;
@@ -29,26 +30,26 @@ export interface EndpointOptions {
   readonly tokens: Tokens;
   readonly latencyMs: number;
   readonly rateLimit: RateLimitOptions | "off";
-  readonly sideDoors: readonly SideDoor[];
-  /** Called after every request that may have changed something. */
+  readonly sideEndpoints: readonly SideEndpoint[];
+  /** Called after every write. */
   readonly onWrite: () => void;
 }
 
-/** A request on its way through the checks. */
+/** A request that is being processed. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly method: string;
   readonly url: URL;
-  /** The path after `/v1`, or undefined outside of it. */
+  /** The path after `/v1`; undefined if the prefix is missing. */
   readonly path: string | undefined;
   readonly match: Match | undefined;
   readonly caller: string;
   readonly quota: RateLimitState | undefined;
-  /** Resolves when the answer may leave; every answer takes the same time, refusals included. */
+  /** Resolves when the response may be sent. Errors take the same time. */
   readonly latency: Promise<void>;
 }
 
-/** The HTTP side of the cloud: transport rules in Hetzner's order, then the handler in a transaction. */
+/** The HTTP server: checks in Hetzner's order, then the handler in a transaction. */
 export class Endpoint {
   readonly #options: EndpointOptions;
   readonly #server: Server;
@@ -61,7 +62,7 @@ export class Endpoint {
     this.#races = new Races(options.project);
     this.#rateLimit = options.rateLimit === "off" ? undefined : new RateLimit(options.rateLimit, options.project.clock);
     this.#server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-      // Every failure is answered inside; what is left is a connection that broke while the answer was written.
+      // All other errors become responses, so the connection broke while the response was written.
       this.#serve(request, response).catch(() => response.destroy());
     });
   }
@@ -81,8 +82,8 @@ export class Endpoint {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = parseUrl(request);
-    const door = this.#options.sideDoors.find(({ prefix }) => url.pathname.startsWith(prefix));
-    if (door) return send(response, await guarded(() => door.handle(request, url)), {});
+    const side = this.#options.sideEndpoints.find(({ prefix }) => url.pathname.startsWith(prefix));
+    if (side) return send(response, await guarded(() => side.handle(request, url)), {});
     const startedAt = performance.now();
     const exchange = this.#open(request, url);
     const answer = await guarded(() => this.#answer(exchange));
@@ -108,7 +109,7 @@ export class Endpoint {
     };
   }
 
-  /** Unknown path before token, token before method: the order the real API shows. */
+  /** Checks the path, then the token, then the method, as the real API does. */
   async #answer(exchange: Exchange): Promise<Answer | Dropped> {
     const { match, method, quota, request } = exchange;
     if (quota && !quota.isAllowed) throw refuse("rate_limit_exceeded", "limit of requests per hour reached");
@@ -152,7 +153,7 @@ export class Endpoint {
     const fate = fateOf(effects);
     const answer = project.transaction(() => {
       const result = project.actions.withFate(fate, () => route.handle(call));
-      // A failed action leaves no trace in the state, but a failed create leaves its resource.
+      // A failed action changes nothing, but a failed creation leaves its resource.
       if (fate.error && route.path.includes("{}")) project.revertKeepingActions();
       return result;
     });
@@ -185,7 +186,7 @@ async function sleep(ms: number): Promise<void> {
   if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Turns refusals into their envelope, and bugs into Hetzner's 500 instead of a crash. */
+/** Turns API errors into responses, and bugs into a 500 instead of a crash. */
 async function guarded(work: () => Promise<Answer | Dropped>): Promise<Answer | Dropped> {
   try {
     return await work();
@@ -196,7 +197,7 @@ async function guarded(work: () => Promise<Answer | Dropped>): Promise<Answer | 
   }
 }
 
-/** The answer a fault gives instead of the real one, before or after the change. */
+/** The response that a fault substitutes, before or after the change. */
 function injected(effects: readonly FaultEffect[], after: boolean): Answer | Dropped | undefined {
   for (const effect of effects) {
     if (effect.kind === "drop" && (effect.after ?? false) === after) return DROP;

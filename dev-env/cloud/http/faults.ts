@@ -1,8 +1,9 @@
+/** Injected faults. */
 import { STATUS_OF } from "../api/errors.ts";
 import type { Fate } from "../state/actions.ts";
 import { globMatcher } from "./glob.ts";
 
-/** What goes wrong. `after` means: only once the change has been made, so that the caller cannot know. */
+/** What happens. With `after`, the change is made first, which the caller cannot know. */
 export type FaultEffect =
   | { readonly kind: "latency"; readonly ms: number }
   | Readonly<{ kind: "error"; code: string; status?: number; message?: string; after?: boolean }>
@@ -25,25 +26,25 @@ export const FAULT_KINDS = [
   "stuck-action",
 ] as const satisfies readonly FaultEffect["kind"][];
 
-/** A fault: which requests (glob over the path after `/v1`), how many of them, and what happens. */
+/** A fault: the requests it affects, how many of them, and its effect. `path` is a glob for the path after `/v1`. */
 export interface Fault {
   readonly effect: FaultEffect;
   readonly method?: string;
   readonly path?: string;
-  /** Only callers whose User-Agent contains this. */
+  /** Text that the User-Agent must contain. */
   readonly caller?: string;
-  /** Lets this many matching requests pass first. */
+  /** Number of matching requests to let pass first. */
   readonly skip?: number;
-  /** Strikes this often; absent means for ever. */
+  /** Number of requests to affect; absent means all. */
   readonly times?: number;
 }
 
-/** A fault in force. */
+/** An active fault. */
 export interface ActiveFault extends Fault {
   readonly id: number;
-  /** Matching requests so far, skipped ones included. */
+  /** Matching requests so far, including skipped ones. */
   readonly seen: number;
-  /** How often it struck. */
+  /** Affected requests so far. */
   readonly struck: number;
 }
 
@@ -55,7 +56,7 @@ interface Entry {
   struck: number;
 }
 
-/** All faults in force, in the order they were added; every matching one strikes. */
+/** All active faults, in the order of addition. Every matching fault affects a request. */
 export class Faults {
   readonly #entries = new Map<number, Entry>();
   #nextId = 1;
@@ -85,16 +86,16 @@ export class Faults {
     return [...this.#entries.values()].map(({ id, fault, seen, struck }) => ({ id, ...fault, seen, struck }));
   }
 
-  /** Effects that strike this request; counts them. */
+  /** Returns the effects on this request, and counts them. */
   strike(method: string, path: string, caller: string): readonly FaultEffect[] {
     if (this.#entries.size === 0) return [];
     return [...this.#entries.values()].flatMap((entry) => {
       const { fault } = entry;
-      const isMeant =
+      const isMatch =
         (fault.method === undefined || fault.method === method) &&
         (fault.caller === undefined || caller.includes(fault.caller)) &&
         entry.matches(path);
-      if (!isMeant) return [];
+      if (!isMatch) return [];
       entry.seen += 1;
       if (entry.seen <= (fault.skip ?? 0) || entry.struck >= (fault.times ?? Infinity)) return [];
       entry.struck += 1;
@@ -103,7 +104,7 @@ export class Faults {
   }
 }
 
-/** How the actions of a request struck by these effects end. */
+/** How these effects change the actions of a request. */
 export function fateOf(effects: readonly FaultEffect[]): Fate {
   let fate: Fate = {};
   for (const effect of effects) {
@@ -116,7 +117,7 @@ export function fateOf(effects: readonly FaultEffect[]): Fate {
   return fate;
 }
 
-/** A list without the entries that these effects leave out; its count lacks them too, so that nobody can tell. */
+/** Removes entries from a list and from its count, so that clients cannot notice. */
 export function shortened(body: unknown, effects: readonly FaultEffect[]): unknown {
   const ids = new Set(effects.flatMap((effect) => (effect.kind === "short-list" ? effect.ids : [])));
   if (ids.size === 0 || typeof body !== "object" || body === null) return body;
@@ -133,7 +134,7 @@ export function shortened(body: unknown, effects: readonly FaultEffect[]): unkno
   return { ...rest, meta: { ...meta, pagination: { ...meta.pagination, total_entries } } };
 }
 
-/** HTTP status an injected error is sent with. */
+/** The HTTP status of an injected error. */
 export function statusOf(effect: Extract<FaultEffect, { kind: "error" }>): number {
   return effect.status ?? STATUS_OF[effect.code] ?? 422;
 }

@@ -1,4 +1,6 @@
-/** `*` stands for one path segment or a part of it, `**` for anything; a query string is not looked at. */
+/** Patterns for request paths. */
+
+/** Matches paths: `*` is one segment or part of it, `**` is anything. Query strings are ignored. */
 export function globMatcher(glob: string): (path: string) => boolean {
   if (glob === "**") return () => true;
   const source = glob

@@ -1,13 +1,14 @@
+/** The journal of all requests. */
 import { globMatcher } from "./glob.ts";
 
-/** One request as it was answered. `route` has `{}` for numbers; status 0 means the connection was dropped. */
+/** One request with its result. `route` has `{}` for numbers. Status 0 means a dropped connection. */
 export interface JournalEntry {
   readonly at: number;
   readonly method: string;
   readonly path: string;
   readonly route: string;
   readonly status: number;
-  /** The error code of a refused request. */
+  /** The error code of a failed request. */
   readonly code?: string;
   /** The User-Agent. */
   readonly caller: string;
@@ -16,12 +17,12 @@ export interface JournalEntry {
   readonly durationMs: number;
 }
 
-/** Which entries to look at; absent fields match everything. `path` may hold `*` (one segment) and `**`. */
+/** Selects entries; absent fields match everything. `path` may contain `*` (one segment) and `**`. */
 export type JournalFilter = Partial<Pick<JournalEntry, "method" | "path" | "status" | "code" | "caller" | "run">>;
 
 const CAPACITY = 200_000;
 
-/** Every request in order; the oldest half is dropped when it gets too long. */
+/** All requests in order. At its capacity the journal drops the older half. */
 export class Journal {
   #entries: JournalEntry[] = [];
 
@@ -51,7 +52,7 @@ export class Journal {
     return this.select(filter).length;
   }
 
-  /** Requests that could change something. */
+  /** Requests other than GET. */
   get writes(): readonly JournalEntry[] {
     return this.#entries.filter((entry) => entry.method !== "GET");
   }

@@ -1,3 +1,4 @@
+/** The metadata service of servers. */
 import type { IncomingMessage } from "node:http";
 import { refuse } from "../api/errors.ts";
 import { pick } from "../api/fields.ts";
@@ -6,20 +7,21 @@ import { locationNamed } from "../resources/catalogue.ts";
 import { viewServer } from "../resources/server-view.ts";
 import type { Project } from "../state/project.ts";
 import type { ServerRecord } from "../state/records.ts";
-import type { SideDoor } from "./endpoint.ts";
+import type { SideEndpoint } from "./endpoint.ts";
 
 const PREFIX = "/_metadata/";
 const PATH = /^\/_metadata\/([^/]+)\/hetzner\/v1\/(metadata|userdata)(?:\/([a-z0-9-]+))?$/;
 
 /**
- * The metadata service. On the real cloud a server asks 169.254.169.254 and is known by its address; here the
- * server is part of the path: `/_metadata/<id or name>/hetzner/v1/metadata/…`.
+ * The metadata service. In the real cloud a server queries 169.254.169.254 and is identified by its address; here the
+ * path contains the server: `/_metadata/<id or name>/hetzner/v1/metadata/…`.
  */
-export function metadataDoor(project: Project): SideDoor {
+export function metadataEndpoint(project: Project): SideEndpoint {
   const handle = async (_request: IncomingMessage, url: URL): Promise<Answer> => {
     const [, who = "", part = "", key] = PATH.exec(url.pathname) ?? [];
     const server = pick(project.servers.values(), who);
-    if (!server) throw refuse("not_found", `no server ${who}; ask ${PREFIX}<id or name>/hetzner/v1/metadata`);
+    if (!server)
+      throw refuse("not_found", `server ${who} not found; the path is ${PREFIX}<id or name>/hetzner/v1/metadata`);
     const text = part === "userdata" ? server.user_data : metadata(project, server, key);
     if (text === undefined) throw refuse("not_found", `no metadata ${key}`);
     return { status: 200, text };

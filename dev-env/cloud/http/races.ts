@@ -1,10 +1,11 @@
+/** Conflicts between concurrent writes to one resource. */
 import { refuse } from "../api/errors.ts";
 import type { Project } from "../state/project.ts";
 
-/** Kinds whose writes race; servers are guarded by their lock instead. */
+/** Kinds for which concurrent writes conflict; servers have a lock instead. */
 const RACING = new Set(["load_balancer", "network", "certificate", "firewall", "placement_group", "primary_ip"]);
 
-/** Knows which resources a write is in flight for; the second write to one of them is a `conflict`. */
+/** Tracks resources with a write in flight. A second write to such a resource is a `conflict`. */
 export class Races {
   readonly #project: Project;
   readonly #inFlight = new Set<string>();
@@ -13,7 +14,7 @@ export class Races {
     this.#project = project;
   }
 
-  /** Claims the resource in the path for one write; call the result when the answer is out. */
+  /** Claims the resource in the path for one write. Call the result to release it. */
   claim(path: string): () => void {
     const [, plural = "", id = ""] = path.split("/");
     const type = plural.slice(0, -1);

@@ -1,9 +1,10 @@
+/** The rate limit of the API. */
 import type { RateLimitOptions } from "../options.ts";
 import type { Clock } from "../state/clock.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The bucket after a request, as its headers tell. */
+/** The bucket after a request, for the response headers. */
 export interface RateLimitState {
   readonly isAllowed: boolean;
   readonly limit: number;
@@ -12,7 +13,7 @@ export interface RateLimitState {
   readonly reset: number;
 }
 
-/** A token bucket for the whole project: starts full, refills continuously, one request per second at 3600/h. */
+/** A token bucket for the project. It starts full and refills continuously. */
 export class RateLimit {
   readonly #clock: Clock;
   readonly #limit: number;

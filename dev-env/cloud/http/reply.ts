@@ -1,19 +1,20 @@
+/** Writes responses with the headers that Hetzner sends. */
 import type { ServerResponse } from "node:http";
 import type { Answer } from "../api/route.ts";
 import type { RateLimitState } from "./rate-limit.ts";
 
-/** Stands for an answer that is never sent: the connection breaks instead. */
+/** Marks a response that is not sent: the connection is closed instead. */
 export const DROP = Symbol("dropped connection");
 /** The type of `DROP`. */
 export type Dropped = typeof DROP;
 
-/** What an API answer carries besides its body. */
+/** Values of additional headers. */
 export interface ReplyExtras {
   readonly quota?: RateLimitState | undefined;
   readonly correlationId?: string;
 }
 
-/** Writes the answer with the headers Hetzner sends. */
+/** Writes the response with Hetzner's headers. */
 export function send(response: ServerResponse, answer: Answer | Dropped, extras: ReplyExtras): void {
   if (answer === DROP) {
     response.socket?.destroy();

@@ -1,4 +1,4 @@
-/** What Hetzner sells, as far as clients look at it: compact tables, expanded once into API objects. */
+/** Hetzner's products: compact tables that are expanded into API objects. */
 const NET_VAT = 1.19;
 const EPOCH = "2024-04-25T13:15:00Z";
 
@@ -191,13 +191,13 @@ const pricing = {
 /** The read-only resources in the API's shape. */
 export const catalogue = { locations, serverTypes, loadBalancerTypes, images, isos, pricing };
 
-/** A place where things are. */
+/** A location. */
 export type Location = (typeof locations)[number];
-/** A size of server. */
+/** A server type. */
 export type ServerType = (typeof serverTypes)[number];
-/** A size of balancer, with its limits. */
+/** A load balancer type, with its limits. */
 export type LoadBalancerType = (typeof loadBalancerTypes)[number];
-/** What a server can be made from. */
+/** An image. */
 export type Image = (typeof images)[number];
 
 function byName<T extends { readonly name: string }>(rows: readonly T[], name: string): T {
@@ -206,9 +206,9 @@ function byName<T extends { readonly name: string }>(rows: readonly T[], name: s
   return row;
 }
 
-/** The location a row names; rows only ever hold names that were checked when they were written. */
+/** The location of a row. It exists, because names are checked when rows are written. */
 export const locationNamed = (name: string): Location => byName(locations, name);
-/** The server type a row names. */
+/** The server type of a row. */
 export const serverTypeNamed = (name: string): ServerType => byName(serverTypes, name);
-/** The balancer type a row names. */
+/** The load balancer type of a row. */
 export const loadBalancerTypeNamed = (name: string): LoadBalancerType => byName(loadBalancerTypes, name);

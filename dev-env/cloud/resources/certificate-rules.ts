@@ -1,3 +1,4 @@
+/** Rules for creating, issuing and deleting certificates. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { invalidField, limitExceeded, refuse } from "../api/errors.ts";
 import { name } from "../api/fields.ts";
@@ -14,7 +15,7 @@ const VALIDITY_MS = 90 * 24 * HOUR_MS;
 const MANAGED_PER_HOUR = 20;
 const DOMAIN = /^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i;
 
-/** Body of `POST /certificates`; which fields are needed depends on the type. */
+/** Body of `POST /certificates`. The required fields depend on the type. */
 export const createCertificateBody = object({
   name,
   type: optional(oneOf("uploaded", "managed")),
@@ -27,7 +28,7 @@ export const createCertificateBody = object({
 type CreateCertificate = Checked<typeof createCertificateBody>;
 type Details = Omit<CertificateRecord, "id" | "name" | "labels" | "created">;
 
-/** Reads everything the API shows from the PEM text; key and certificate must belong together. */
+/** Parses the PEM text. Throws if key and certificate do not match. */
 export function uploadedDetails({ certificate, private_key }: CreateCertificate): Details {
   if (certificate === undefined) throw invalidField("certificate", "Missing data for required field.");
   if (private_key === undefined) throw invalidField("private_key", "Missing data for required field.");
@@ -53,12 +54,12 @@ function parseOr<T>(parse: () => T, field: string, message: string): T {
   try {
     return parse();
   } catch {
-    // Whatever OpenSSL dislikes about the text, the caller only learns that the field is wrong.
+    // The API reports the field as invalid, without the details of OpenSSL.
     throw invalidField(field, message);
   }
 }
 
-/** A managed certificate before issuance: names only. */
+/** A managed certificate before issuance has names only. */
 export function managedDetails(project: Project, { domain_names = [] }: CreateCertificate): Details {
   if (domain_names.length === 0) throw invalidField("domain_names", "Missing data for required field.");
   const hourAgo = renderTime(project.clock.now() - HOUR_MS);
@@ -78,7 +79,7 @@ export function managedDetails(project: Project, { domain_names = [] }: CreateCe
   };
 }
 
-/** The error issuance will end with, if the names lie under the domain that always fails. */
+/** The error of the issuance, for names in the failing domain. */
 export function issuanceError(project: Project, { domain_names }: CertificateRecord): ActionError | undefined {
   const { failingDomain } = project.behaviour;
   const bad = domain_names.find((domain) => domain === failingDomain || domain.endsWith(`.${failingDomain}`));
@@ -87,7 +88,7 @@ export function issuanceError(project: Project, { domain_names }: CertificateRec
     : { code: "dns_zone_not_found", message: `no DNS zone found for domain name ${bad}` };
 }
 
-/** What a certificate becomes when its issuance ends, well or not. */
+/** The certificate after its issuance has succeeded or failed. */
 export function finishIssuance(project: Project, row: CertificateRecord, error: ActionError | null): CertificateRecord {
   if (error) return { ...row, status: { issuance: "failed", renewal: "unavailable", error } };
   const now = project.clock.now();
@@ -105,7 +106,7 @@ export function finishIssuance(project: Project, row: CertificateRecord, error: 
   };
 }
 
-/** Refuses to delete what a balancer still serves. */
+/** Throws if a load balancer uses the certificate. */
 export function checkUnused(project: Project, row: CertificateRecord): void {
   if (project.loadBalancers.idsWith(`certificate/${row.id}`).size > 0) {
     throw refuse("resource_in_use", "certificate still in use");

@@ -1,3 +1,4 @@
+/** Routes of `/certificates`. */
 import { refuse } from "../api/errors.ts";
 import { commonRules, textFilter } from "../api/listing.ts";
 import {
@@ -23,10 +24,10 @@ import {
   uploadedDetails,
 } from "./certificate-rules.ts";
 
-/** A certificate as the API shows it: never with its private key. */
+/** A certificate in the shape of the API, without its private key. */
 export type Certificate = ReturnType<typeof viewCertificate>;
 
-/** Adds the users and leaves out the key. */
+/** Adds the users and removes the key. */
 export function viewCertificate(project: Project, { private_key, ...row }: CertificateRecord) {
   const users = [...project.loadBalancers.idsWith(`certificate/${row.id}`)].sort((a, b) => a - b);
   return { ...row, used_by: users.map((id) => ({ id, type: "load_balancer" })) };
@@ -40,7 +41,7 @@ export const certificateKind: StoredKind<CertificateRecord, Certificate> = {
   rules: commonRules({ type: textFilter((row) => row.type) }),
 };
 
-/** The action that ends with an issued certificate, or with the reason why not. */
+/** The action of an issuance, which ends with the certificate or an error. */
 function issuance(project: Project, row: CertificateRecord, command: string): ActionStart {
   const error = issuanceError(project, row);
   return {

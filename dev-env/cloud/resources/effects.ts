@@ -1,10 +1,11 @@
+/** What happens to resources when actions end. */
 import type { ActionRecord } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
 import type { LoadBalancerRecord, ServerRecord } from "../state/records.ts";
 import { finishIssuance } from "./certificate-rules.ts";
 import { releaseIps } from "./primary-ip-rules.ts";
 
-/** Brings the project up to its clock: what ended since the last call takes effect, in order. */
+/** Applies the effects of all actions that have ended since the last call, in order. */
 export function settle(project: Project): void {
   for (const action of project.actions.settle()) finish(project, action);
 }
@@ -34,7 +35,7 @@ function finish(project: Project, { effect, error }: ActionRecord): void {
   }
 }
 
-/** Deletes a balancer; primary IPs it borrowed become free again. */
+/** Deletes a load balancer and frees its primary IPs. */
 export function removeBalancer(project: Project, balancer: LoadBalancerRecord): void {
   for (const ip of project.primaryIps.rowsWith(`load_balancer/${balancer.id}`)) {
     project.primaryIps.put({ ...ip, assignee: null });
@@ -42,7 +43,7 @@ export function removeBalancer(project: Project, balancer: LoadBalancerRecord): 
   project.loadBalancers.delete(balancer.id);
 }
 
-/** Deletes a server and every trace of it: targets, firewall scopes, addresses; attachments go with the row. */
+/** Deletes a server, with its targets, firewall scopes and addresses. */
 export function removeServer(project: Project, server: ServerRecord): void {
   for (const balancer of project.loadBalancers.rowsWith(`server/${server.id}`)) {
     const targets = balancer.targets.filter((target) => target.type !== "server" || target.server.id !== server.id);

@@ -1,3 +1,4 @@
+/** Rules for firewalls and what they apply to. */
 import { isDeepStrictEqual } from "node:util";
 import ipaddr from "ipaddr.js";
 import { ApiError, invalidField, limitExceeded, refuse } from "../api/errors.ts";
@@ -10,7 +11,7 @@ import type { FirewallRecord, FirewallRule, FirewallScope, ServerRecord } from "
 const MAX_RULES = 50;
 const MAX_FIREWALLS_PER_SERVER = 5;
 
-/** IPv4 or IPv6 range; IPv6 is returned in canonical form. */
+/** An IPv4 or IPv6 range. IPv6 is returned in canonical notation. */
 const range: Check<string> = (value, path) => {
   if (typeof value !== "string" || !ipaddr.isValidCIDR(value)) return reject(path, "Must be a CIDR.");
   const [address, bits] = ipaddr.parseCIDR(value);
@@ -36,7 +37,7 @@ const ruleBody = object({
   port: optional(portRange),
 });
 
-/** Rules as clients send them. */
+/** Rules in a request. */
 export const rulesBody = array(ruleBody, MAX_RULES);
 
 const scopeBody = object({
@@ -45,13 +46,13 @@ const scopeBody = object({
   label_selector: optional(object({ selector: string({ min: 1, max: 1000 }) })),
 });
 
-/** Scopes as clients send them. */
+/** Scopes in a request. */
 export const scopesBody = array(scopeBody);
 
 type RuleRequest = Checked<typeof ruleBody>;
 type ScopeRequest = Checked<typeof scopeBody>;
 
-/** Fills in what the API shows for absent fields; ports belong to tcp and udp, addresses to the direction. */
+/** Adds defaults. Ports are for tcp and udp only, and addresses depend on the direction. */
 export function renderRule(rule: RuleRequest, index: number): FirewallRule {
   const field = `rules.${index}`;
   const hasPorts = rule.protocol === "tcp" || rule.protocol === "udp";
@@ -73,7 +74,7 @@ export function renderRule(rule: RuleRequest, index: number): FirewallRule {
   };
 }
 
-/** A scope with exactly the selector its type asks for; unknown servers differ in status between create and apply. */
+/** Parses a scope. The status for unknown servers differs between create and apply. */
 export function renderScope(project: Project, scope: ScopeRequest, unknownStatus: 404 | 422): FirewallScope {
   if (scope.type === "server" && scope.server) {
     if (!project.servers.get(scope.server.id)) {
@@ -88,14 +89,14 @@ export function renderScope(project: Project, scope: ScopeRequest, unknownStatus
   throw invalidField(scope.type, "Missing data for required field.");
 }
 
-/** Servers a scope reaches now. */
+/** The servers in a scope. */
 export function serversOf(project: Project, scope: FirewallScope): readonly ServerRecord[] {
   if (scope.type === "label_selector") return project.serversMatching(scope.label_selector.selector);
   const server = project.servers.get(scope.server.id);
   return server ? [server] : [];
 }
 
-/** Widens a firewall; refuses what it already covers and servers it cannot protect. */
+/** Adds scopes. Throws for scopes that exist and servers without a public network. */
 export function applyScopes(
   project: Project,
   firewall: FirewallRecord,
@@ -121,7 +122,7 @@ function checkServer(project: Project, id: number): void {
     throw limitExceeded("firewalls_per_server");
 }
 
-/** Narrows a firewall; refuses what it does not cover, or covers only by label. */
+/** Removes scopes. Throws for scopes that do not exist, or that apply only by label. */
 export function removeScopes(
   project: Project,
   firewall: FirewallRecord,

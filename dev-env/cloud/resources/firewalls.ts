@@ -1,3 +1,4 @@
+/** Routes of `/firewalls`. */
 import { refuse } from "../api/errors.ts";
 import { name } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
@@ -26,10 +27,10 @@ import {
   serversOf,
 } from "./firewall-rules.ts";
 
-/** A firewall as the API shows it; scopes by label carry the servers they reach. */
+/** A firewall in the shape of the API. */
 export type Firewall = ReturnType<typeof viewFirewall>;
 
-/** Resolves scopes by label to the servers they reach now. */
+/** Resolves label selectors to servers. */
 export function viewFirewall(project: Project, firewall: FirewallRecord) {
   const applied_to = firewall.applied_to.map((scope) => {
     if (scope.type === "server") return scope;
@@ -59,7 +60,7 @@ interface ScopeChange {
   readonly scopes: readonly FirewallScope[];
 }
 
-/** One action per server the scopes reach. */
+/** One action per server in the scopes. */
 function scopeActions(
   project: Project,
   firewall: FirewallRecord,
@@ -77,7 +78,7 @@ function scopeActions(
   );
 }
 
-/** Rules travel to the firewall and to every server it protects. */
+/** The actions of a change of rules: one for the firewall, and one per server. */
 function ruleActions(project: Project, firewall: FirewallRecord): readonly ActionRecord[] {
   const resources = [{ type: "firewall", id: firewall.id }];
   const set = project.actions.start({ command: "set_firewall_rules", resources });
@@ -98,7 +99,7 @@ function create({ project, ...call }: Call): Answer {
   return { status: 201, body: { firewall: viewFirewall(project, firewall), actions } };
 }
 
-/** Firewall calls answer with `actions`, in the plural. */
+/** A route that returns `actions`, in the plural. */
 function actionsRoute<B>(
   path: string,
   check: Check<B>,

@@ -1,3 +1,4 @@
+/** Rules for the listeners of load balancers, which the API calls services. */
 import { ApiError, invalidField, limitExceeded, notFound, refuse } from "../api/errors.ts";
 import { id, port } from "../api/fields.ts";
 import { given } from "../api/resource.ts";
@@ -50,10 +51,10 @@ const fields = {
   http: optional(httpBody),
 };
 
-/** A listener as clients send it: nearly everything has a default. */
+/** A listener in a request. Most fields have a default. */
 export const listenerBody = object({ ...fields, listen_port: optional(port) });
 
-/** Here the listen port selects the listener. */
+/** A change of a listener, which the listen port identifies. */
 export const updateListenerBody = object({ ...fields, listen_port: port });
 
 type ListenerRequest = Checked<typeof listenerBody>;
@@ -75,7 +76,7 @@ const DEFAULT_CHECK_HTTP = {
 } as const;
 const REDIRECT_PORT = 80;
 
-/** Adds a listener; a port in use is 412 here, unlike on update. */
+/** Adds a listener. A port in use is 412, unlike in an update. */
 export function addListener(project: Project, lb: LoadBalancerRecord, body: ListenerRequest): LoadBalancerRecord {
   const protocol = body.protocol ?? missing("protocol");
   const listen_port = body.listen_port ?? DEFAULT_PORT[protocol] ?? missing("listen_port");
@@ -96,7 +97,7 @@ export function addListener(project: Project, lb: LoadBalancerRecord, body: List
   return checked(project, { ...lb, services: [...lb.services, service] }, { service, clashStatus: 412 });
 }
 
-/** Changes the given fields of the listener on `listen_port`; everything else stays, blocks included. */
+/** Changes the given fields of the listener on `listen_port`. Others stay, also in nested blocks. */
 export function updateListener(
   project: Project,
   lb: LoadBalancerRecord,
@@ -118,7 +119,7 @@ export function updateListener(
   return checked(project, { ...lb, services }, { service, clashStatus: 422 });
 }
 
-/** Takes the listener on a port away; an unknown port is 404. */
+/** Removes the listener on a port. An unknown port is 404. */
 export function deleteListener(lb: LoadBalancerRecord, listenPort: number): LoadBalancerRecord {
   const gone = listenerAt(lb, listenPort);
   return { ...lb, services: lb.services.filter((service) => service !== gone) };
@@ -148,7 +149,7 @@ function mergeHealthCheck(base: HealthCheck, body: ListenerRequest["health_check
   return { ...merged, http: { ...DEFAULT_CHECK_HTTP, ...had, ...given(asked ?? {}) } };
 }
 
-/** http settings exist on http and https only, certificates and redirect on https only. */
+/** HTTP settings are for http and https only, certificates and redirects for https only. */
 function mergeHttp(
   protocol: Protocol,
   before: ServiceHttp | undefined,
@@ -167,7 +168,7 @@ interface Change {
   readonly clashStatus: 412 | 422;
 }
 
-/** The rules that look at more than one listener, or at certificates. */
+/** Checks that involve other listeners, or certificates. */
 function checked(project: Project, lb: LoadBalancerRecord, { service, clashStatus }: Change): LoadBalancerRecord {
   const clash = portClash(lb, service);
   if (clash) throw new ApiError(clashStatus, "source_port_already_used", clash);
@@ -194,7 +195,7 @@ function portClash(lb: LoadBalancerRecord, service: LoadBalancerService): string
   return busy && `source port ${busy.listen_port} is already used`;
 }
 
-/** Distinct certificates over all listeners. */
+/** The certificates of all listeners. */
 export function certificatesOf(lb: LoadBalancerRecord): ReadonlySet<number> {
   return new Set(lb.services.flatMap(({ http }) => http?.certificates ?? []));
 }

@@ -1,3 +1,4 @@
+/** Creates load balancers, and attaches them to networks. */
 import { invalidField, notFound, refuse } from "../api/errors.ts";
 import { cidrRange, id, idOrName, ipv4, name, pick } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
@@ -12,7 +13,7 @@ import { assignIp } from "./network-members.ts";
 import { type Assignment, assignTo } from "./primary-ip-rules.ts";
 import { addTarget, notInNetwork, targetBody } from "./target-rules.ts";
 
-/** Body of `change_algorithm`, also part of a new balancer. */
+/** Body of `change_algorithm`, also used for new load balancers. */
 export const algorithmBody = object({ type: oneOf("round_robin", "least_connections") });
 
 /** Body of `POST /load_balancers`. */
@@ -30,12 +31,12 @@ export const createBalancerBody = object({
   public_net: optional(object({ ipv4: optional(id), ipv6: optional(id) })),
 });
 
-/** Body of `attach_to_network`; without an address the first free one is taken. */
+/** Body of `attach_to_network`. Without an address, the first free one is assigned. */
 export const attachBalancerBody = object({ network: id, ip: optional(ipv4), ip_range: optional(cidrRange) });
 
 type CreateBalancer = Checked<typeof createBalancerBody>;
 
-/** Creates a balancer with all its parts, or nothing. */
+/** Creates a load balancer with all its parts. */
 export function createBalancer(project: Project, body: CreateBalancer): LoadBalancerRecord {
   claimName(project.loadBalancers, body.name);
   const type = pick(catalogue.loadBalancerTypes, body.load_balancer_type);
@@ -95,7 +96,7 @@ function publicNet(
   return { enabled, ipv4: address("ipv4"), ipv6: address("ipv6") };
 }
 
-/** A balancer is in at most one network, in a subnet of its zone. */
+/** Attaches a load balancer to a network, if it is in none, in a subnet of its zone. */
 export function attachBalancer(
   project: Project,
   lb: LoadBalancerRecord,

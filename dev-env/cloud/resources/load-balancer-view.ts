@@ -1,9 +1,10 @@
+/** Load balancers in the shape of the API. */
 import type { Project } from "../state/project.ts";
 import type { LoadBalancerRecord, ServerRecord, TargetRecord } from "../state/records.ts";
 import { loadBalancerTypeNamed, locationNamed } from "./catalogue.ts";
 import { publicIpv4 } from "./server-view.ts";
 
-/** A load balancer as the API shows it. */
+/** A load balancer in the shape of the API. */
 export type LoadBalancer = ReturnType<typeof viewLoadBalancer>;
 
 const TRAFFIC_INCLUDED = 20 * 1024 ** 4;
@@ -49,7 +50,7 @@ function viewServerTarget(project: Project, balancer: LoadBalancerRecord, target
   return { type, server: { id: target.server.id, ip }, use_private_ip, health_status };
 }
 
-/** The servers a selector target stands for now; those without a usable address are left out silently. */
+/** The servers of a selector target. Servers without a usable address are skipped. */
 export function resolveSelector(
   project: Project,
   balancer: LoadBalancerRecord,
@@ -61,7 +62,7 @@ export function resolveSelector(
   });
 }
 
-/** The server's address in the balancer's network. */
+/** The server's address in the load balancer's network. */
 export function privateIp(balancer: LoadBalancerRecord, server: ServerRecord): string | undefined {
   const network = balancer.private_net[0]?.network;
   return server.private_net.find((attachment) => attachment.network === network)?.ip;

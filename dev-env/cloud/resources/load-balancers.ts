@@ -1,3 +1,4 @@
+/** Routes of `/load_balancers`. */
 import { isProtected, notFound, refuse } from "../api/errors.ts";
 import { id, idOrName, pick, port } from "../api/fields.ts";
 import { commonRules } from "../api/listing.ts";
@@ -38,7 +39,7 @@ import { detachBalancer } from "./network-members.ts";
 import { notAttached } from "./server-network.ts";
 import { addTarget, notInNetwork, removeTarget, removeTargetBody, targetBody } from "./target-rules.ts";
 
-/** Balancers, for the generic routes. */
+/** Load balancers, for the generic routes. */
 export const loadBalancerKind: StoredKind<LoadBalancerRecord, LoadBalancer> = {
   singular: "load_balancer",
   rows: (project) => project.loadBalancers,
@@ -50,7 +51,7 @@ const balancerRef = (lb: { readonly id: number }): ResourceRef => ({ type: "load
 
 type Rule<B> = (project: Project, lb: LoadBalancerRecord, body: B) => LoadBalancerRecord;
 
-/** An action that replaces the balancer by what a rule makes of it. */
+/** An action that replaces the load balancer with the result of a rule. */
 function change<B>(name: string, check: Check<B>, rule: Rule<B>): Route {
   const command = name === "change_type" ? "change_load_balancer_type" : name;
   const run = (project: Project, lb: LoadBalancerRecord, body: B) => {
@@ -60,7 +61,7 @@ function change<B>(name: string, check: Check<B>, rule: Rule<B>): Route {
   return actionRoute(loadBalancerKind, { name, body: check, run });
 }
 
-/** The same for attaching and detaching, whose actions also belong to the network. */
+/** An action that attaches or detaches, and also belongs to the network. */
 function networkChange<B extends { readonly network: number }>(name: string, check: Check<B>, rule: Rule<B>): Route {
   const run = (project: Project, lb: LoadBalancerRecord, body: B) => {
     project.loadBalancers.put(rule(project, lb, body));
@@ -113,7 +114,7 @@ function create({ project, ...call }: Call): Answer {
   return { status: 201, body };
 }
 
-/** 201 with an action since October 2026; older clients ignore the body. */
+/** Returns 201 with an action, as the API does since October 2026. */
 function remove(call: Call): Answer {
   const { project } = call;
   const balancer = rowOf(loadBalancerKind, project, idAt(call, 0));
@@ -130,7 +131,7 @@ function remove(call: Call): Answer {
 
 const dnsPtrBody = object({ ip: string(), dns_ptr: nullable(string({ max: 253 })) });
 
-/** All of `/load_balancers` but metrics. */
+/** All of `/load_balancers`, except metrics. */
 export const loadBalancerRoutes: readonly Route[] = [
   ...readRoutes(loadBalancerKind),
   ...actionReadRoutes(loadBalancerKind),

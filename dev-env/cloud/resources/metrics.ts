@@ -1,3 +1,4 @@
+/** Metrics of load balancers and servers, all zero. */
 import { invalidField } from "../api/errors.ts";
 import { type Kind, pluralOf, rowOf } from "../api/resource.ts";
 import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
@@ -5,7 +6,7 @@ import type { Row } from "../state/table.ts";
 import { loadBalancerKind } from "./load-balancers.ts";
 import { serverKind } from "./servers.ts";
 
-/** Series by metric type. Nothing is measured; the shape is what clients draw. */
+/** Series by metric type. All values are zero; only the shape matters. */
 const BALANCER_SERIES = {
   open_connections: ["open_connections"],
   connections_per_second: ["connections_per_second"],
@@ -50,14 +51,14 @@ function timeOf(query: URLSearchParams, parameter: string): number {
   return ms;
 }
 
-/** Seconds between samples; without a wish, or with one that would give too many, what fits. */
+/** Seconds between samples: the requested step, unless it is absent or gives too many samples. */
 function stepOf(query: URLSearchParams, spanMs: number): number {
   const wanted = Number(query.get("step") ?? 0);
   if (!Number.isFinite(wanted) || wanted < 0) throw invalidField("step", "Must be a number of seconds.");
   return Math.max(1, Math.ceil(wanted), Math.ceil(spanMs / 1000 / MAX_SAMPLES));
 }
 
-/** Metrics of balancers and servers. */
+/** Metrics of load balancers and servers. */
 export const metricsRoutes: readonly Route[] = [
   metricsRoute(loadBalancerKind, BALANCER_SERIES),
   metricsRoute(serverKind, SERVER_SERIES),

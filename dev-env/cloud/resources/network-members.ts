@@ -1,10 +1,11 @@
+/** Servers and load balancers in a network, and their addresses. */
 import { type ApiError, limitExceeded, refuse } from "../api/errors.ts";
 import { type Cidr, cidr, contains, parseIp, renderIp } from "../state/cidr.ts";
 import type { Project } from "../state/project.ts";
 import type { LoadBalancerRecord, NetworkRecord, ServerRecord } from "../state/records.ts";
 import { isReserved } from "./network-rules.ts";
 
-/** Where a new member wants to be: its zone, and optionally an address or the range of a subnet. */
+/** The zone of a new member, and optionally an address or a subnet. */
 export interface Placement {
   readonly zone: string;
   readonly ip: string | undefined;
@@ -16,12 +17,12 @@ export function serversIn(project: Project, network: number): readonly ServerRec
   return project.servers.rowsWith(`network/${network}`);
 }
 
-/** Balancers attached to the network, in id order. */
+/** Load balancers attached to the network, in id order. */
 export function balancersIn(project: Project, network: number): readonly LoadBalancerRecord[] {
   return project.loadBalancers.rowsWith(`network/${network}`);
 }
 
-/** Addresses members of the network hold, aliases included. */
+/** Addresses of all members, including aliases. */
 export function memberIps(project: Project, network: number): readonly string[] {
   const ofServers = serversIn(project, network)
     .flatMap((server) => server.private_net)
@@ -30,11 +31,11 @@ export function memberIps(project: Project, network: number): readonly string[] 
   return [...ofServers, ...balancersIn(project, network).flatMap((lb) => lb.private_net.map(({ ip }) => ip))];
 }
 
-/** The address a new member gets: the one asked for if it is free, else the first free one of the last fitting subnet. */
+/** The address of a new member: the requested one, or else the first free one of the last suitable subnet. */
 export function assignIp(project: Project, network: NetworkRecord, placement: Placement): string {
   const members = [project.servers, project.loadBalancers].map((table) => table.idsWith(`network/${network.id}`).size);
   if (members.reduce((a, b) => a + b, 0) >= project.behaviour.maxNetworkMembers) throw limitExceeded("network_members");
-  const subnets = fittingSubnets(network, placement);
+  const subnets = suitableSubnets(network, placement);
   if (subnets.length === 0) throw noRoom();
   if (placement.ip !== undefined) {
     checkFree(project, network, placement.ip);
@@ -53,8 +54,8 @@ function noRoom(): ApiError {
   return refuse("no_subnet_available", "no subnet or IP available");
 }
 
-/** Subnets of the zone (and range, if given), last range first. */
-function fittingSubnets(network: NetworkRecord, { zone, ipRange }: Placement): readonly Cidr[] {
+/** Subnets of the zone (and range, if given), in descending order. */
+function suitableSubnets(network: NetworkRecord, { zone, ipRange }: Placement): readonly Cidr[] {
   return network.subnets
     .filter((subnet) => subnet.network_zone === zone && subnet.type !== "vswitch")
     .map((subnet) => cidr(subnet.ip_range))
@@ -70,7 +71,7 @@ function firstFree(project: Project, network: NetworkRecord, subnet: Cidr): stri
   return undefined;
 }
 
-/** Refuses an address outside all subnets, a reserved one and one that a member holds. */
+/** Throws if an address is outside all subnets, reserved, or in use. */
 export function checkFree(project: Project, network: NetworkRecord, ip: string): void {
   const address = parseIp(ip) ?? -1;
   const subnet = network.subnets.map(({ ip_range }) => cidr(ip_range)).find((range) => contains(range, address));
@@ -86,7 +87,7 @@ function isTaken(project: Project, network: NetworkRecord, ip: string): boolean 
   return project.servers.idsWith(key).size > 0 || project.loadBalancers.idsWith(key).size > 0;
 }
 
-/** Takes a server out of a network, and with it the private targets that led to it there. */
+/** Detaches a server from a network, and removes the private targets that used the attachment. */
 export function detachServer(project: Project, server: ServerRecord, network: number): ServerRecord {
   for (const balancer of balancersIn(project, network)) {
     const targets = balancer.targets.filter(
@@ -98,7 +99,7 @@ export function detachServer(project: Project, server: ServerRecord, network: nu
   return project.servers.put({ ...server, private_net });
 }
 
-/** Takes a balancer out of its network; private targets cannot stay. */
+/** Detaches a load balancer from its network, and removes its private targets. */
 export function detachBalancer(balancer: LoadBalancerRecord): LoadBalancerRecord {
   const targets = balancer.targets.filter((target) => target.type === "ip" || !target.use_private_ip);
   return { ...balancer, private_net: [], targets };

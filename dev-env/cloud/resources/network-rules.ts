@@ -1,16 +1,16 @@
+/** Rules for subnets and routes. Pure: each takes a network and returns the changed one, or throws. */
 import { invalidField, limitExceeded, refuse } from "../api/errors.ts";
 import { type Cidr, cidr, contains, isPrivate, overlaps, parseIp, renderCidr, renderIp } from "../state/cidr.ts";
 import type { NetworkRecord, NetworkRoute, Subnet } from "../state/records.ts";
 import { catalogue } from "./catalogue.ts";
 
-/** Pure rules of networks: each takes a network and gives the changed one, or refuses. */
 const MAX_SUBNETS = 50;
 const MAX_ROUTES = 100;
-/** The gateway every server's public interface uses; taken in every network. */
+/** The gateway of the public interface of every server, reserved in every network. */
 const PUBLIC_GATEWAY = parseIp("172.31.1.1") ?? 0;
 const DEFAULT_ROUTE = cidr("0.0.0.0/0");
 
-/** A subnet as asked for; without a range the first free /24 is taken. */
+/** A subnet in a request. Without a range, the first free /24 is assigned. */
 export interface SubnetRequest {
   readonly type: Subnet["type"];
   readonly network_zone: string;
@@ -18,25 +18,25 @@ export interface SubnetRequest {
   readonly vswitch_id: number | undefined;
 }
 
-/** A route as asked for. */
+/** A route in a request. */
 export interface RouteRequest {
   readonly destination: Cidr;
   readonly gateway: string;
 }
 
-/** A network's range is private and at least a /24. */
+/** Throws unless the range is private and at least a /24. */
 export function checkNetworkRange(range: Cidr): void {
   if (!isPrivate(range) || range.prefix > 24) {
     throw invalidField("ip_range", "Must be a private range (RFC 1918) of at least /24.");
   }
 }
 
-/** The network's first host: gateway of cloud subnets and never given to a member. */
+/** The first address of the network: the gateway of cloud subnets, and never assigned. */
 function networkGateway(network: Pick<NetworkRecord, "ip_range">): number {
   return cidr(network.ip_range).first + 1;
 }
 
-/** Adds a subnet inside the network that overlaps with nothing, in the zone of the others. */
+/** Adds a subnet. It must be inside the network, must not overlap others, and must be in the same zone. */
 export function addSubnet(network: NetworkRecord, request: SubnetRequest): NetworkRecord {
   if (network.subnets.length >= MAX_SUBNETS) throw limitExceeded("network_subnets");
   checkZone(network, request);
@@ -91,7 +91,7 @@ function freeRange(network: NetworkRecord): Cidr {
   throw invalidField("ip_range", "No free /24 is left in the network.");
 }
 
-/** Removes a subnet nobody has an address in; the text of the refusal is what the provider looks for. */
+/** Removes an unused subnet. The provider matches the text of the error. */
 export function deleteSubnet(network: NetworkRecord, range: Cidr, memberIps: readonly string[]): NetworkRecord {
   const text = renderCidr(range);
   if (!network.subnets.some((subnet) => subnet.ip_range === text)) {
@@ -103,7 +103,7 @@ export function deleteSubnet(network: NetworkRecord, range: Cidr, memberIps: rea
   return { ...network, subnets: network.subnets.filter((subnet) => subnet.ip_range !== text) };
 }
 
-/** Adds a route; its destination may lie outside the network, its gateway may not. */
+/** Adds a route. The gateway must be inside the network, the destination need not. */
 export function addRoute(network: NetworkRecord, { destination, gateway }: RouteRequest): NetworkRecord {
   if (network.routes.length >= MAX_ROUTES) throw limitExceeded("network_routes");
   checkDestination(network, destination);
@@ -141,7 +141,7 @@ function checkGateway(network: NetworkRecord, gateway: number): void {
   if (!isUsable) throw invalidField("gateway", "invalid gateway", "invalid gateway");
 }
 
-/** Removes the route with exactly this destination and gateway. */
+/** Removes the route with this destination and gateway. */
 export function deleteRoute(network: NetworkRecord, { destination, gateway }: RouteRequest): NetworkRecord {
   const text = renderCidr(destination);
   const routes = network.routes.filter((route) => route.destination !== text || route.gateway !== gateway);
@@ -151,7 +151,7 @@ export function deleteRoute(network: NetworkRecord, { destination, gateway }: Ro
   return { ...network, routes };
 }
 
-/** A network only ever grows: same start, shorter prefix. */
+/** Enlarges a network: same start, shorter prefix. */
 export function changeIpRange(network: NetworkRecord, range: Cidr): NetworkRecord {
   const before = cidr(network.ip_range);
   checkNetworkRange(range);
@@ -161,7 +161,7 @@ export function changeIpRange(network: NetworkRecord, range: Cidr): NetworkRecor
   return { ...network, ip_range: renderCidr(range) };
 }
 
-/** Addresses no member may have. */
+/** Whether an address cannot be assigned. */
 export function isReserved(network: NetworkRecord, subnet: Cidr, ip: number): boolean {
   return ip === networkGateway(network) || ip === PUBLIC_GATEWAY || ip === subnet.first || ip === subnet.last;
 }

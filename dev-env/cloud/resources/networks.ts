@@ -1,3 +1,4 @@
+/** Routes of `/networks`. */
 import { isProtected } from "../api/errors.ts";
 import { cidrRange, id, ipv4, name } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
@@ -32,7 +33,7 @@ import {
   type SubnetRequest,
 } from "./network-rules.ts";
 
-/** A network as the API shows it. */
+/** A network in the shape of the API. */
 export type Network = ReturnType<typeof viewNetwork>;
 
 /** Adds the ids of the members. */
@@ -71,7 +72,7 @@ export const createNetworkBody = object({
   expose_routes_to_vswitch: optional(boolean),
 });
 
-/** A network as asked for. */
+/** A network in a request. */
 export type CreateNetwork = Checked<typeof createNetworkBody>;
 
 const updateBody = object({
@@ -82,7 +83,7 @@ const updateBody = object({
 const rangeBody = object({ ip_range: cidrRange });
 const protectionBody = object({ delete: optional(boolean) });
 
-/** Creates a network with its first subnets and routes; there is no action. */
+/** Creates a network with its subnets and routes, without an action. */
 export function createNetwork(project: Project, body: CreateNetwork): NetworkRecord {
   claimName(project.networks, body.name);
   checkNetworkRange(body.ip_range);
@@ -105,7 +106,7 @@ function removeNetwork(project: Project, network: NetworkRecord): void {
   project.networks.delete(network.id);
 }
 
-/** An action that replaces the network by what a rule makes of it. */
+/** An action that replaces the network with the result of a rule. */
 function change<B>(
   command: string,
   check: Check<B>,

@@ -1,3 +1,4 @@
+/** Routes of `/placement_groups`. */
 import { limitExceeded, refuse } from "../api/errors.ts";
 import { name } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
@@ -11,7 +12,7 @@ import type { PlacementGroupRecord } from "../state/records.ts";
 const MAX_GROUPS = 50;
 const MAX_SERVERS = 10;
 
-/** A placement group as the API shows it. */
+/** A placement group in the shape of the API. */
 export type PlacementGroup = ReturnType<typeof viewPlacementGroup>;
 
 /** Adds the ids of the servers in it. */
@@ -27,7 +28,7 @@ export const placementGroupKind: StoredKind<PlacementGroupRecord, PlacementGroup
   rules: commonRules({ type: textFilter((group) => group.type) }),
 };
 
-/** Refuses an eleventh server. */
+/** Throws if the group is full. */
 export function checkRoom(project: Project, group: PlacementGroupRecord): void {
   if (project.servers.idsWith(`placement_group/${group.id}`).size >= MAX_SERVERS) {
     throw refuse("placement_error", `placement group ${group.id} already has ${MAX_SERVERS} servers`);

@@ -1,3 +1,4 @@
+/** Rules for primary IPs and their reverse DNS. */
 import { isIPv6 } from "node:net";
 import { ApiError, limitExceeded, notFound, refuse } from "../api/errors.ts";
 import type { Labels } from "../api/labels.ts";
@@ -6,7 +7,7 @@ import { defaultDnsPtr } from "../state/addresses.ts";
 import type { Project } from "../state/project.ts";
 import type { PrimaryIpRecord, ServerRecord } from "../state/records.ts";
 
-/** An address to reserve, and whom it is for. */
+/** An address to create, and its assignee. */
 export interface NewPrimaryIp {
   readonly type: "ipv4" | "ipv6";
   readonly location: string;
@@ -18,7 +19,7 @@ export interface NewPrimaryIp {
 
 const MAX_PRIMARY_IPS = 50_000;
 
-/** Reserves an address; without a name it is called after its id, as implicitly created ones are. */
+/** Creates a primary IP. Without a name it is named after its id, like implicitly created ones. */
 export function createPrimaryIp(project: Project, wanted: NewPrimaryIp): PrimaryIpRecord {
   if (project.primaryIps.size >= MAX_PRIMARY_IPS) throw limitExceeded("primary_ips");
   if (wanted.name !== undefined) claimName(project.primaryIps, wanted.name);
@@ -38,14 +39,14 @@ export function createPrimaryIp(project: Project, wanted: NewPrimaryIp): Primary
   });
 }
 
-/** Who gets an address, where, and of which version. */
+/** The assignee, location and version of an address. */
 export interface Assignment {
   readonly version: "ipv4" | "ipv6";
   readonly location: string;
   readonly assignee: NonNullable<PrimaryIpRecord["assignee"]>;
 }
 
-/** Gives an existing free address to a server or balancer that is being created. */
+/** Assigns an existing free address to a new server or load balancer. */
 export function assignTo(project: Project, id: number, { version, location, assignee }: Assignment): PrimaryIpRecord {
   const ip = project.primaryIps.get(id);
   if (!ip) throw notFound("primary ip", id);
@@ -60,7 +61,7 @@ export function assignTo(project: Project, id: number, { version, location, assi
   return project.primaryIps.put({ ...ip, assignee });
 }
 
-/** What happens to a server's addresses when it goes: implicit ones vanish, the others become free. */
+/** Deletes the implicitly created addresses of a deleted server, and frees the others. */
 export function releaseIps(project: Project, server: ServerRecord): void {
   for (const id of [server.ipv4, server.ipv6]) {
     const ip = id === null ? undefined : project.primaryIps.get(id);
@@ -70,7 +71,7 @@ export function releaseIps(project: Project, server: ServerRecord): void {
   }
 }
 
-/** Sets or (with null) resets the reverse name of an address that one of these primary IPs holds. */
+/** Sets or (with null) resets the reverse DNS of an address of these primary IPs. */
 export function setDnsPtr(
   project: Project,
   ids: readonly (number | null)[],
@@ -90,7 +91,7 @@ function holds(row: PrimaryIpRecord, ip: string): boolean {
   return row.type === "ipv4" ? row.ip === ip : isInPrefix64(ip, row.ip);
 }
 
-/** Whether a textual IPv6 address lies in a `…::/64` as this simulator writes them. */
+/** Whether an IPv6 address is in a `…::/64` as written by this simulator. */
 export function isInPrefix64(ip: string, prefix: string): boolean {
   const stem = prefix.replace(/::\/64$/, ":");
   return isIPv6(ip) && ip.toLowerCase().startsWith(stem);

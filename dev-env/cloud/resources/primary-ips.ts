@@ -1,3 +1,4 @@
+/** Routes of `/primary_ips`. */
 import { invalidField, isProtected, notFound, refuse } from "../api/errors.ts";
 import { id, idOrName, name, pick } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
@@ -31,10 +32,10 @@ import { catalogue, locationNamed } from "./catalogue.ts";
 import { createPrimaryIp, setDnsPtr } from "./primary-ip-rules.ts";
 import { checkStopped, serverRef } from "./servers.ts";
 
-/** A primary IP as the API shows it; a free one has the assignee type `unassigned` since August 2026. */
+/** A primary IP in the shape of the API. A free one has the assignee type `unassigned` since August 2026. */
 export type PrimaryIp = ReturnType<typeof viewPrimaryIp>;
 
-/** Embeds the location and spells out the assignee. */
+/** Embeds the location and adds the fields of the assignee. */
 export function viewPrimaryIp(_project: Project, { assignee, ...ip }: PrimaryIpRecord) {
   return {
     ...ip,

@@ -1,3 +1,4 @@
+/** Routes of the catalogue, of actions, and of resources that are always empty. */
 import { invalidField, notFound, refuse } from "../api/errors.ts";
 import { type ListRules, labelFilter, sortRows, textFilter } from "../api/listing.ts";
 import { actionRules, type Kind, pageAnswer, readRoutes } from "../api/resource.ts";
@@ -17,7 +18,7 @@ const entryRules: ListRules<Entry> = {
 
 type Section = "locations" | "serverTypes" | "loadBalancerTypes" | "isos";
 
-/** Routes of a catalogue section; entries are shown as they are. */
+/** Routes of a section of the catalogue. */
 function section(key: Section, singular: string): readonly Route[] {
   const kind: Kind<Entry, Entry> = {
     singular,
@@ -51,14 +52,14 @@ const imageKind: Kind<Image, Image> = {
 
 const isTrue = (text: string | null): boolean => text === "true" || text === "1";
 
-/** Deprecated images are listed only on request, but can always be read by id. */
+/** Lists images. Deprecated ones only on request. */
 function listImages(call: Call): Answer {
   const all = isTrue(call.query.get("include_deprecated"));
   const images = catalogue.images.filter((image) => all || image.deprecated === null);
   return pageAnswer(call, { plural: "images", rows: images, rules: imageKind.rules, view: (image) => image });
 }
 
-/** Only the named actions, all on one page: this is how clients poll. */
+/** Lists actions by id, on one page. Clients poll with this. */
 function listActions({ project, query }: Call): Answer {
   const ids = query.getAll("id");
   if (ids.length === 0) {
@@ -87,13 +88,13 @@ function refuseDatacenters(): never {
   throw refuse("deprecated_api_endpoint", "datacenters are no longer available", { announcement });
 }
 
-/** Things nobody here has, so that clients which list everything find nothing instead of an error. */
+/** A list that is always empty, so that clients that list everything get no error. */
 function emptyList(plural: string): Route {
   const listing = { plural, rows: [], rules: { sort: {}, filters: {} }, view: (row: never) => row };
   return { method: "GET", path: `/${plural}`, handle: (call) => pageAnswer(call, listing) };
 }
 
-/** The catalogue, prices, actions by id, and what is empty or gone. */
+/** The catalogue, prices, actions by id, empty lists, and removed endpoints. */
 export const readOnlyRoutes: readonly Route[] = [
   ...section("locations", "location"),
   ...section("serverTypes", "server_type"),

@@ -1,6 +1,7 @@
+/** Certificates for managed certificates, signed by a throw-away authority. */
 import { Authority, type Terms } from "../../cluster/certificates.ts";
 
-/** A certificate and its key as PEM: no authority vouches for it, but TLS works and the names are right. */
+/** A certificate with these names and its key, in PEM format. Clients do not trust it. */
 export function issueCertificate({ domainNames, ...terms }: Terms & { readonly domainNames: readonly string[] }) {
   const commonName = (domainNames[0] ?? "localhost").slice(0, 64);
   const authority = new Authority("Lotse simulated CA");

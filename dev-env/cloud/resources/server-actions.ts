@@ -1,3 +1,4 @@
+/** Routes of server actions. */
 import { invalidField, notFound, refuse } from "../api/errors.ts";
 import { id, idOrName, pick } from "../api/fields.ts";
 import { actionRoute, noBody } from "../api/resource.ts";
@@ -14,14 +15,14 @@ import { passwordFor } from "./server-create.ts";
 import { aliasIpsBody, attachServer, attachServerBody, changeAliasIps, notAttached } from "./server-network.ts";
 import { checkStopped, checkUnlocked, serverKind, serverRef } from "./servers.ts";
 
-/** What a server action does besides starting: an end effect, further resources, extra fields of the answer. */
+/** What an action does: an effect at its end, further resources, additional response fields. */
 interface Outcome {
   readonly effect?: Effect;
   readonly resources?: readonly ResourceRef[];
   readonly also?: object;
 }
 
-/** `name` is the path, `command` what the action is called; both agree for most. */
+/** A route for an action. `name` is the path, `command` the name of the action, and mostly the same. */
 function action<B>(
   names: string | readonly [path: string, command: string],
   check: Check<B>,
@@ -39,7 +40,7 @@ function action<B>(
   });
 }
 
-/** Power changes show an in-between state until the action ends. */
+/** Power actions have an intermediate status until they end. */
 function power(path: string, command: string, after: "running" | "off"): Route {
   const status = after === "off" ? "stopping" : "starting";
   return action([path, command], noBody, (project, server) => {
@@ -123,7 +124,7 @@ const placementActions: readonly Route[] = [
 
 const rescueBody = object({ type: optional(oneOf("linux64")), ssh_keys: optional(array(id)) });
 
-/** All actions of servers; each needs the server unlocked. */
+/** All actions of servers. Each requires that the server is unlocked. */
 export const serverActionRoutes: readonly Route[] = [
   power("poweron", "start_server", "running"),
   power("poweroff", "stop_server", "off"),

@@ -1,3 +1,4 @@
+/** Creates servers. */
 import { createHash } from "node:crypto";
 import { invalidField, notFound, refuse } from "../api/errors.ts";
 import { hostname, id, idOrName, pick } from "../api/fields.ts";
@@ -38,7 +39,7 @@ export const createServerBody = object({
   ),
 });
 
-/** A server as asked for. */
+/** A server in a request. */
 export type CreateServer = Checked<typeof createServerBody>;
 
 interface Choice {
@@ -47,7 +48,7 @@ interface Choice {
   readonly location: Location;
 }
 
-/** Creates the machine with its addresses, attachments and group; it is `initializing` until its actions end. */
+/** Creates a server with its addresses and attachments. It is `initializing` until its actions end. */
 export function createServer(project: Project, body: CreateServer): ServerRecord {
   claimName(project.servers, body.name, { message: "server name is already used" });
   const choice = choose(body);
@@ -95,7 +96,7 @@ function unknown(field: string, wanted: string | number): never {
   throw notFound(field.replace("_", " "), wanted);
 }
 
-/** A server that starts needs some way to be reached. */
+/** Throws if a server would start without any address. */
 function checkReachable(body: CreateServer): void {
   const starts = body.start_after_create ?? true;
   const isPublic = (body.public_net?.enable_ipv4 ?? true) || (body.public_net?.enable_ipv6 ?? true);
@@ -141,7 +142,7 @@ function applyFirewall(project: Project, firewallId: number, server: number): vo
   project.firewalls.put({ ...firewall, applied_to });
 }
 
-/** Passwords only have to look like one; the same server always gets the same. */
+/** A deterministic root password. */
 export function passwordFor(server: number): string {
   return createHash("sha256").update(`root/${server}`).digest("base64url").slice(0, 20);
 }

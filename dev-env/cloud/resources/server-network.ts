@@ -1,3 +1,4 @@
+/** Attaches servers to networks. */
 import { invalidField, limitExceeded, notFound, refuse } from "../api/errors.ts";
 import { cidrRange, id, ipv4 } from "../api/fields.ts";
 import { array, type Checked, object, optional } from "../api/schema.ts";
@@ -10,7 +11,7 @@ import { assignIp, checkFree } from "./network-members.ts";
 const MAX_NETWORKS = 3;
 const MAX_ALIAS_IPS = 5;
 
-/** Body of `attach_to_network`; without an address the first free one is taken. */
+/** Body of `attach_to_network`. Without an address, the first free one is assigned. */
 export const attachServerBody = object({
   network: id,
   ip: optional(ipv4),
@@ -18,10 +19,10 @@ export const attachServerBody = object({
   ip_range: optional(cidrRange),
 });
 
-/** Body of `change_alias_ips`: all of them, not a difference. */
+/** Body of `change_alias_ips`, with the complete list. */
 export const aliasIpsBody = object({ network: id, alias_ips: array(ipv4) });
 
-/** Attaches a server to a network of its zone. */
+/** Attaches a server to a network in its zone. */
 export function attachServer(
   project: Project,
   server: ServerRecord,
@@ -75,7 +76,7 @@ export function changeAliasIps(
   return project.servers.put({ ...server, private_net });
 }
 
-/** 404 for a network the resource is not in. */
+/** 404 for a network to which the resource is not attached. */
 export function notAttached(network: number): Error {
   return refuse("not_found", `network with ID '${network}' is not attached`);
 }

@@ -1,3 +1,4 @@
+/** Servers in the shape of the API. */
 import { selectorKeysFor, selectorOf } from "../api/labels.ts";
 import type { Project } from "../state/project.ts";
 import type { FirewallScope, PrimaryIpRecord, ServerRecord, TargetRecord } from "../state/records.ts";
@@ -5,12 +6,12 @@ import type { Row, Table } from "../state/table.ts";
 import { catalogue, locationNamed, serverTypeNamed } from "./catalogue.ts";
 import { viewPlacementGroup } from "./placement-groups.ts";
 
-/** A server as the API shows it. */
+/** A server in the shape of the API. */
 export type Server = ReturnType<typeof viewServer>;
 
 const TRAFFIC_INCLUDED = 20 * 1024 ** 4;
 
-/** Embeds type, location, image and group, and adds addresses, firewalls, balancers and the lock. */
+/** Embeds type, location, image and group, and adds addresses, firewalls, load balancers and the lock. */
 export function viewServer(project: Project, server: ServerRecord) {
   const { ipv4, ipv6, user_data, backend, placement_group, image, iso, ...rest } = server;
   const group = placement_group === null ? undefined : project.placementGroups.get(placement_group);
@@ -36,7 +37,7 @@ export function viewServer(project: Project, server: ServerRecord) {
   };
 }
 
-/** The address a public target of this server uses, if it has one. */
+/** The public IPv4 address, if the server has one. */
 export function publicIpv4(project: Project, server: ServerRecord): string | undefined {
   return primaryIp(project, server.ipv4)?.ip;
 }
@@ -54,18 +55,18 @@ function viewIpv6(ip: PrimaryIpRecord | undefined) {
   return ip ? { id: ip.id, ip: ip.ip, blocked: ip.blocked, dns_ptr: ip.dns_ptr } : null;
 }
 
-/** Firewalls that reach the server directly or by label. */
+/** Firewalls that apply to the server directly or by label. */
 export function firewallsOf(project: Project, server: ServerRecord): readonly number[] {
-  return idsMeaning(project.firewalls, server, ({ applied_to }) => applied_to);
+  return idsReferringTo(project.firewalls, server, ({ applied_to }) => applied_to);
 }
 
-/** Balancers that target the server directly or by label. */
+/** Load balancers that target the server directly or by label. */
 function balancersOf(project: Project, server: ServerRecord): readonly number[] {
-  return idsMeaning(project.loadBalancers, server, ({ targets }) => targets);
+  return idsReferringTo(project.loadBalancers, server, ({ targets }) => targets);
 }
 
-/** Ids of the rows that name the server, or hold a selector that matches it, in order. */
-function idsMeaning<R extends Row>(
+/** Ids of the rows that contain the server, or a selector that matches it, in order. */
+function idsReferringTo<R extends Row>(
   table: Table<R>,
   server: ServerRecord,
   scopesOf: (row: R) => readonly (TargetRecord | FirewallScope)[],

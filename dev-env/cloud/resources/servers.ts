@@ -1,3 +1,4 @@
+/** Routes of `/servers`, except actions. */
 import { isProtected, refuse } from "../api/errors.ts";
 import { hostname } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
@@ -26,14 +27,14 @@ export function serverRef(server: { readonly id: number }): ResourceRef {
   return { type: "server", id: server.id };
 }
 
-/** While an action runs, every further one is refused; clients do not retry this. */
+/** Throws while an action runs. Clients do not retry this error. */
 export function checkUnlocked(project: Project, server: ServerRecord): void {
   if (project.actions.isBusy(serverRef(server))) {
     throw refuse("locked", "cannot perform operation because server is locked");
   }
 }
 
-/** Some changes need a server that is off. */
+/** Throws unless the server is off. */
 export function checkStopped(server: ServerRecord): void {
   if (server.status !== "off") throw refuse("server_not_stopped", "server must be stopped for this operation");
 }
@@ -78,7 +79,7 @@ function remove(call: Call): Answer {
   return { status: 200, body: { action: project.actions.view(action) } };
 }
 
-/** A label may bring firewalls with it: applied in the background, which locks the server like any action. */
+/** Applies firewalls that match new labels, with an action that locks the server. */
 function applyNewFirewalls(project: Project, before: ServerRecord, after: ServerRecord): void {
   const had = firewallsOf(project, before);
   for (const id of firewallsOf(project, after).filter((firewall) => !had.includes(firewall))) {
@@ -86,7 +87,7 @@ function applyNewFirewalls(project: Project, before: ServerRecord, after: Server
   }
 }
 
-/** `/servers` without the actions that change one. */
+/** All of `/servers`, except actions. */
 export const serverRoutes: readonly Route[] = [
   ...readRoutes(serverKind),
   ...actionReadRoutes(serverKind),

@@ -1,3 +1,4 @@
+/** Routes of `/ssh_keys`. */
 import { createHash } from "node:crypto";
 import { nameTaken } from "../api/errors.ts";
 import { name } from "../api/fields.ts";
@@ -8,7 +9,7 @@ import type { Answer, Call, Route } from "../api/route.ts";
 import { type Check, object, optional, parseBody, reject } from "../api/schema.ts";
 import type { SshKeyRecord } from "../state/records.ts";
 
-/** An SSH key as the API shows it. */
+/** An SSH key in the shape of the API. */
 export type SshKey = SshKeyRecord;
 
 /** SSH keys, for the generic routes. */
@@ -24,7 +25,7 @@ export const sshKeyKind: StoredKind<SshKeyRecord, SshKey> = {
 
 const PUBLIC_KEY = /^((?:ssh|ecdsa|sk)-[a-z0-9@.-]+) ([A-Za-z0-9+/]+={0,2})(?: [^\n]*)?\n?$/;
 
-/** One line of an `authorized_keys` file whose blob says the same type as its first word. */
+/** A line of an `authorized_keys` file. The type in the blob must equal the first word. */
 const publicKey: Check<string> = (value, path) => {
   const match = typeof value === "string" ? PUBLIC_KEY.exec(value) : null;
   const [, type = "", blob = ""] = match ?? [];

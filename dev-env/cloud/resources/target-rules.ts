@@ -1,3 +1,4 @@
+/** Rules for the targets of load balancers. */
 import { isIPv6 } from "node:net";
 import { type ApiError, invalidField, limitExceeded, notFound, refuse } from "../api/errors.ts";
 import { id } from "../api/fields.ts";
@@ -18,14 +19,14 @@ const selectors = {
   ip: optional(object({ ip: string() })),
 };
 
-/** Body of `remove_target`: what the target was added by. */
+/** Body of `remove_target`. */
 export const removeTargetBody = object(selectors);
-/** Body of `add_target`, also part of a new balancer. */
+/** Body of `add_target`, also used for new load balancers. */
 export const targetBody = object({ ...selectors, use_private_ip: optional(boolean) });
 
 type TargetRequest = Checked<typeof targetBody>;
 
-/** What a request points at, with exactly the selector its type asks for. */
+/** The target in a request. */
 type Wanted =
   | { readonly type: "server"; readonly id: number; readonly ip: string | undefined; readonly isPrivate: boolean }
   | { readonly type: "label_selector"; readonly selector: string; readonly isPrivate: boolean }
@@ -38,7 +39,7 @@ function wantedOf({ type, server, label_selector, ip, use_private_ip: isPrivate 
   throw invalidField(type, "Missing data for required field.");
 }
 
-/** Targets are matched by server id, by selector text and by IP text, byte for byte. */
+/** Compares server ids, or the exact texts of selectors and IPs. */
 function matches(target: TargetRecord, wanted: Wanted): boolean {
   switch (wanted.type) {
     case "server":
@@ -50,7 +51,7 @@ function matches(target: TargetRecord, wanted: Wanted): boolean {
   }
 }
 
-/** Adds a target that the balancer can reach; the order of the checks is that of the reference. */
+/** Adds a target that the load balancer can reach. The order of the checks is that of the API reference. */
 export function addTarget(project: Project, lb: LoadBalancerRecord, body: TargetRequest): LoadBalancerRecord {
   const wanted = wantedOf(body);
   if (lb.targets.some((target) => matches(target, wanted))) {
@@ -77,7 +78,7 @@ function resolveTarget(project: Project, lb: LoadBalancerRecord, wanted: Wanted)
   }
 }
 
-/** Private targets need the balancer in a network, public ones its public interface. */
+/** Private targets require a network attachment, public targets the public interface. */
 function checkInterface(project: Project, lb: LoadBalancerRecord, isPrivateTarget: boolean): void {
   const isAttached = lb.private_net.length > 0 && project.clock.now() >= lb.attachedAt;
   if (isPrivateTarget && !isAttached) throw notInNetwork();
@@ -86,7 +87,7 @@ function checkInterface(project: Project, lb: LoadBalancerRecord, isPrivateTarge
   }
 }
 
-/** Refusal for everything that needs an attached network. */
+/** The error for operations that require a network attachment. */
 export function notInNetwork(): ApiError {
   return refuse("load_balancer_not_attached_to_network", "load balancer is not attached to a network");
 }
@@ -108,7 +109,7 @@ function privateAddress(lb: LoadBalancerRecord, server: ServerRecord, wanted: Wa
   throw refuse("resolve_cloud_private_targets_error", "server is not attached to the load balancer's network");
 }
 
-/** The primary IPv4, or the wanted address if it is that or lies in the server's IPv6 network. */
+/** The requested address, if it belongs to the server, or else its primary IPv4. */
 function publicAddress(project: Project, server: ServerRecord, wanted: WantedServer): string {
   const ipv4 = publicIpv4(project, server);
   const ipv6 = server.ipv6 === null ? undefined : project.primaryIps.get(server.ipv6)?.ip;
@@ -151,7 +152,7 @@ function belongsToCloud(project: Project, ip: string): boolean {
   return project.primaryIps.idsWith(`ip/${ip}`).size > 0 || project.loadBalancers.idsWith(`public/${ip}`).size > 0;
 }
 
-/** Removes a target by what it was added by. */
+/** Removes a target by its server, selector or IP. */
 export function removeTarget(
   _project: Project,
   lb: LoadBalancerRecord,

@@ -1,8 +1,9 @@
+/** The API for dedicated servers (Robot) on loopback. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A dedicated server as Robot lists it; `power` is what its management board would say. */
+/** A dedicated server. `power` is its status according to the management board. */
 export interface DedicatedServer {
   readonly server_number: number;
   readonly server_name: string;
@@ -13,19 +14,19 @@ export interface DedicatedServer {
   readonly power?: "running" | "shut off" | "not supported";
 }
 
-/** A Robot API on loopback, as far as controllers read it. */
+/** A running Robot API, with the parts that controllers read. */
 export interface Robot {
   /** The value of `ROBOT_ENDPOINT`. */
   readonly url: string;
   readonly user: string;
   readonly password: string;
-  /** What there is; a test changes it as it likes. */
+  /** All servers, which tests may change. */
   readonly servers: Map<number, DedicatedServer>;
   /** Paths of all requests. */
   readonly requests: readonly string[];
-  /** Refuses everything for the rate while true. */
+  /** While true, all requests exceed the rate limit. */
   isExhausted: boolean;
-  /** Fails at everything while true. */
+  /** While true, all requests fail. */
   isBroken: boolean;
   stop(): Promise<void>;
 }
@@ -35,7 +36,7 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** Starts a Robot with no servers. */
+/** Starts a Robot API without servers. */
 export async function startRobot(): Promise<Robot> {
   const requests: string[] = [];
   const robot = {
@@ -77,7 +78,7 @@ function answer(robot: Omit<Robot, "url" | "stop">, { url = "", method, headers 
   return { status: 200, body: { reset: { server_ip, server_number, type: ["hw"], operating_status: power } } };
 }
 
-/** An empty list is an error in this API. */
+/** A list response. In this API an empty list is an error. */
 function list(servers: readonly DedicatedServer[]): Answer {
   if (servers.length === 0) return refuse(404, "SERVER_NOT_FOUND", "No server found");
   return { status: 200, body: servers.map((server) => ({ server: view(server) })) };

@@ -1,7 +1,8 @@
+/** Actions: asynchronous operations that run for a while on the clock of the project. */
 import { type Clock, renderTime } from "./clock.ts";
 import { Table } from "./table.ts";
 
-/** What an action belongs to, e.g. `{ type: "server", id: 4711 }`. */
+/** A resource of an action, e.g. `{ type: "server", id: 4711 }`. */
 export interface ResourceRef {
   readonly id: number;
   readonly type: string;
@@ -13,14 +14,14 @@ export interface ActionError {
   readonly message: string;
 }
 
-/** What happens to the state when an action ends well. Plain data, so that it survives a snapshot. */
+/** What happens when an action succeeds. Plain data, so that snapshots can contain it. */
 export type Effect =
   | { readonly kind: "server-status"; readonly server: number; readonly status: "running" | "off" }
   | { readonly kind: "remove-server"; readonly server: number }
   | { readonly kind: "remove-load-balancer"; readonly loadBalancer: number }
   | { readonly kind: "issue-certificate"; readonly certificate: number };
 
-/** A stored action. `endsAt` null means it never ends by itself. */
+/** A stored action. If `endsAt` is null, it never ends by itself. */
 export interface ActionRecord {
   readonly id: number;
   readonly command: string;
@@ -32,14 +33,14 @@ export interface ActionRecord {
   readonly effect: Effect | null;
 }
 
-/** How the actions of one request end, if not in the usual way. */
+/** How a fault changes the actions of a request. */
 export interface Fate {
   readonly durationMs?: number;
   readonly isStuck?: boolean;
   readonly error?: ActionError;
 }
 
-/** What starting an action needs; `afterMs` delays it behind another one. */
+/** An action to start. `afterMs` delays it. */
 export interface ActionStart {
   readonly command: string;
   readonly resources: readonly ResourceRef[];
@@ -48,15 +49,15 @@ export interface ActionStart {
   readonly afterMs?: number;
 }
 
-/** Duration by command in milliseconds, `*` standing for the others, or one for all. */
+/** Durations in milliseconds: one for all, or by command, with `*` for the others. */
 export type ActionDurations = number | Readonly<Record<string, number>>;
 
 const refKey = ({ type, id }: ResourceRef): string => `${type}/${id}`;
 
-/** Settled actions kept for clients that still poll them; far more than any run needs, yet bounded. */
+/** How many ended actions are kept for clients that still poll them. */
 const KEPT_ACTIONS = 50_000;
 
-/** All actions of a project: they start, run for a while on the project's clock, and outlive their resources. */
+/** All actions of a project. They outlive their resources. */
 export class Actions {
   readonly table = new Table<ActionRecord>((action) => action.resources.map(refKey));
   readonly #running = new Map<number, ActionRecord>();
@@ -71,7 +72,7 @@ export class Actions {
     this.#nextId = nextId;
   }
 
-  /** Runs `body` so that the actions it starts meet the given fate. */
+  /** Runs `body`, and applies the fate to all actions it starts. */
   withFate<T>(fate: Fate, body: () => T): T {
     this.#fate = fate;
     try {
@@ -81,7 +82,7 @@ export class Actions {
     }
   }
 
-  /** How long a command takes here. */
+  /** The duration of a command. */
   durationOf(command: string): number {
     if (this.#fate.durationMs !== undefined) return this.#fate.durationMs;
     if (typeof this.#durations === "number") return this.#durations;
@@ -104,7 +105,7 @@ export class Actions {
     return this.table.put(action);
   }
 
-  /** Takes the actions that have ended since the last call out of the running ones and returns them in order. */
+  /** Returns the actions that have ended since the last call, in order. */
   settle(): readonly ActionRecord[] {
     if (this.#running.size === 0) return [];
     const due = [...this.#running.values()].filter((action) => this.hasEnded(action));
@@ -120,7 +121,7 @@ export class Actions {
     return endsAt !== null && endsAt <= this.#clock.now();
   }
 
-  /** True while any action on the resource runs. */
+  /** Whether an action of the resource is running. */
   isBusy(ref: ResourceRef): boolean {
     if (this.#running.size === 0) return false;
     for (const id of this.table.idsWith(refKey(ref))) {
@@ -174,7 +175,7 @@ export class Actions {
   }
 }
 
-/** An action as the API shows it. */
+/** An action in the shape of the API. */
 export type Action = ReturnType<Actions["view"]>;
 
 function progressAt(now: number, startedAt: number, endsAt: number | null): number {

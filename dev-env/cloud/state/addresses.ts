@@ -1,6 +1,7 @@
+/** Pools of public addresses. */
 import { parseIp, renderIp } from "./cidr.ts";
 
-/** How far the pools have been used. */
+/** The number of addresses assigned from each pool. */
 export interface AddressPoolState {
   readonly servers: number;
   readonly balancers: number;
@@ -11,16 +12,16 @@ interface Pools {
   readonly balancers: string;
 }
 
-/** RFC 2544 benchmarking range: never routed on the Internet, and wide enough for ten thousands of servers. */
+/** The benchmarking range of RFC 2544, which is not routed and has room for tens of thousands of servers. */
 const UNROUTED: Pools = { servers: "198.18.0.0", balancers: "198.19.0.0" };
 
-/** Hands out public addresses, each one once. IPv6 comes from the documentation prefix. */
+/** Assigns public addresses, each once. IPv6 addresses have the documentation prefix. */
 export class AddressPool {
   readonly #servers: number;
   readonly #balancers: number;
   #used = { servers: 0, balancers: 0 };
 
-  /** With a loopback slot all addresses come from `127.<slot>.0.0/16`, where the data plane can listen. */
+  /** With a loopback slot, IPv4 addresses come from `127.<slot>.0.0/16`, where the data plane can listen. */
   constructor(loopbackSlot?: number) {
     const pools =
       loopbackSlot === undefined
@@ -34,12 +35,12 @@ export class AddressPool {
     return hostIn(this.#servers, this.#used.servers++);
   }
 
-  /** A /64, written the way clients append a host part to. */
+  /** A /64 in the notation of the API. */
   nextServerIpv6(): string {
     return `${prefix64("1", this.#used.servers++)}::/64`;
   }
 
-  /** A balancer's pair of addresses; its IPv6 is a single address. */
+  /** The two addresses of a load balancer. */
   nextBalancer(): { readonly ipv4: string; readonly ipv6: string } {
     const index = this.#used.balancers++;
     return { ipv4: hostIn(this.#balancers, index), ipv6: `${prefix64("2", index)}::1` };
@@ -54,18 +55,18 @@ export class AddressPool {
   }
 }
 
-/** The n-th host, leaving out .0 and .255 of every /24. */
+/** The n-th host address, without .0 and .255 of every /24. */
 function hostIn(base: number, index: number): string {
   return renderIp(base + Math.floor(index / 254) * 256 + (index % 254) + 1);
 }
 
-/** The n-th /64 without a zero group, so that the text is canonical with `::` appended. */
+/** The n-th /64. It has no zero group, so that it stays canonical with `::` appended. */
 function prefix64(kind: string, index: number): string {
   const [high, low] = [Math.floor(index / 0xffff) + 1, (index % 0xffff) + 1];
   return `2001:db8:${kind}${high.toString(16).padStart(2, "0")}:${low.toString(16)}`;
 }
 
-/** What reverse lookups of a fresh address give at Hetzner. */
+/** Hetzner's default reverse DNS of an address. */
 export function defaultDnsPtr(ip: string): string {
   return `static.${ip.split(".").reverse().join(".")}.clients.your-server.de`;
 }

@@ -1,4 +1,6 @@
-/** IPv4 arithmetic on unsigned 32-bit numbers: all that networks, subnets and routes need. */
+/** Arithmetic with IPv4 addresses and ranges, as unsigned 32-bit numbers. */
+
+/** An IPv4 range. */
 export interface Cidr {
   readonly first: number;
   readonly last: number;
@@ -7,7 +9,7 @@ export interface Cidr {
 
 const QUAD = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/;
 
-/** Dotted quad → number, or undefined when it is not one. Leading zeros are refused, as Go does. */
+/** Parses an IPv4 address; undefined if invalid. Leading zeros are invalid, as in Go. */
 export function parseIp(text: string): number | undefined {
   const match = QUAD.exec(text);
   if (!match) return undefined;
@@ -19,12 +21,12 @@ export function parseIp(text: string): number | undefined {
   return value;
 }
 
-/** The dotted quad of a number. */
+/** The text of an address. */
 export function renderIp(value: number): string {
   return [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join(".");
 }
 
-/** `a.b.c.d/n` with no host bits set, or undefined. */
+/** Parses a range without host bits; undefined if invalid. */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.indexOf("/");
   const first = parseIp(text.slice(0, Math.max(slash, 0)));
@@ -40,7 +42,7 @@ export function renderCidr({ first, prefix }: Cidr): string {
   return `${renderIp(first)}/${prefix}`;
 }
 
-/** Whether a range or an address lies completely inside another range. */
+/** Whether a range contains another range or an address. */
 export function contains(outer: Cidr, inner: Cidr | number): boolean {
   const { first, last } = typeof inner === "number" ? { first: inner, last: inner } : inner;
   return outer.first <= first && last <= outer.last;
@@ -51,7 +53,7 @@ export function overlaps(a: Cidr, b: Cidr): boolean {
   return a.first <= b.last && b.first <= a.last;
 }
 
-/** A literal known to be well formed; anything else is a programming error. */
+/** Parses a literal. Throws if it is invalid. */
 export function cidr(text: string): Cidr {
   const parsed = parseCidr(text);
   if (!parsed) throw new TypeError(`not a CIDR: ${text}`);
@@ -60,7 +62,7 @@ export function cidr(text: string): Cidr {
 
 const PRIVATE: readonly Cidr[] = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"].map(cidr);
 
-/** RFC 1918. */
+/** Whether a range or address is private (RFC 1918). */
 export function isPrivate(range: Cidr | number): boolean {
   return PRIVATE.some((block) => contains(block, range));
 }

@@ -1,4 +1,6 @@
-/** The only source of time in the simulator: milliseconds since the epoch. */
+/** Time, as a parameter of everything in the simulator. */
+
+/** Returns milliseconds since the epoch. */
 export interface Clock {
   now(): number;
 }
@@ -6,7 +8,7 @@ export interface Clock {
 /** The machine's own clock. */
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** A clock that stands still until told to move; actions, certificates and the rate limit all follow it. */
+/** A clock that tests advance. */
 export class ManualClock implements Clock {
   #now: number;
 
@@ -23,7 +25,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Hetzner writes times in whole seconds, RFC 3339 with a `Z`. */
+/** A time in the notation of the API: RFC 3339 with whole seconds and a `Z`. */
 export function renderTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -1,4 +1,6 @@
-/** What a balancer thinks of one target on one listen port. `detail` only when unhealthy. */
+/** The health of targets. */
+
+/** The health of a target on one listener. `detail` is set only if it is unhealthy. */
 export interface HealthState {
   readonly status: "healthy" | "unhealthy" | "unknown";
   readonly detail?:
@@ -11,7 +13,7 @@ export interface HealthState {
   readonly http_status_code?: number;
 }
 
-/** Names one probe: which balancer, which listener, which target (a server id or an IP). */
+/** Identifies a health check. The target is a server id or an IP. */
 export interface Probe {
   readonly loadBalancer: number;
   readonly listenPort: number;
@@ -20,16 +22,16 @@ export interface Probe {
 
 const keyOf = ({ loadBalancer, listenPort, target }: Probe): string => `${loadBalancer}/${listenPort}/${target}`;
 
-/** What targets report when no data plane looks at them. */
+/** The health of targets without a data plane. */
 const ASSUMED: HealthState = { status: "healthy" };
 
-/** Health of all targets: found out by the data plane, or assumed, and open to be overruled by a test. */
+/** The health of all targets: checked by the data plane or assumed, unless a test overrides it. */
 export class HealthBook {
   readonly #found = new Map<string, HealthState>();
-  readonly #overruled = new Map<number | string, HealthState>();
+  readonly #overrides = new Map<number | string, HealthState>();
 
   get(probe: Probe): HealthState {
-    return this.#overruled.get(probe.target) ?? this.#found.get(keyOf(probe)) ?? ASSUMED;
+    return this.#overrides.get(probe.target) ?? this.#found.get(keyOf(probe)) ?? ASSUMED;
   }
 
   record(probe: Probe, state: HealthState): void {
@@ -40,9 +42,9 @@ export class HealthBook {
     this.#found.delete(keyOf(probe));
   }
 
-  /** A target (server id or IP) reports this on every balancer until taken back with undefined. */
-  overrule(target: number | string, state: HealthState | undefined): void {
-    if (state) this.#overruled.set(target, state);
-    else this.#overruled.delete(target);
+  /** Overrides the health of a target on all load balancers; undefined removes the override. */
+  override(target: number | string, state: HealthState | undefined): void {
+    if (state) this.#overrides.set(target, state);
+    else this.#overrides.delete(target);
   }
 }

@@ -1,3 +1,4 @@
+/** A project: all resources, in tables that support transactions. */
 import { type Labels, labelKey, requiredLabelKey, selectorKey, selectorOf } from "../api/labels.ts";
 import type { Behaviour } from "../options.ts";
 import { type ActionRecord, Actions } from "./actions.ts";
@@ -18,14 +19,14 @@ import type {
 } from "./records.ts";
 import { type Row, Table } from "./table.ts";
 
-/** Everything a project holds, as plain data. */
+/** The complete content of a project, as plain data. */
 export interface ProjectSnapshot {
   readonly nextId: number;
   readonly addresses: AddressPoolState;
   readonly tables: Readonly<Record<string, readonly Row[]>>;
 }
 
-/** What a project is started with. */
+/** The parts of a project. */
 export interface ProjectOptions {
   readonly clock: Clock;
   readonly behaviour: Behaviour;
@@ -33,7 +34,7 @@ export interface ProjectOptions {
   readonly addresses: AddressPool;
 }
 
-/** A token's project: all rows, the running actions, ids, addresses and the clock. Knows no HTTP. */
+/** All resources and actions of one project, with ids, addresses and the clock. */
 export class Project {
   readonly clock: Clock;
   readonly behaviour: Behaviour;
@@ -59,23 +60,23 @@ export class Project {
     this.actions = new Actions(clock, behaviour.actionMs, () => this.nextId());
   }
 
-  /** Grows with every change of any row. */
+  /** Increases with every change of any row. */
   get revision(): number {
     return this.#tables().reduce((sum, table) => sum + table.revision, 0);
   }
 
-  /** One sequence for all kinds, so that an id of the wrong kind never hits by chance. */
+  /** Ids are unique across kinds, so that an id of the wrong kind never matches by accident. */
   nextId(): number {
     this.#nextId += 1;
     return this.#nextId - 1;
   }
 
-  /** The fields every new resource starts with. */
+  /** The fields that all new resources have. */
   newResource(name: string, labels: Labels = {}): Pick<ServerRecord, "id" | "name" | "labels" | "created"> {
     return { id: this.nextId(), name, labels, created: renderTime(this.clock.now()) };
   }
 
-  /** Servers a selector matches now; kept until a server changes. */
+  /** The servers that match a selector. Cached until a server changes. */
   serversMatching(selector: string): readonly ServerRecord[] {
     const { revision } = this.servers;
     const known = this.#selections.get(selector);
@@ -89,7 +90,7 @@ export class Project {
     return servers;
   }
 
-  /** Runs a change that happens completely or, when it throws, not at all. */
+  /** Runs a change, and rolls it back if it throws. */
   transaction<T>(change: () => T): T {
     const actionsBefore = this.actions.table.revision;
     for (const table of this.#tables()) table.begin();
@@ -104,7 +105,7 @@ export class Project {
     }
   }
 
-  /** Inside a transaction: takes back what was changed, but keeps the actions. */
+  /** Inside a transaction: reverts all changes except actions. */
   revertKeepingActions(): void {
     for (const [name, table] of Object.entries(this.#named())) {
       if (name !== "actions") table.rollback();
@@ -120,7 +121,7 @@ export class Project {
     this.#nextId = snapshot.nextId;
     this.addresses.restore(snapshot.addresses);
     for (const [name, table] of Object.entries(this.#named())) {
-      // A snapshot holds under a table's name what that table held.
+      // The snapshot has the rows of this table under its name.
       table.replaceAll((snapshot.tables[name] ?? []) as never[]);
     }
     this.actions.rebuildRunning();
@@ -164,7 +165,7 @@ function loadBalancerKeys(balancer: LoadBalancerRecord): readonly string[] {
   ];
 }
 
-/** Server ids and selectors, by which a server finds the balancers and firewalls that mean it. */
+/** Keys by which the load balancers and firewalls of a server are found. */
 function targetKeys(target: TargetRecord | FirewallScope): readonly string[] {
   switch (target.type) {
     case "server":

@@ -1,8 +1,9 @@
+/** The stored form of every resource. */
 import type { Labels } from "../api/labels.ts";
 
 /**
- * Stored rows. They have the API's field names; what the API embeds (types, locations, members, users) is kept
- * here as an id or a name and put together by the resource's view, so nothing is stored twice.
+ * Fields of every row. Rows have the field names of the API. What the API embeds (types, locations, members, users) is
+ * stored as an id or name and added by the view of the resource, so that nothing is stored twice.
  */
 interface Resource {
   readonly id: number;
@@ -11,16 +12,16 @@ interface Resource {
   readonly created: string;
 }
 
-/** A reverse name of an address. */
+/** The reverse DNS of an address. */
 export interface DnsPtr {
   readonly ip: string;
   readonly dns_ptr: string;
 }
 
-/** States a server passes through here; Hetzner knows two more, `migrating` and `unknown`. */
+/** The status of a server. Hetzner has two more: `migrating` and `unknown`. */
 export type ServerStatus = "running" | "initializing" | "starting" | "stopping" | "off" | "deleting" | "rebuilding";
 
-/** A server in a network. */
+/** The attachment of a server to a network. */
 export interface ServerNetwork {
   readonly network: number;
   readonly ip: string;
@@ -28,7 +29,7 @@ export interface ServerNetwork {
   readonly mac_address: string;
 }
 
-/** `ipv4` and `ipv6` are primary IP ids; `backend` is where the data plane finds the machine. */
+/** A server. `ipv4` and `ipv6` are ids of primary IPs; `backend` is its address for the data plane. */
 export interface ServerRecord extends Resource {
   readonly status: ServerStatus;
   readonly server_type: string;
@@ -47,7 +48,7 @@ export interface ServerRecord extends Resource {
   readonly backend: string;
 }
 
-/** A part of a network in which members get addresses; `vswitch_id` null but for vSwitches. */
+/** A subnet. `vswitch_id` is null except for vSwitches. */
 export interface Subnet {
   readonly type: "cloud" | "server" | "vswitch";
   readonly ip_range: string;
@@ -56,13 +57,13 @@ export interface Subnet {
   readonly vswitch_id: number | null;
 }
 
-/** Where a network sends traffic for a destination. */
+/** A route of a network. */
 export interface NetworkRoute {
   readonly destination: string;
   readonly gateway: string;
 }
 
-/** A network; its members are found by their own rows. */
+/** A network. The rows of its members refer to it. */
 export interface NetworkRecord extends Resource {
   readonly ip_range: string;
   readonly subnets: readonly Subnet[];
@@ -71,7 +72,7 @@ export interface NetworkRecord extends Resource {
   readonly expose_routes_to_vswitch: boolean;
 }
 
-/** How a balancer looks at targets, times in seconds; `http` with protocol http only. */
+/** A health check, with times in seconds. `http` is set for the protocol http only. */
 export interface HealthCheck {
   readonly protocol: "tcp" | "http";
   readonly port: number;
@@ -87,7 +88,7 @@ export interface HealthCheck {
   };
 }
 
-/** `certificates` and `redirect_http` exist on https listeners only. */
+/** HTTP settings of a listener. `certificates` and `redirect_http` are set for https only. */
 export interface ServiceHttp {
   readonly cookie_name: string;
   readonly cookie_lifetime: number;
@@ -97,7 +98,7 @@ export interface ServiceHttp {
   readonly redirect_http?: boolean;
 }
 
-/** A listener; `http` on http and https only. */
+/** A listener. `http` is set for http and https only. */
 export interface LoadBalancerService {
   readonly protocol: "tcp" | "http" | "https";
   readonly listen_port: number;
@@ -107,7 +108,7 @@ export interface LoadBalancerService {
   readonly http?: ServiceHttp;
 }
 
-/** `server.ip` is the public address chosen when the target was added; private targets follow the attachment. */
+/** A target. `server.ip` is the public address at the time it was added; private targets use the attachment. */
 export type TargetRecord =
   | {
       readonly type: "server";
@@ -121,7 +122,7 @@ export type TargetRecord =
     }
   | { readonly type: "ip"; readonly ip: { readonly ip: string } };
 
-/** `id` is a primary IP, or null when the address belongs to the balancer itself. */
+/** A public address. `id` is a primary IP, or null if the address belongs to the load balancer itself. */
 export interface LoadBalancerAddress {
   readonly id: number | null;
   readonly ip: string | null;
@@ -129,7 +130,7 @@ export interface LoadBalancerAddress {
   readonly dns_ptr: string | null;
 }
 
-/** A balancer; type and location by name. */
+/** A load balancer, with type and location by name. */
 export interface LoadBalancerRecord extends Resource {
   readonly public_net: {
     readonly enabled: boolean;
@@ -143,11 +144,11 @@ export interface LoadBalancerRecord extends Resource {
   readonly services: readonly LoadBalancerService[];
   readonly targets: readonly TargetRecord[];
   readonly algorithm: { readonly type: "round_robin" | "least_connections" };
-  /** When the network attachment becomes usable for private targets; later than the attachment only with a lag. */
+  /** When private targets can use the attachment; with `attachLagMs`, later than the attachment itself. */
   readonly attachedAt: number;
 }
 
-/** A certificate; PEM, key and dates are null until it is issued, `status` is null when uploaded. */
+/** A certificate. PEM, key and dates are null until it is issued; `status` is null if it was uploaded. */
 export interface CertificateRecord extends Resource {
   readonly type: "uploaded" | "managed";
   readonly certificate: string | null;
@@ -163,7 +164,7 @@ export interface CertificateRecord extends Resource {
   } | null;
 }
 
-/** What a firewall lets pass. */
+/** A rule that allows traffic. */
 export interface FirewallRule {
   readonly description: string | null;
   readonly direction: "in" | "out";
@@ -173,29 +174,29 @@ export interface FirewallRule {
   readonly port: string | null;
 }
 
-/** Whom a firewall protects. */
+/** What a firewall applies to. */
 export type FirewallScope =
   | { readonly type: "server"; readonly server: { readonly id: number } }
   | { readonly type: "label_selector"; readonly label_selector: { readonly selector: string } };
 
-/** A firewall; scopes by label are resolved when it is shown. */
+/** A firewall. */
 export interface FirewallRecord extends Resource {
   readonly rules: readonly FirewallRule[];
   readonly applied_to: readonly FirewallScope[];
 }
 
-/** A placement group; its servers are found by their own rows. */
+/** A placement group. The rows of its servers refer to it. */
 export interface PlacementGroupRecord extends Resource {
   readonly type: "spread";
 }
 
-/** An SSH key; the fingerprint is the MD5 of its blob. */
+/** An SSH key. The fingerprint is the MD5 hash of its blob. */
 export interface SshKeyRecord extends Resource {
   readonly fingerprint: string;
   readonly public_key: string;
 }
 
-/** A public address that can outlive its server; IPv6 is a /64. */
+/** A public address that can outlive its server. IPv6 is a /64. */
 export interface PrimaryIpRecord extends Resource {
   readonly type: "ipv4" | "ipv6";
   readonly ip: string;

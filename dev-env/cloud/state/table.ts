@@ -1,4 +1,6 @@
-/** What every stored row has; rows are immutable and replaced as a whole. */
+/** Tables of immutable rows, with secondary keys and transactions. */
+
+/** A stored row. Rows are immutable and replaced as a whole. */
 export interface Row {
   readonly id: number;
 }
@@ -6,8 +8,8 @@ export interface Row {
 type Undo<T> = readonly [id: number, before: T | undefined];
 
 /**
- * Rows of one resource by id, in id order, with secondary keys that follow every change.
- * Rows are never mutated, so a snapshot is a list of references and a change can be undone.
+ * Rows of one resource by id, in id order, with secondary keys. Because rows are never mutated, a snapshot is a list of
+ * references, and changes can be rolled back.
  */
 export class Table<T extends Row> {
   readonly #keysOf: (row: T) => readonly string[];
@@ -25,7 +27,7 @@ export class Table<T extends Row> {
     return this.#rows.size;
   }
 
-  /** Grows with every change; lets callers keep derived values until the table moves on. */
+  /** Increases with every change, so that callers can cache derived values. */
   get revision(): number {
     return this.#revision;
   }
@@ -38,12 +40,12 @@ export class Table<T extends Row> {
     return this.#rows.values();
   }
 
-  /** Ids of the rows that carry the secondary key, in no particular order. */
+  /** Ids of the rows with the secondary key, in no particular order. */
   idsWith(key: string): ReadonlySet<number> {
     return this.#keys.get(key) ?? NONE;
   }
 
-  /** Rows that carry the secondary key, in id order; remembered until the table changes. */
+  /** Rows with the secondary key, in id order. Cached until the table changes. */
   rowsWith(key: string): readonly T[] {
     const known = this.#selections.get(key);
     if (known) return known;
@@ -62,7 +64,7 @@ export class Table<T extends Row> {
     if (this.#rows.has(id)) this.#change(id, undefined);
   }
 
-  /** From here on changes are remembered, until `commit` or `rollback`. */
+  /** Starts a transaction, which `commit` or `rollback` ends. */
   begin(): void {
     this.#undo = [];
   }
@@ -71,7 +73,7 @@ export class Table<T extends Row> {
     this.#undo = undefined;
   }
 
-  /** Takes back everything since `begin`. */
+  /** Reverts all changes since `begin`. */
   rollback(): void {
     const undo = this.#undo ?? [];
     this.#undo = undefined;

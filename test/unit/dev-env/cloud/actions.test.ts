@@ -5,7 +5,7 @@ import { aBalancer, aCloud, call } from "./client.ts";
 const server = { name: "node-1", server_type: "cx23", image: "ubuntu-24.04", location: "fsn1" };
 
 describe("actions", () => {
-  test("run for their time, then report success, and only then change the server's status", async () => {
+  test("run for their duration, then succeed and change the status of the server", async () => {
     const clock = new ManualClock();
     const cloud = await aCloud({ clock, actionMs: { create_server: 1000, start_server: 500 } });
     const { body } = await call(cloud, "POST /servers", server);
@@ -32,19 +32,19 @@ describe("actions", () => {
     ]);
   });
 
-  test("are done at once by default", async () => {
+  test("end at once by default", async () => {
     const cloud = await aCloud();
     const { body } = await call(cloud, "POST /servers", server);
     expect(body.action.status).toBe("success");
     expect(cloud.state.servers.get(body.server.id)?.status).toBe("running");
   });
 
-  test("list without ids is gone", async () => {
+  test("cannot be listed without ids", async () => {
     const reply = await call(await aCloud(), "GET /actions");
     expect([reply.status, reply.code]).toEqual([410, "deprecated_api_endpoint"]);
   });
 
-  test("a label that brings a firewall locks the server while it is applied", async () => {
+  test("lock the server while a firewall is applied because of a label", async () => {
     const clock = new ManualClock();
     const cloud = await aCloud({ clock, actionMs: 1000 });
     const scope = { type: "label_selector", label_selector: { selector: "wall=yes" } };
@@ -56,7 +56,7 @@ describe("actions", () => {
     expect((await call(cloud, `POST /servers/${id}/actions/poweroff`)).status).toBe(201);
   });
 
-  test("U: with lingering deletes a balancer keeps its place and name until the action ends", async () => {
+  test("U: with lingeringDeletes, a load balancer stays listed until the action ends", async () => {
     const clock = new ManualClock();
     const cloud = await aCloud({ clock, actionMs: 1000, lingeringDeletes: true });
     const lb = await aBalancer(cloud, { name: "lb" });
@@ -66,7 +66,7 @@ describe("actions", () => {
     expect(cloud.state.loadBalancers.size).toBe(0);
   });
 
-  test("U: with conflictWhileActionRuns a busy balancer refuses further writes", async () => {
+  test("U: with conflictWhileActionRuns, a load balancer rejects writes while an action runs", async () => {
     const clock = new ManualClock();
     const cloud = await aCloud({ clock, actionMs: 1000, conflictWhileActionRuns: true });
     const lb = await aBalancer(cloud);
@@ -76,7 +76,7 @@ describe("actions", () => {
     expect((await write()).status).toBe(201);
   });
 
-  test("U: with an attach lag private targets are refused for a while after the attachment", async () => {
+  test("U: with attachLagMs, private targets are rejected for a while after the attachment", async () => {
     const clock = new ManualClock();
     const cloud = await aCloud({ clock, attachLagMs: 5000 });
     const network = cloud.addNetwork();

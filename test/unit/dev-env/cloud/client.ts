@@ -1,21 +1,21 @@
 import { onTestFinished } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../../../dev-env/cloud/cloud.ts";
 
-/** JSON as a test looks at it: any path may be followed, a wrong one gives undefined and fails the assertion. */
-// biome-ignore lint/suspicious/noExplicitAny: answers are compared, never trusted
+/** JSON of any shape. A wrong path is undefined, and fails the assertion. */
+// biome-ignore lint/suspicious/noExplicitAny: responses are only compared
 export type Json = any;
 
-/** An answer with everything a test asserts on. */
+/** A response, as tests see it. */
 export interface Reply {
   readonly status: number;
   readonly body: Json;
   readonly headers: Headers;
-  /** `error.code`, or undefined for a success. */
+  /** The error code; undefined if the request succeeded. */
   readonly code: string | undefined;
   readonly message: string | undefined;
 }
 
-/** A cloud that ends with the test; the rate limit is off unless asked for. */
+/** A cloud that stops with the test. By default it has no rate limit. */
 export async function aCloud(options: CloudOptions = {}): Promise<Cloud> {
   const cloud = await startCloud({ rateLimit: "off", ...options });
   onTestFinished(() => cloud.stop());
@@ -26,12 +26,12 @@ type Inspector = (method: string, path: string, status: number, body: unknown) =
 
 let inspect: Inspector = () => {};
 
-/** Shows every further answer to the inspector, which throws if it dislikes one. */
+/** Passes every further response to the inspector, which throws if it is invalid. */
 export function inspectAnswers(inspector: Inspector): void {
   inspect = inspector;
 }
 
-/** Calls the API the way a client does. */
+/** Sends a request to the API. */
 export async function call(cloud: Cloud, line: string, body?: unknown, headers: object = {}): Promise<Reply> {
   const [method = "GET", path = "/"] = line.split(" ");
   const response = await fetch(`${cloud.url}${path}`, {
@@ -46,7 +46,7 @@ export async function call(cloud: Cloud, line: string, body?: unknown, headers: 
   return { status, body: json, headers: response.headers, code: json?.error?.code, message: json?.error?.message };
 }
 
-/** A balancer made through the API, with any fields on top of the smallest request. */
+/** Creates a load balancer through the API, with these fields added to a minimal request. */
 export async function aBalancer(cloud: Cloud, fields: object = {}): Promise<Json> {
   const request = {
     name: `lb-${cloud.state.loadBalancers.size}`,

@@ -39,12 +39,12 @@ function aPool(algorithm: ListenerPlan["algorithm"], sick: readonly number[] = [
 }
 
 describe("choosing a backend", () => {
-  test("round robin takes turns between the healthy ones", () => {
+  test("round robin alternates between healthy backends", () => {
     const pool = aPool("round_robin", [2]);
     expect([1, 2, 3, 4].map(() => pool.pick()?.target)).toEqual([1, 3, 1, 3]);
   });
 
-  test("least connections prefers who has fewest open", () => {
+  test("least connections prefers the backend with the fewest connections", () => {
     const pool = aPool("least_connections");
     const [first, second] = [pool.pick(), pool.pick()];
     if (!first || !second) throw new Error("nobody is healthy");
@@ -56,13 +56,13 @@ describe("choosing a backend", () => {
     expect(pool.pick(new Set([3]))?.target).toBe(first.target);
   });
 
-  test("nobody is left when all were tried or are sick", () => {
+  test("returns no backend if all were tried or are unhealthy", () => {
     expect(aPool("round_robin", [1, 2, 3]).pick()).toBeUndefined();
     expect(aPool("round_robin").pick(new Set([1, 2, 3]))).toBeUndefined();
   });
 });
 
-test("an opinion changes after as many looks as there are retries, the first one counts at once", () => {
+test("health changes after `retries` results, and with the first result", () => {
   const well = { status: "healthy" } as const;
   const sick = { status: "unhealthy", detail: "layer4_timeout" } as const;
   const looks = [sick, well, sick, sick, well, well, well, sick];
@@ -90,11 +90,11 @@ test.each([
   [["20?"], 210, "", { status: "unhealthy", detail: "unexpected_http_status", http_status_code: 210 }],
   [["200"], 200, "ok", { status: "healthy" }],
   [["200"], 200, "else", { status: "unhealthy", detail: "unexpected_http_content" }],
-])("codes %j, answer %i and wanted text %o are judged", (codes, status, response, verdict) => {
+])("evaluates a check for codes %j: status %i, expected text %o", (codes, status, response, verdict) => {
   expect(judge(check(codes, response), status, "all is ok")).toEqual(verdict);
 });
 
-test("a cookie is found among others", () => {
+test("finds a cookie among others", () => {
   expect(readCookie("a=1; STICKY=abc; b=2", "STICKY")).toBe("abc");
   expect(readCookie("XSTICKY=abc", "STICKY")).toBeUndefined();
   expect(readCookie(undefined, "STICKY")).toBeUndefined();

@@ -5,7 +5,7 @@ const network = { name: "n", ip_range: "10.0.0.0/16" };
 const tcp = { protocol: "tcp", listen_port: 80, destination_port: 80 };
 
 describe("faults", () => {
-  test("an error strikes only the meant requests, after some, so many times", async () => {
+  test("an error affects only matching requests, with `skip` and `times`", async () => {
     const cloud = await aCloud();
     const effect = { kind: "error", code: "unavailable" } as const;
     const fault = cloud.faults.add({ method: "GET", path: "/servers/*", skip: 1, times: 2, effect });
@@ -29,7 +29,7 @@ describe("faults", () => {
     expect([reply.status, reply.code]).toEqual([status, code]);
   });
 
-  test("a short list lacks some, and its count does not tell; each is still there by itself", async () => {
+  test("a short list omits entries and does not count them; they can still be read by id", async () => {
     const cloud = await aCloud();
     const [first, second] = [await aBalancer(cloud, { name: "a" }), await aBalancer(cloud, { name: "b" })];
     cloud.faults.add({ path: "/load_balancers", times: 1, effect: { kind: "short-list", ids: [first.id] } });
@@ -40,7 +40,7 @@ describe("faults", () => {
     expect((await call(cloud, "GET /load_balancers")).body.load_balancers).toHaveLength(2);
   });
 
-  test("a dropped connection before the change leaves nothing, after it everything", async () => {
+  test("a connection is dropped before or after the change", async () => {
     const cloud = await aCloud();
     cloud.faults.add({ method: "POST", times: 1, effect: { kind: "drop" } });
     await expect(call(cloud, "POST /networks", network)).rejects.toThrow();
@@ -51,14 +51,14 @@ describe("faults", () => {
     expect(cloud.journal.entries.map(({ status }) => status)).toEqual([0, 0]);
   });
 
-  test("an answer can be lost behind a 504 although the change was made", async () => {
+  test("a 504 can hide a change that was made", async () => {
     const cloud = await aCloud();
     cloud.faults.add({ method: "POST", times: 1, effect: { kind: "error", code: "timeout", after: true } });
     expect((await call(cloud, "POST /networks", network)).status).toBe(504);
     expect((await call(cloud, "POST /networks", network)).code).toBe("uniqueness_error");
   });
 
-  test("a failed action leaves the state as it was, a failed create leaves its resource", async () => {
+  test("a failed action changes nothing, a failed creation leaves its resource", async () => {
     const cloud = await aCloud();
     const lb = await aBalancer(cloud);
     const failed = { kind: "failed-action", code: "action_failed", message: "no luck" } as const;
@@ -73,7 +73,7 @@ describe("faults", () => {
     expect(cloud.state.loadBalancers.size).toBe(2);
   });
 
-  test("a failed deletion leaves everything in its place", async () => {
+  test("a failed deletion changes nothing", async () => {
     const cloud = await aCloud();
     const network = cloud.addNetwork();
     const [first] = ["a", "b", "c"].map((name) => cloud.addServer({ name, network: network.id }));
@@ -84,7 +84,7 @@ describe("faults", () => {
     expect(cloud.state.servers.values()).toEqual(before);
   });
 
-  test("a stuck action runs until a test ends it, a slow one for its own time", async () => {
+  test("a stuck action runs until a test ends it, a slow action for the given time", async () => {
     const cloud = await aCloud();
     const lb = await aBalancer(cloud);
     const add = (port: number) =>
@@ -98,7 +98,7 @@ describe("faults", () => {
     expect((await add(2)).body.action.status).toBe("running");
   });
 
-  test("latency can be added to some requests, and a token made read-only", async () => {
+  test("requests can be delayed, and a token made read-only", async () => {
     const cloud = await aCloud();
     cloud.faults.add({ path: "/locations", effect: { kind: "latency", ms: 40 } });
     const before = performance.now();
@@ -109,7 +109,7 @@ describe("faults", () => {
     expect((await call(cloud, "POST /networks", network)).code).toBe("forbidden");
   });
 
-  test("the control endpoint does the same from another process", async () => {
+  test("the control endpoint offers the same to other processes", async () => {
     const cloud = await aCloud();
     const control = async (method: string, path: string, body?: object) => {
       const init = body ? { method, body: JSON.stringify(body) } : { method };

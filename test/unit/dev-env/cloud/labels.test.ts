@@ -35,7 +35,7 @@ describe("label selectors", () => {
     (selector) => expect(parseSelector(selector)).toBeUndefined(),
   );
 
-  test("a demanded label narrows the search, a refused one does not", () => {
+  test("a required label narrows the search, an excluded one does not", () => {
     expect(requiredLabelKey("!x,a!=b,role==web")).toBe("label/role=web");
     expect(requiredLabelKey("a!=b,c in (d)")).toBeUndefined();
   });

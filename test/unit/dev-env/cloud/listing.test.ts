@@ -16,7 +16,7 @@ async function aFullCloud(count: number) {
 const names = (reply: Json) => reply.body.servers.map(({ name }: { name: string }) => name);
 
 describe("lists", () => {
-  test("come in pages of 25, with the neighbours in meta and in the Link header", async () => {
+  test("have pages of 25, with neighbours in meta and in the Link header", async () => {
     const cloud = await aFullCloud(60);
     const middle = await call(cloud, "GET /servers?page=2");
     expect(middle.body.servers).toHaveLength(25);
@@ -36,7 +36,7 @@ describe("lists", () => {
     );
   });
 
-  test("are empty beyond the end, and when nothing matches", async () => {
+  test("are empty beyond the end, and if nothing matches", async () => {
     const cloud = await aFullCloud(3);
     expect((await call(cloud, "GET /servers?page=9")).body).toMatchObject({
       servers: [],
@@ -46,12 +46,12 @@ describe("lists", () => {
     expect(none.body.meta.pagination).toMatchObject({ last_page: 1, total_entries: 0, previous_page: null });
   });
 
-  test("clamp per_page to 50", async () => {
+  test("limit per_page to 50", async () => {
     const cloud = await aFullCloud(60);
     expect((await call(cloud, "GET /servers?per_page=500")).body.servers).toHaveLength(50);
   });
 
-  test("are sorted by every sort parameter, the first one weighing most", async () => {
+  test("are sorted by all sort parameters, the first being the most significant", async () => {
     const cloud = await aFullCloud(12);
     expect(names(await call(cloud, "GET /servers?sort=name:desc&per_page=3"))).toEqual(["s-9", "s-8", "s-7"]);
     expect(names(await call(cloud, "GET /servers?sort=created&sort=id:desc&per_page=2"))).toEqual(["s-12", "s-11"]);
@@ -74,7 +74,7 @@ describe("lists", () => {
     },
   );
 
-  test("hide deprecated images unless asked for, and know one image per architecture", async () => {
+  test("hide deprecated images unless requested, and have one image per architecture", async () => {
     const cloud = await aCloud();
     expect((await call(cloud, "GET /images?name=debian-11")).body.images).toEqual([]);
     expect((await call(cloud, "GET /images?name=debian-11&include_deprecated=true")).body.images).toHaveLength(1);

@@ -36,7 +36,7 @@ describe("listeners", () => {
     ]);
   });
 
-  test("change only in what is given", async () => {
+  test("change only the given fields", async () => {
     const cloud = await aCloud();
     const lb = await aBalancer(cloud, { services: [tcp(80)] });
     await act(cloud, lb, "update_service", { listen_port: 80, health_check: { retries: 5 } });
@@ -50,7 +50,7 @@ describe("listeners", () => {
     });
   });
 
-  test("keep the domain of a health check that is not mentioned, and lose it for null", async () => {
+  test("keep the domain of a health check if it is absent, and remove it if it is null", async () => {
     const cloud = await aCloud();
     const http = (fields: object) => ({ health_check: { protocol: "http", http: fields } });
     const lb = await aBalancer(cloud, {
@@ -80,14 +80,14 @@ describe("listeners", () => {
     expect(reply.body.error.details.fields[0].name).toBe(field);
   });
 
-  test("a range is told with the words of the real API", async () => {
+  test("a range error has the text of the real API", async () => {
     const cloud = await aCloud();
     const reply = await act(cloud, await aBalancer(cloud), "add_service", { ...tcp(1), health_check: { retries: 9 } });
     expect(reply.message).toBe("invalid input in field 'health_check'");
     expect(reply.body.error.details.fields[0].messages).toEqual(["Must be between 1 and 5."]);
   });
 
-  test("a redirect occupies port 80", async () => {
+  test("a redirect uses port 80", async () => {
     const cloud = await aCloud();
     const managed = { name: "c", type: "managed", domain_names: ["a.example.com"] };
     const { certificate } = (await call(cloud, "POST /certificates", managed)).body;
@@ -100,7 +100,7 @@ describe("listeners", () => {
     ]);
   });
 
-  test("an unknown port is not found, by its full name", async () => {
+  test("an unknown port is not found, with the text of the real API", async () => {
     const cloud = await aCloud();
     const lb = await aBalancer(cloud);
     const reply = await act(cloud, lb, "delete_service", { listen_port: 80 });
@@ -110,7 +110,7 @@ describe("listeners", () => {
     ]);
   });
 
-  test("the type limits their number, and cannot be left with more than the new one takes", async () => {
+  test("the type limits their number, also when it is changed", async () => {
     const cloud = await aCloud();
     const lb = await aBalancer(cloud, { load_balancer_type: "lb21", services: [1, 2, 3, 4, 5, 6].map(tcp) });
     expect((await act(cloud, lb, "change_type", { load_balancer_type: "lb11" })).code).toBe(
@@ -123,7 +123,7 @@ describe("listeners", () => {
 });
 
 describe("targets", () => {
-  test("are refused in the order of the reference", async () => {
+  test("are checked in the order of the API reference", async () => {
     const cloud = await aCloud();
     const network = cloud.addNetwork();
     const inside = cloud.addServer({ name: "inside", network: network.id, publicIpv4: false });
@@ -145,7 +145,7 @@ describe("targets", () => {
     expect(await add({ type: "label_selector", label_selector: { selector: "a b" } })).toBe("invalid_input");
   });
 
-  test("by IPv6 need an address of the server's network", async () => {
+  test("by IPv6 require an address in the server's network", async () => {
     const cloud = await aCloud();
     const { id, public_net } = cloud.addServer({ name: "node-1", publicIpv4: false });
     const ip = public_net.ipv6?.ip.replace("/64", "5");
@@ -153,7 +153,7 @@ describe("targets", () => {
     expect(lb.targets[0].server).toEqual({ id, ip });
   });
 
-  test("need the public interface unless they are private", async () => {
+  test("require the public interface unless they are private", async () => {
     const cloud = await aCloud();
     const network = cloud.addNetwork();
     const lb = await aBalancer(cloud, { network: network.id, public_interface: false });
@@ -172,7 +172,7 @@ describe("targets", () => {
     expect((await add("10.0.9.5")).status).toBe(201);
   });
 
-  test("report the health a test gives them", async () => {
+  test("report the health that a test sets", async () => {
     const cloud = await aCloud();
     const { id } = cloud.addServer({ name: "node-1" });
     const lb = await aBalancer(cloud, { services: [tcp(80)], targets: [{ type: "server", server: { id } }] });
@@ -192,7 +192,7 @@ describe("creation", () => {
     ["an unknown network", { network: 7 }, "not_found"],
     ["no interface at all", { public_interface: false }, "load_balancer_not_attached_to_network"],
     ["a taken name", { name: "taken" }, "uniqueness_error"],
-  ])("with %s is refused and leaves nothing", async (_case, fields, code) => {
+  ])("with %s is rejected and changes nothing", async (_case, fields, code) => {
     const cloud = await aCloud();
     await aBalancer(cloud, { name: "taken" });
     const request = { name: "new", load_balancer_type: "lb11", location: "fsn1", ...fields };
@@ -200,7 +200,7 @@ describe("creation", () => {
     expect(cloud.state.loadBalancers.size).toBe(1);
   });
 
-  test("with a reserved address takes it, and gives it back when deleted", async () => {
+  test("with a primary IP uses it, and frees it when deleted", async () => {
     const cloud = await aCloud();
     const { primary_ip } = (await call(cloud, "POST /primary_ips", { name: "p", type: "ipv4", location: "fsn1" })).body;
     const lb = await aBalancer(cloud, { public_net: { ipv4: primary_ip.id } });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { aCloud, call } from "./client.ts";
 
-test("a server reads about itself, by id or name, as text", async () => {
+test("a server reads its metadata as text, by id or name", async () => {
   const cloud = await aCloud();
   const network = cloud.addNetwork();
   const { id, public_net } = cloud.addServer({ name: "node-1", network: network.id, location: "nbg1" });
@@ -27,7 +27,7 @@ test("a server reads about itself, by id or name, as text", async () => {
   }
 });
 
-test("user data is what the server was made with", async () => {
+test("user data is that of the creation request", async () => {
   const cloud = await aCloud();
   const request = { name: "node-1", server_type: "cx23", image: "ubuntu-24.04", user_data: "#cloud-config\n" };
   await call(cloud, "POST /servers", request);

@@ -14,7 +14,7 @@ describe("networks", () => {
     ["a /31", { subnets: [subnet("10.0.0.0/31")] }, "invalid_input"],
     ["two zones", { subnets: [subnet("10.0.1.0/24"), subnet("10.0.2.0/24", "us-east")] }, "invalid_input"],
     ["a vswitch without id", { subnets: [{ ...subnet("10.0.1.0/24"), type: "vswitch" }] }, "invalid_input"],
-  ])("%s is refused", async (_case, fields, code) => {
+  ])("%s is rejected", async (_case, fields, code) => {
     const cloud = await aCloud();
     cloud.addNetwork();
     const reply = await call(cloud, "POST /networks", { name: "new", ip_range: "10.0.0.0/16", ...fields });
@@ -38,7 +38,7 @@ describe("networks", () => {
     ["a destination around the public gateway", "172.31.0.0/16", "10.0.1.1"],
     ["a public destination", "8.8.8.0/24", "10.0.1.1"],
     ["a destination that is taken", "10.99.0.0/25", "10.0.1.1"],
-  ])("a route with %s is refused", async (_case, destination, gateway) => {
+  ])("a route with %s is rejected", async (_case, destination, gateway) => {
     const cloud = await aCloud();
     const { id } = cloud.addNetwork();
     const add = (route: object) => call(cloud, `POST /networks/${id}/actions/add_route`, route);
@@ -46,7 +46,7 @@ describe("networks", () => {
     expect((await add({ destination, gateway })).code).toBe("invalid_input");
   });
 
-  test("a network takes a hundred routes and a default route, and no more", async () => {
+  test("a network has at most a hundred routes and a default route", async () => {
     const cloud = await aCloud();
     const { id } = cloud.addNetwork();
     const add = (destination: string) =>
@@ -57,14 +57,14 @@ describe("networks", () => {
     expect([full.status, full.code]).toEqual([403, "resource_limit_exceeded"]);
   });
 
-  test("a network takes a hundred members", async () => {
+  test("a network has at most a hundred members", async () => {
     const cloud = await aCloud();
     const { id } = cloud.addNetwork();
     for (let n = 0; n < 100; n += 1) cloud.addServer({ name: `node-${n}`, network: id });
     expect(() => cloud.addServer({ name: "one-more", network: id })).toThrow(/limit/);
   });
 
-  test("deleting a network detaches its members and drops private targets", async () => {
+  test("deleting a network detaches its members and removes private targets", async () => {
     const cloud = await aCloud();
     const { id } = cloud.addNetwork();
     const server = cloud.addServer({ name: "node-1", network: id });
@@ -88,14 +88,14 @@ describe("servers", () => {
     ["a name that is no host name", { name: "under_score" }, 422, "invalid_input"],
     ["no network at all", { public_net: { enable_ipv4: false, enable_ipv6: false } }, 422, "invalid_input"],
     ["user data beyond 32 KiB", { user_data: "x".repeat(32_769) }, 422, "invalid_input"],
-  ])("with %s are refused", async (_case, fields, status, code) => {
+  ])("with %s are rejected", async (_case, fields, status, code) => {
     const cloud = await aCloud();
     cloud.addServer({ name: "taken" });
     const reply = await call(cloud, "POST /servers", { ...wanted, ...fields });
     expect([reply.status, reply.code]).toEqual([status, code]);
   });
 
-  test("a deleted server leaves targets, firewalls, groups and its own addresses, but not reserved ones", async () => {
+  test("a deleted server is removed from targets, firewalls and groups, and frees its primary IPs", async () => {
     const cloud = await aCloud();
     const { primary_ip } = (await call(cloud, "POST /primary_ips", { name: "kept", type: "ipv4", location: "fsn1" }))
       .body;
@@ -145,7 +145,7 @@ describe("certificates", () => {
     });
   });
 
-  test("are refused when the key belongs to another one, and uploaded with their names and dates", async () => {
+  test("are rejected if the key does not match, and otherwise uploaded with names and dates", async () => {
     const cloud = await aCloud();
     const [one, two] = [1, 2].map((serial) =>
       issueCertificate({ domainNames: ["a.example.com", "b.example.com"], serial, notBefore: 0, notAfter: 4e12 }),
@@ -160,7 +160,7 @@ describe("certificates", () => {
     expect(body.action).toBeNull();
   });
 
-  test("in use are not deleted, and only twenty managed ones are made per hour", async () => {
+  test("in use cannot be deleted, and at most twenty managed ones are created per hour", async () => {
     const cloud = await aCloud();
     const { certificate } = (await call(cloud, "POST /certificates", managed("www.example.com"))).body;
     const service = { protocol: "https", http: { certificates: [certificate.id] } };

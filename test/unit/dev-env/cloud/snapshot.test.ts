@@ -16,7 +16,7 @@ async function populate(cloud: Cloud): Promise<void> {
 const everything = (cloud: Cloud) =>
   [cloud.state.servers, cloud.state.networks, cloud.state.loadBalancers].map((view) => view.values());
 
-test("the same steps on a manual clock give the same cloud, ids and times included", async () => {
+test("the same steps with a manual clock give the same cloud, including ids and times", async () => {
   const [one, two] = [await aCloud({ clock: new ManualClock() }), await aCloud({ clock: new ManualClock() })];
   await populate(one);
   await populate(two);
@@ -24,7 +24,7 @@ test("the same steps on a manual clock give the same cloud, ids and times includ
   expect(two.url).not.toBe(one.url);
 });
 
-test("restoring a snapshot brings everything back, also in another cloud and through JSON", async () => {
+test("a snapshot restores everything, also in another cloud and through JSON", async () => {
   const cloud = await aCloud();
   await populate(cloud);
   const [snapshot, before] = [cloud.snapshot(), everything(cloud)];
@@ -56,7 +56,7 @@ test("running actions survive a snapshot and still take effect", async () => {
   expect(other.state.servers.get(id)?.status).toBe("off");
 });
 
-test("a refused request changes nothing, however far it got", async () => {
+test("a rejected request changes nothing", async () => {
   const cloud = await aCloud();
   const network = cloud.addNetwork();
   const before = JSON.stringify(cloud.snapshot().tables);

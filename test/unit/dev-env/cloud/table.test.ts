@@ -13,7 +13,7 @@ const change = fc.oneof(
   fc.integer({ min: 1, max: 8 }),
 );
 
-/** Rows are put, numbers are deleted. */
+/** A row is stored, a number is deleted. */
 function apply(table: Table<Item>, changes: readonly (Item | number)[]): void {
   for (const one of changes) {
     if (typeof one === "number") table.delete(one);
@@ -23,7 +23,7 @@ function apply(table: Table<Item>, changes: readonly (Item | number)[]): void {
 
 const contents = (table: Table<Item>) => [...table.values()].toSorted((a, b) => a.id - b.id);
 
-test("secondary keys always find exactly the rows that carry them", () => {
+test("secondary keys always find exactly the rows that have them", () => {
   fc.assert(
     fc.property(fc.array(change), (changes) => {
       const table = new Table<Item>(({ tags }) => tags);
@@ -37,7 +37,7 @@ test("secondary keys always find exactly the rows that carry them", () => {
   );
 });
 
-test("a rollback undoes everything since begin, order and keys included", () => {
+test("a rollback reverts everything since begin, including order and keys", () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 8 })), fc.array(change), (ids, changes) => {
       const table = new Table<Item>(({ tags }) => tags);

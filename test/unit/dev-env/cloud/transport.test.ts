@@ -14,7 +14,7 @@ describe("transport", () => {
     expect([reply.status, reply.message]).toEqual([status, message]);
   });
 
-  test("with a token of its own, no other is valid", async () => {
+  test("if a token is set, no other is valid", async () => {
     const cloud = await aCloud({ token: "t".repeat(64) });
     expect((await call(cloud, "GET /locations")).status).toBe(200);
     const other = { authorization: `Bearer ${"x".repeat(64)}` };
@@ -34,7 +34,7 @@ describe("transport", () => {
     expect([reply.status, reply.code]).toEqual([status, code]);
   });
 
-  test("all wrong fields are told at once, by path", async () => {
+  test("all invalid fields are reported at once, by path", async () => {
     const subnets = [{ type: "cloud", network_zone: "eu-central", ip_range: "x" }];
     const reply = await call(await aCloud(), "POST /networks", { name: "", subnets });
     expect(reply.message).toBe("invalid input in fields 'name', 'ip_range', 'subnets'");
@@ -58,13 +58,13 @@ describe("transport", () => {
     expect(await headersOf()).toEqual(["3599", 1]);
   });
 
-  test("requests without a token count against the limit too", async () => {
+  test("requests without a token count, too", async () => {
     const cloud = await aCloud({ rateLimit: { perHour: 1 } });
     await call(cloud, "GET /locations", undefined, { authorization: "" });
     expect((await call(cloud, "GET /locations")).code).toBe("rate_limit_exceeded");
   });
 
-  test("latency holds back every answer, refusals included", async () => {
+  test("latency delays every response, including errors", async () => {
     const cloud = await aCloud({ latencyMs: 40 });
     for (const line of ["GET /locations", "GET /nothing"]) {
       const before = performance.now();

@@ -4,7 +4,7 @@ import { aBalancer, aCloud, call } from "./client.ts";
 const tcp = (listen_port: number) => ({ protocol: "tcp", listen_port, destination_port: 30000 + listen_port });
 
 describe("fidelity traps", () => {
-  test("trap 1: DELETE of a balancer is 201 with an action, of a server 200 with an action, of the rest 204", async () => {
+  test("trap 1: DELETE returns 201 with an action for load balancers, 200 with an action for servers, 204 for others", async () => {
     const cloud = await aCloud();
     const lb = await aBalancer(cloud);
     const server = cloud.addServer({ name: "node-1" });
@@ -59,7 +59,7 @@ describe("fidelity traps", () => {
     expect([update.status, update.code]).toEqual([422, "source_port_already_used"]);
   });
 
-  test("trap 5: races on balancers and networks are 409 conflict, a busy server is 423 locked", async () => {
+  test("trap 5: concurrent writes to load balancers and networks are 409 conflict, a busy server is 423 locked", async () => {
     const cloud = await aCloud({ actionMs: 60_000 });
     cloud.faults.add({ path: "/**/actions/add_*", effect: { kind: "latency", ms: 100 } });
     const lb = await aBalancer(cloud);
@@ -101,7 +101,7 @@ describe("fidelity traps", () => {
     expect(cloud.addServer({ name: "b", network: same.id }).private_net[0]?.ip).toBe("10.50.0.2");
   });
 
-  test("trap 8: a route may lead outside the network, its gateway may not, and subnets may not be covered", async () => {
+  test("trap 8: a route may lead outside the network, but its gateway must be inside, and it must not cover subnets", async () => {
     const cloud = await aCloud();
     const network = cloud.addNetwork();
     const add = (destination: string, gateway: string) =>
@@ -113,14 +113,14 @@ describe("fidelity traps", () => {
     expect(covering.message).toBe("network route destination overlaps with another subnetwork or network route");
   });
 
-  test("trap 9: the IPv6 of a balancer is an address, that of a server a /64", async () => {
+  test("trap 9: the IPv6 of a load balancer is an address, that of a server a /64", async () => {
     const cloud = await aCloud();
     const lb = await aBalancer(cloud);
     expect(lb.public_net.ipv6.ip).toMatch(/^2001:db8:[0-9a-f:]+::1$/);
     expect(cloud.addServer({ name: "node-1" }).public_net.ipv6?.ip).toMatch(/^2001:db8:[0-9a-f:]+::\/64$/);
   });
 
-  test("trap 10: one network per balancer, private targets need it, public targets keep the public interface on", async () => {
+  test("trap 10: a load balancer has one network; private targets require it, public targets the public interface", async () => {
     const cloud = await aCloud();
     const network = cloud.addNetwork();
     const other = cloud.addNetwork({ name: "other", ipRange: "10.1.0.0/16" });
@@ -139,7 +139,7 @@ describe("fidelity traps", () => {
     expect((await act("disable_public_interface")).status).toBe(201);
   });
 
-  test("trap 11: a subnet with members is not deleted, with the phrase the provider looks for", async () => {
+  test("trap 11: a subnet with members cannot be deleted, with the phrase that the provider matches", async () => {
     const cloud = await aCloud();
     const network = cloud.addNetwork();
     cloud.addServer({ name: "node-1", network: network.id });
@@ -148,7 +148,7 @@ describe("fidelity traps", () => {
     expect(reply.message).toContain("servers are attached");
   });
 
-  test("trap 12: removing an unknown target says target not found", async () => {
+  test("trap 12: removing an unknown target is target not found", async () => {
     const cloud = await aCloud();
     const lb = await aBalancer(cloud);
     const target = { type: "label_selector", label_selector: { selector: "a=b" } };
@@ -165,7 +165,7 @@ describe("fidelity traps", () => {
     expect(reply.body.actions).toMatchObject([{ id: action.id, status: "success", resources: [{ id: lb.id }] }]);
   });
 
-  test("trap 14: a selector target holds resolved targets with their health, and has none itself", async () => {
+  test("trap 14: a selector target contains resolved targets with their health, and has none itself", async () => {
     const cloud = await aCloud();
     cloud.addServer({ name: "node-1", labels: { role: "web" } });
     cloud.addServer({ name: "node-2", labels: { role: "web" }, publicIpv4: false });
@@ -176,7 +176,7 @@ describe("fidelity traps", () => {
     expect(lb.targets[0].targets).toMatchObject([{ health_status: [{ listen_port: 80, status: "healthy" }] }]);
   });
 
-  test("trap 15: the rate limit is per project, shared by all callers and counted for polls", async () => {
+  test("trap 15: the rate limit is per project, shared by all callers, and includes polls", async () => {
     const cloud = await aCloud({ rateLimit: { perHour: 3600 } });
     const first = await call(cloud, "GET /locations");
     expect(first.headers.get("ratelimit-limit")).toBe("3600");
@@ -205,7 +205,7 @@ describe("fidelity traps", () => {
     expect([reply.status, Object.keys(reply.body)]).toEqual([200, ["load_balancer"]]);
   });
 
-  test("trap 18: codes have their 2026 names", async () => {
+  test("trap 18: error codes have their names of 2026", async () => {
     const readOnlyToken = "r".repeat(64);
     const headers = { authorization: `Bearer ${readOnlyToken}` };
     const network = { name: "n", ip_range: "10.0.0.0/16" };

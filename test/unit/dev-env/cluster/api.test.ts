@@ -10,7 +10,7 @@ import { connect } from "../../../../dev-env/cluster/api.ts";
 import { Authority } from "../../../../dev-env/cluster/certificates.ts";
 import { renderKubeconfig } from "../../../../dev-env/cluster/kubeconfig.ts";
 
-it("does not speak HTTP/2, which Node ends badly when a request is given up", async () => {
+it("does not use HTTP/2, in which Node mishandles aborted requests", async () => {
   const authority = new Authority("test authority");
   const { certificate: cert, key } = authority.issue({ commonName: "s" }, { kind: "server", hosts: ["127.0.0.1"] });
   const spoken: string[] = [];

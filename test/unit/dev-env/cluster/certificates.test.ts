@@ -8,13 +8,13 @@ import { Authority } from "../../../../dev-env/cluster/certificates.ts";
 const authority = new Authority("test authority");
 const ca = new X509Certificate(authority.certificate);
 
-it("makes an authority that signs itself", () => {
+it("creates a self-signed authority", () => {
   expect(ca.ca).toBe(true);
   expect(ca.verify(ca.publicKey)).toBe(true);
   expect(ca.subject).toBe("CN=test authority");
 });
 
-it("writes user and groups the way the API server reads them", () => {
+it("encodes user and groups as the API server expects", () => {
   const { certificate, key } = authority.issue(
     { commonName: "system:node:n1", organizations: ["system:nodes", "überall"] },
     { kind: "client" },
@@ -27,7 +27,7 @@ it("writes user and groups the way the API server reads them", () => {
   expect(parsed.keyUsage).toEqual(["1.3.6.1.5.5.7.3.2"]);
 });
 
-it("names the hosts that a server certificate is for", () => {
+it("includes the hosts of a server certificate", () => {
   const hosts = ["127.0.0.1", "localhost"];
   const { certificate } = authority.issue({ commonName: "server" }, { kind: "server", hosts });
   const parsed = new X509Certificate(certificate);
@@ -36,7 +36,7 @@ it("names the hosts that a server certificate is for", () => {
   expect(parsed.checkIP("10.0.0.1")).toBeUndefined();
 });
 
-it("gives every certificate its own serial number and a validity that includes now", () => {
+it("gives every certificate a unique serial number and a current validity", () => {
   const certificates = Array.from({ length: 50 }, () => authority.issue({ commonName: "x" }, { kind: "client" }));
   const parsed = certificates.map(({ certificate }) => new X509Certificate(certificate));
   expect(new Set(parsed.map(({ serialNumber }) => serialNumber)).size).toBe(50);
@@ -44,7 +44,7 @@ it("gives every certificate its own serial number and a validity that includes n
   expect(Date.parse(parsed[0]?.validTo ?? "")).toBeGreaterThan(Date.now());
 });
 
-it("is accepted on both sides of a TLS connection", async () => {
+it("is accepted by both sides of a TLS connection", async () => {
   const serverSide = authority.issue({ commonName: "server" }, { kind: "server", hosts: ["127.0.0.1"] });
   const clientSide = authority.issue({ commonName: "someone" }, { kind: "client" });
   const server = createServer({

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { repeat } from "../../../../dev-env/cluster/repeat.ts";
 
-it("goes on after failures and ends with the signal", async () => {
+it("continues after failures and stops with the signal", async () => {
   const ending = new AbortController();
   let count = 0;
   const work = async () => {
@@ -12,7 +12,7 @@ it("goes on after failures and ends with the signal", async () => {
   expect(count).toBe(3);
 });
 
-it("ends at once while it waits", async () => {
+it("stops at once during a pause", async () => {
   const ending = new AbortController();
   const done = repeat(60_000, () => Promise.reject(new Error("never")), ending.signal);
   ending.abort();
