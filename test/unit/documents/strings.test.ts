@@ -32,10 +32,14 @@ function textsIn(file: string): readonly { readonly text: string; readonly line:
 
 /** A literal's text, with an ellipsis for each value in it. */
 function textOf(node: ts.Node): string | undefined {
-  // Indented lines of help are commands to type.
-  if (ts.isStringLiteralLike(node)) return node.text.replaceAll(/^ {2}.*$/gm, "");
+  if (ts.isStringLiteralLike(node)) return withoutCommands(node.text);
   if (!ts.isTemplateExpression(node)) return undefined;
-  return [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join("…");
+  return withoutCommands([node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join("…"));
+}
+
+/** Indented lines of help are commands to type. */
+function withoutCommands(text: string): string {
+  return text.replaceAll(/^ {2}.*$/gm, "");
 }
 
 it("texts in the sources have no banned phrase", () => {
