@@ -141,7 +141,7 @@ describe("routes", () => {
     }
     await world.addNode(3);
     await settled(async () => {
-      expect((await world.eventsAbout("node-3")).join()).toContain("100 is the provider's limit");
+      expect((await world.eventsAbout("node-3")).join()).toContain("has reached the limit of 100 routes");
       expect(await condition("node-3")).toMatchObject({ status: "True" });
     });
     expect(world.cloud.journal.count({ method: "POST", path: "**/add_route", status: 422 })).toBe(0);
