@@ -6,7 +6,7 @@ import { aNetwork, NETWORK_ID } from "../../../support/builders.ts";
 const ENV = { HCLOUD_TOKEN: "t".repeat(64), HCLOUD_NETWORK: String(NETWORK_ID), KUBECONFIG: "/a:/b" };
 const CONFIG = commandConfig({ "cluster-cidr": "10.244.0.0/16" }, ENV);
 
-it("a command takes kubectl's kubeconfig and kube-system unless told otherwise", () => {
+it("a command defaults to kubectl's kubeconfig and kube-system", () => {
   const told = commandConfig({ kubeconfig: "/c", namespace: "lotse" }, ENV);
   expect([CONFIG.kubeconfig, CONFIG.namespace, told.kubeconfig, told.namespace]).toEqual([
     "/a",

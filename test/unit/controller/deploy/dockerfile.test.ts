@@ -17,7 +17,7 @@ const isIgnored = parseDockerignore(read(".dockerignore"));
 const packageJson = JSON.parse(read("package.json"));
 
 describe("the Dockerfile", () => {
-  it("builds engine and plugin as the toolchain does, from the same pins, to where the program looks", () => {
+  it("builds engine and plugin like the toolchain, from the same pins, into the paths that the program uses", () => {
     const { pulumi, "pulumi-resource-hcloud": plugin } = loadTools("any");
     const outputs = [
       [pulumi, "../out/pulumi"],
@@ -31,7 +31,7 @@ describe("the Dockerfile", () => {
     expect(environmentIn(stage("engine"), {})).toMatchObject({ CGO_ENABLED: "0", GOFLAGS: "-mod=readonly" });
   });
 
-  it("has a Go that can build them, and the Node that tests run on", () => {
+  it("has a Go version that can build them, and the Node version of the tests", () => {
     const { pulumi, "pulumi-resource-hcloud": plugin } = loadTools("any");
     const go = /golang:([\d.]+)-/.exec(stage("engine").base)?.[1] ?? "0";
     for (const { goVersion } of [pulumi, plugin]) {
@@ -40,7 +40,7 @@ describe("the Dockerfile", () => {
     expect(stage("packages").base).toBe(`node:${packageJson.devDependencies.node}-bookworm-slim`);
   });
 
-  it("copies what is there and not kept out by .dockerignore", () => {
+  it("copies only files that exist and are not in .dockerignore", () => {
     const sources = stages.flatMap(copiesOf).flatMap(({ from, sources: paths }) => (from ? [] : paths));
     expect(sources.length).toBeGreaterThan(5);
     for (const source of sources)
@@ -56,7 +56,7 @@ describe("the Dockerfile", () => {
     "controller/deploy/Dockerfile",
   ])("leaves %s out", (path) => expect(isIgnored(path)).toBe(true));
 
-  it("takes no package for development, and lets none run a script", () => {
+  it("installs no development packages and runs no install scripts", () => {
     expect(textsOf(stage("packages"), "RUN").find((text) => text.startsWith("npm "))).toMatch(
       /^npm install --omit=dev --ignore-scripts /,
     );
@@ -73,7 +73,7 @@ describe("the Dockerfile", () => {
     expect(JSON.parse(textsOf(final, "ENTRYPOINT")[0] ?? "[]").slice(0, 2)).toEqual(["/usr/local/bin/tini", "--"]);
   });
 
-  it("keeps what Node made of the sources for the user that it runs as", () => {
+  it("has a compile cache for the user that it runs as", () => {
     const [user] = textsOf(stage("final"), "USER")[0]?.split(":") ?? [];
     expect(textsOf(stage("packages"), "RUN").at(-1)).toContain(`-${user};`);
     const { NODE_COMPILE_CACHE: folder } = environmentIn(stage("packages"), {});
@@ -81,7 +81,7 @@ describe("the Dockerfile", () => {
     expect(copiesOf(stage("final")).map(({ sources }) => sources)).toContainEqual([`/app/${folder}`]);
   });
 
-  it("stamps the tag and the commit it is built from, and takes both from who builds", () => {
+  it("contains version and commit, both from build arguments", () => {
     const env = environmentIn(stage("final"), { LOTSE_COMMIT: "abc", LOTSE_VERSION: "v9.9.9" });
     expect(versions(env)).toMatchObject({ lotse: "v9.9.9", commit: "abc" });
     const named = textsOf(stage("final"), "ARG").map((text) => text.split("=")[0]);
@@ -92,7 +92,7 @@ describe("the Dockerfile", () => {
     });
   });
 
-  it("starts the program through what keeps core dumps and debuggers away", () => {
+  it("starts the program without core dumps and debuggers", () => {
     expect(JSON.parse(textsOf(stage("final"), "ENTRYPOINT")[0] ?? "[]").slice(2)).toEqual([
       "/usr/local/bin/launch",
       "/usr/local/bin/node",

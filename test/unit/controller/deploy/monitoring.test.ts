@@ -31,7 +31,7 @@ describe("alerts", () => {
   });
 });
 
-describe("the metrics that are looked at", () => {
+describe("metrics in alerts and dashboard", () => {
   const sources = SOURCES.map((file) => readFileSync(file, "utf8"));
   const fromNode = ["process_resident_memory_bytes"];
   const cases = [

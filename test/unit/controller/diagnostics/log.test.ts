@@ -23,7 +23,7 @@ it.each([
   expect(text).not.toContain("s3cret");
 });
 
-it("writes one line of JSON with the time, and details only when asked for", async () => {
+it("writes one JSON line with the time, and debug messages only at that level", async () => {
   const lines = (await logged({ unit: "a" })).trim().split("\n");
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({

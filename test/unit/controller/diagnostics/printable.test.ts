@@ -13,7 +13,7 @@ describe("printable", () => {
     ["\u{e0041}", "\\udb40\\udc41"],
   ])("%j becomes %j", (text, expected) => expect(printable(text)).toBe(expected));
 
-  it("leaves a line of JSON what it was", () => {
+  it("leaves JSON equivalent", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(JSON.parse(printable(JSON.stringify({ text })))).toEqual({ text });
@@ -21,7 +21,7 @@ describe("printable", () => {
     );
   });
 
-  it("makes one line of any text, in which nothing is obeyed", () => {
+  it("turns any text into one line without active characters", () => {
     expect(oneLine("a\nb\tc\r")).toBe("a\\nb\\tc\\u000d");
     fc.assert(
       fc.property(anyText, (text) => {
@@ -31,14 +31,14 @@ describe("printable", () => {
     );
   });
 
-  it("reaches every text in data, names of fields too, and leaves the rest", () => {
+  it("escapes every string in data, including field names, and nothing else", () => {
     const data = { [HOSTILE]: [HOSTILE, 1, true, null, { inner: HOSTILE }], none: undefined };
     const line = oneLine(HOSTILE);
     expect(forPeople(data)).toEqual({ [line]: [line, 1, true, null, { inner: line }], none: undefined });
     expect(forPeople(undefined)).toBeUndefined();
   });
 
-  it("writes JSON that says the same and that no terminal obeys", () => {
+  it("writes equivalent JSON without active characters", () => {
     expect(jsonText({ text: HOSTILE })).not.toMatch(TERMINAL_OBEYS);
     expect(JSON.parse(jsonText({ text: HOSTILE }))).toEqual({ text: HOSTILE });
   });

@@ -19,14 +19,14 @@ function aWatch() {
 }
 
 describe("the watch over actions", () => {
-  it("does not ask about an action that has ended", async () => {
+  it("does not poll an action that has ended", async () => {
     const { watch, looks } = aWatch();
     const action: Action = { id: 1, command: "x", status: "error" };
     await expect(watch.settle(action, 1_000)).resolves.toBe(action);
     expect(looks).toEqual([]);
   });
 
-  it("asks about all running actions at once, and stops when none is left", async () => {
+  it("polls all running actions in one request, and stops when none is left", async () => {
     const { watch, ended, looks, clock } = aWatch();
     const settled = Promise.all([watch.settle(running(1), 20_000), watch.settle(running(2), 20_000)]);
     ended.set(1, "success").set(2, "error");
@@ -41,7 +41,7 @@ describe("the watch over actions", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it("serves all who wait for the same action", async () => {
+  it("serves all callers that wait for the same action", async () => {
     const { watch, ended, looks, clock } = aWatch();
     const settled = Promise.all([watch.settle(running(1), 20_000), watch.settle(running(1), 20_000)]);
     ended.set(1, "success");
@@ -50,7 +50,7 @@ describe("the watch over actions", () => {
     expect(looks.every((ids) => ids.length === 1)).toBe(true);
   });
 
-  it("gives an action as last seen when it runs longer than the limit, and goes on watching", async () => {
+  it("returns a running action after the limit, and can be asked for it again", async () => {
     const { watch, ended, clock } = aWatch();
     const early = watch.settle(running(1), 1_000);
     await clock.advance(1_000);
@@ -61,7 +61,7 @@ describe("the watch over actions", () => {
     await expect(late).resolves.toMatchObject({ status: "success" });
   });
 
-  it("asks again after a look that failed", async () => {
+  it("retries after a failed poll", async () => {
     const { watch, ended, world, looks, clock } = aWatch();
     world.isDown = true;
     const settled = watch.settle(running(1), 20_000);
@@ -73,7 +73,7 @@ describe("the watch over actions", () => {
     await expect(settled).resolves.toMatchObject({ status: "success" });
   });
 
-  it("never asks about more actions than the API answers on one page", async () => {
+  it("never polls more actions than fit on one page", async () => {
     const { watch, ended, looks, clock } = aWatch();
     const ids = Array.from({ length: 30 }, (_, index) => index + 1);
     const settled = Promise.all(ids.map((id) => watch.settle(running(id), 20_000)));
@@ -83,7 +83,7 @@ describe("the watch over actions", () => {
     expect(looks.map((look) => look.length)).toEqual([25, 5]);
   });
 
-  it("learns how long actions of a kind take, and asks when it is likely to be worth it", async () => {
+  it("learns how long actions of a kind take, and polls when they are likely to have ended", async () => {
     const { watch, ended, looks, clock } = aWatch();
     const first = watch.settle(running(1), 20_000);
     await clock.advance(1_000);
@@ -100,7 +100,7 @@ describe("the watch over actions", () => {
     expect(looks).toHaveLength(before + 1);
   });
 
-  it("does not put an action off because a look at others came too early for it", async () => {
+  it("does not delay an action because a poll for others came too early for it", async () => {
     const { watch, ended, looks, clock } = aWatch();
     const first = watch.settle(running(1), 20_000);
     ended.set(1, "success");

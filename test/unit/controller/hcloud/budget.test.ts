@@ -11,7 +11,7 @@ function aBudget(remaining?: number, limit = 3_600) {
 }
 
 describe("the rate budget", () => {
-  it("lets everything pass while there is plenty", () => {
+  it("delays nothing while plenty is left", () => {
     const { budget } = aBudget();
     expect(budget.spend("normal")).toBe(0);
     expect(budget.remaining).toBe(3_599);
@@ -27,7 +27,7 @@ describe("the rate budget", () => {
     expect(aBudget(left).budget.spend(priority)).toBe(waitMs);
   });
 
-  it("keeps less back when there is less in all", () => {
+  it("reserves less when the limit is lower", () => {
     expect(aBudget(11, 100).budget.spend("normal")).toBe(0);
     expect(aBudget(10, 100).budget.spend("normal")).toBe(36_000);
   });
@@ -40,7 +40,7 @@ describe("the rate budget", () => {
     expect(budget.remaining).toBe(3_600);
   });
 
-  it("believes the API's own figures, less what is still in flight", () => {
+  it("uses the API's figures, minus requests in flight", () => {
     const { budget, learn } = aBudget(1_000);
     budget.spend("normal");
     budget.spend("normal");
@@ -57,7 +57,7 @@ describe("the rate budget", () => {
     expect(budget.remaining).toBe(0);
   });
 
-  it("is full again after a refusal when the API answers and speaks of no limit", () => {
+  it("is full again after a refusal when the API responds without a limit", () => {
     const budget = new Budget(() => 0);
     budget.spend("normal");
     budget.learn(429, {});
@@ -67,7 +67,7 @@ describe("the rate budget", () => {
     expect(budget.remaining).toBe(3600);
   });
 
-  it("stays as it is after an answer without figures, or none", () => {
+  it("does not change after a response without figures, or none", () => {
     const { budget } = aBudget(1_000);
     budget.spend("normal");
     budget.learn(0, {});

@@ -34,8 +34,8 @@ const HTTPS: ListenerSpec = aListener(443, {
 const sent = (spec: Partial<LoadBalancerSpec>) =>
   JSON.parse(createWhole(REQUEST, aBalancerSpec(spec)).body ?? "") as Record<string, unknown>;
 
-describe("a request to create a balancer", () => {
-  it("keeps what the provider says, and adds the network, listeners and targets", () => {
+describe("a request to create a load balancer", () => {
+  it("keeps the provider's fields, and adds network, listeners and targets", () => {
     expect(sent({ network: NETWORK, listeners: [aListener(80)], targets: [PRIVATE, IP] })).toEqual({
       name: "balancer",
       location: "fsn1",
@@ -57,7 +57,7 @@ describe("a request to create a balancer", () => {
     });
   });
 
-  it("makes a balancer that does not differ from its spec", () => {
+  it("creates a load balancer that matches its spec", () => {
     const spec = aBalancerSpec({
       network: NETWORK,
       listeners: [
@@ -109,7 +109,7 @@ it.each([
   expect(isRefused(status)).toBe(expected);
 });
 
-describe("of a request about a balancer that is there", () => {
+describe("of a request for an existing load balancer", () => {
   const service = (given: object = {}) => ({
     protocol: "http" as const,
     listen_port: 80,
@@ -136,7 +136,7 @@ describe("of a request about a balancer that is there", () => {
     ["add_target", { type: "server", server: { id: 5 }, use_private_ip: true }],
     ["add_service", { protocol: "http", listen_port: 80, destination_port: 30_080 }],
     ["add_service", service({ http: { certificates: [4, 3], redirect_http: false, cookie_name: "HCLBSTICKY" } })],
-  ])("nothing is left when it is so already: %s %j", (action, body) => {
+  ])("nothing is left when it is already done: %s %j", (action, body) => {
     expect(remainder(ask(action, body), lb)).toBeUndefined();
   });
 
@@ -150,7 +150,7 @@ describe("of a request about a balancer that is there", () => {
     ["delete_service", { listen_port: 80 }],
     ["change_protection", { delete: true }],
     ["disable_public_interface", {}],
-  ])("all is left when it is not: %s %j", (action, body) => {
+  ])("everything is left when it is not: %s %j", (action, body) => {
     expect(remainder(ask(action, body), lb)).toEqual(ask(action, body));
   });
 
@@ -159,7 +159,7 @@ describe("of a request about a balancer that is there", () => {
     { proxyprotocol: true },
     { http: { certificates: [3] } },
     { health_check: { port: 1 } },
-  ])("a listener that differs is changed, because it cannot be added twice: %j", (given) => {
+  ])("a differing listener is updated, because it cannot be added twice: %j", (given) => {
     const body = service(given);
     expect(remainder(ask("add_service", body), lb)).toEqual(ask("update_service", body));
   });

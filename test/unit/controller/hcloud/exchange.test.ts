@@ -13,7 +13,7 @@ describe("a path", () => {
     ["/actions?id=5&id=6", undefined, "/actions"],
     ["/load_balancers/42x", undefined, "/load_balancers/42x"],
     ["/", undefined, "/"],
-  ])("%s is about %s and counts as %s", (path, resource, endpoint) => {
+  ])("%s concerns %s and counts as %s", (path, resource, endpoint) => {
     expect(resourceOf(path)).toBe(resource);
     expect(endpointOf(path)).toBe(endpoint);
   });
@@ -30,7 +30,7 @@ it.each([
   expect(isRead({ method, path: "/" })).toBe(expected);
 });
 
-it("answers in the API's own words, with details where the plugin would fall over without", () => {
+it("uses the API's error format, with the details that the plugin needs", () => {
   expect(JSON.parse(errorResponse(403, "forbidden", "no").body)).toEqual({
     error: { code: "forbidden", message: "no", details: null },
   });

@@ -91,14 +91,14 @@ describe("credentials", () => {
       "an unknown run's",
       (access: RunAccess) => ({ ...access, endpoint: access.endpoint.replace(/[0-9a-f]{16}/, "0".repeat(16)) }),
     ],
-  ])("refuses %s with 401, without a word to the API", async (_, spoil) => {
+  ])("refuses %s with 401, without a request to the API", async (_, spoil) => {
     const { status, body } = await call(spoil(open()), "GET", "/servers/1");
     expect(status).toBe(401);
     expect(body.error.code).toBe("unauthorized");
     expect(upstream.received).toEqual([]);
   });
 
-  it("is good for nothing before its run is opened, and for that run then", async () => {
+  it("is not valid before its run is opened", async () => {
     const reserved = gateway.reserve();
     expect((await call({ ...reserved, close: async () => {} }, "GET", "/servers/1")).status).toBe(401);
     const access = gateway.open({ run: "run", mode: "apply" }, reserved);
@@ -113,7 +113,7 @@ describe("credentials", () => {
     expect((await call(access, "GET", "/servers/1")).status).toBe(401);
   });
 
-  it("lets no write through that still stood in line when its run was closed", async () => {
+  it("drops writes that were still queued when their run was closed", async () => {
     const { arrived, release } = holdBack(({ body }) => body === '"first"');
     const access = open();
     const first = call(access, "PUT", "/load_balancers/1", "first");
@@ -139,10 +139,10 @@ describe("credentials", () => {
   });
 });
 
-describe("a run that says what its requests are for", () => {
+describe("a run that attributes its requests to units", () => {
   const attribute = ({ path }: ApiRequest) => (path.startsWith("/load_balancers/1") ? "load-balancer/x" : undefined);
 
-  it.each(["POST", "PUT", "DELETE"])("gets no %s through that is for none of its units", async (method) => {
+  it.each(["POST", "PUT", "DELETE"])("may not send a %s for none of its units", async (method) => {
     const { status, body } = await call(gateway.open({ run: "run", mode: "apply", attribute }), method, "/networks/7");
     expect(status).toBe(403);
     expect(body.error.message).toMatch(/not part of the run/);
@@ -170,7 +170,7 @@ describe("a run that says what its requests are for", () => {
     },
   );
 
-  it("gets through what is for them, and whatever it reads", async () => {
+  it("may write to its units, and read anything", async () => {
     const access = gateway.open({ run: "run", mode: "apply", attribute });
     await call(access, "PUT", "/load_balancers/1", {});
     await call(access, "GET", "/networks/7");
@@ -179,7 +179,7 @@ describe("a run that says what its requests are for", () => {
 });
 
 describe("a preview", () => {
-  it.each(["POST", "PUT", "DELETE", "PATCH"])("lets no %s pass", async (method) => {
+  it.each(["POST", "PUT", "DELETE", "PATCH"])("refuses %s", async (method) => {
     const access = open("preview");
     const { status, body } = await call(access, method, "/load_balancers/1");
     expect(status).toBe(403);
@@ -187,14 +187,14 @@ describe("a preview", () => {
     expect(upstream.received).toEqual([]);
   });
 
-  it("lets reads pass", async () => {
+  it("allows reads", async () => {
     await call(open("preview"), "GET", "/load_balancers/1");
     expect(requests()).toEqual(["GET /v1/load_balancers/1"]);
   });
 });
 
 describe("reads", () => {
-  it("are asked once when they are equal and at the same time, and for a while after", async () => {
+  it("share one request when they are equal and concurrent, and for a while after", async () => {
     answer = (_, response) => reply(response, { server: { id: 1 } });
     const access = open();
     const answers = await Promise.all([call(access, "GET", "/servers/1"), call(access, "GET", "/servers/1")]);
@@ -215,7 +215,7 @@ describe("reads", () => {
     expect((await call(access, "GET", "/load_balancers/1")).body.load_balancer.name).toBe("new");
   });
 
-  it("wait for a write to their resource that is under way, and for no other", async () => {
+  it("wait for a write in flight to their resource, and for no other", async () => {
     const { arrived, release } = holdBack(({ method }) => method === "PUT");
     const access = open();
     const write = call(access, "PUT", "/load_balancers/1", {});
@@ -236,7 +236,7 @@ describe("reads", () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  it("of servers are served from a list as old as a turn may take it, of balancers from a fresh one only", async () => {
+  it("of servers are served from an older list, those of load balancers from a fresh one only", async () => {
     answer = (_, response) => reply(response, { servers: [{ id: 5 }], load_balancers: [{ id: 6 }] });
     await gateway.read("/servers?page=1&per_page=50");
     await gateway.read("/load_balancers?page=1&per_page=50");
@@ -247,21 +247,21 @@ describe("reads", () => {
     expect(upstream.received).toHaveLength(3);
   });
 
-  it.each([500, 502, 503])("are sent again after %d, each time later", async (status) => {
+  it.each([500, 502, 503])("are retried after %d, with growing pauses", async (status) => {
     answer = (_, response) => reply(response, {}, upstream.received.length < 4 ? status : 200);
     expect((await call(open(), "GET", "/servers/1")).status).toBe(200);
     expect(upstream.received).toHaveLength(4);
     expect(clock.pauses).toEqual([200, 400, 800]);
   });
 
-  it("give up after some tries with the API's own answer", async () => {
+  it("end with the API's own response after several attempts", async () => {
     answer = (_, response) => reply(response, { error: { code: "service_error", message: "x" } }, 500);
     const { status, body } = await call(open(), "GET", "/servers/1");
     expect([status, body.error.code]).toEqual([500, "service_error"]);
     expect(upstream.received).toHaveLength(4);
   });
 
-  it("are sent again when an answer is lost, and end as unavailable when it stays lost", async () => {
+  it("are retried when a response is lost, and end as unavailable", async () => {
     answer = (_, response) => void response.destroy();
     const { status, body } = await call(open(), "GET", "/servers/1");
     expect([status, body.error.code]).toEqual([503, "unavailable"]);
@@ -269,7 +269,7 @@ describe("reads", () => {
     expect(exchanges.map((exchange) => exchange.status)).toEqual([0, 0, 0, 0]);
   });
 
-  it("pass the API's refusals on as they are", async () => {
+  it("pass on the API's refusals unchanged", async () => {
     const error = { code: "not_found", message: "server not found", details: null };
     answer = (_, response) => reply(response, { error }, 404);
     expect(await call(open(), "GET", "/servers/9")).toMatchObject({
@@ -280,7 +280,7 @@ describe("reads", () => {
 });
 
 describe("writes", () => {
-  it("unlike HCCM R6: to one resource go out one after the other, in their order; others pass them", async () => {
+  it("unlike HCCM R6: to one resource are sent one after another, in order; others overtake them", async () => {
     const { arrived, release } = holdBack(({ body }) => body === '"first"');
     const access = open();
     const target = "/load_balancers/1/actions/add_target";
@@ -294,27 +294,27 @@ describe("writes", () => {
     expect(upstream.received.map(({ body }) => body)).toEqual(['"first"', '"other"', '"second"']);
   });
 
-  it.each([500, 502, 504])("are not repeated after %d: it may have taken effect", async (status) => {
+  it.each([500, 502, 504])("are not retried after %d, because they may have taken effect", async (status) => {
     answer = (_, response) => reply(response, { error: { code: "x", message: "x" } }, status);
     expect((await call(open(), "POST", "/load_balancers", {})).status).toBe(status);
     expect(upstream.received).toHaveLength(1);
   });
 
-  it("are not repeated when the answer is lost", async () => {
+  it("are not retried when the response is lost", async () => {
     answer = (_, response) => void response.destroy();
     const { status, body } = await call(open(), "POST", "/load_balancers", {});
     expect([status, body.error.code]).toEqual([503, "unavailable"]);
     expect(upstream.received).toHaveLength(1);
   });
 
-  it("let the next one to their resource go when they fail", async () => {
+  it("do not block the next write to their resource when they fail", async () => {
     answer = ({ method }, response) => (method === "PUT" ? void response.destroy() : reply(response, {}));
     const access = open();
     await call(access, "PUT", "/load_balancers/1", {});
     expect((await call(access, "DELETE", "/load_balancers/1")).status).toBe(200);
   });
 
-  it("carry their body as it is", async () => {
+  it("keep their body unchanged", async () => {
     const body = { name: "ü", labels: { a: "b" } };
     await call(open(), "POST", "/load_balancers", body);
     expect(JSON.parse(upstream.received[0]?.body ?? "")).toEqual(body);
@@ -336,7 +336,7 @@ describe("writes", () => {
   });
 });
 
-it("shows what completes a request to the API alone", async () => {
+it("sends completed requests to the API only", async () => {
   const complete = ({ body, ...request }: ApiRequest) => ({ ...request, body: `${body?.replace("?", "s3cr3t")}` });
   const access = gateway.open({ run: "run", mode: "apply", complete });
   const { body } = await call(access, "POST", "/certificates", { private_key: "?" });
@@ -344,7 +344,7 @@ it("shows what completes a request to the API alone", async () => {
   expect(JSON.stringify([exchanges, body])).not.toContain("s3cr3t");
 });
 
-describe("a new balancer", () => {
+describe("a new load balancer", () => {
   const spec = aBalancerSpec({
     name: "web",
     network: { networkId: 7, publicInterface: true },
@@ -377,7 +377,7 @@ describe("a new balancer", () => {
     target: ["/load_balancers/1/actions/add_target", { type: "server", server: { id: 5 }, use_private_ip: true }],
   } as const;
 
-  it("is made with all that its run will ask for, which is then answered without asking the API again", async () => {
+  it("is created with everything its run will request, and later requests are answered without the API", async () => {
     makeBalancers();
     const access = openFor();
     expect((await call(access, "POST", "/load_balancers", create)).body.load_balancer.id).toBe(1);
@@ -395,7 +395,7 @@ describe("a new balancer", () => {
     ).toEqual(["POST", "GET"]);
   });
 
-  it("is made bare when the API refuses the whole, so that only the part at fault fails", async () => {
+  it("is created bare when the API refuses the whole, so that only the part at fault fails", async () => {
     makeBalancers(({ targets, type }) => targets !== undefined || type === "server");
     const access = openFor();
     expect((await call(access, "POST", "/load_balancers", create)).status).toBe(201);
@@ -404,13 +404,13 @@ describe("a new balancer", () => {
     expect((await call(access, "POST", ...actions.attach)).status).toBe(201);
   });
 
-  it.each([409, 500, 504])("is not tried a second time after %d", async (status) => {
+  it.each([409, 500, 504])("is not retried after %d", async (status) => {
     answer = (_, response) => reply(response, { error: { code: "x", message: "x" } }, status);
     expect((await call(openFor(), "POST", "/load_balancers", create)).status).toBe(status);
     expect(upstream.received).toHaveLength(1);
   });
 
-  it("gets what it turns out to lack", async () => {
+  it("gets the parts that it turns out to lack", async () => {
     makeBalancers();
     const access = openFor();
     await call(access, "POST", "/load_balancers", create);
@@ -418,27 +418,27 @@ describe("a new balancer", () => {
     expect(requests().at(-1)).toBe("POST /v1/load_balancers/1/actions/add_target");
   });
 
-  it("is passed as it is when the run does not know it", async () => {
+  it("is passed on unchanged when it is not part of the run", async () => {
     makeBalancers();
     await call(openFor(), "POST", "/load_balancers", { ...create, name: "other" });
     expect(bodies()).toEqual([{ ...create, name: "other" }]);
   });
 
-  it("is answered for by the API when another run has made it", async () => {
+  it("is changed through the API when another run has created it", async () => {
     makeBalancers();
     await call(openFor(), "POST", "/load_balancers", create);
     await call(openFor(), "POST", ...actions.target);
     expect(requests()).toEqual(["POST /v1/load_balancers", "POST /v1/load_balancers/1/actions/add_target"]);
   });
 
-  it("is not made in a preview", async () => {
+  it("is not created in a preview", async () => {
     expect((await call(openFor("preview"), "POST", "/load_balancers", create)).status).toBe(403);
     expect(upstream.received).toEqual([]);
   });
 });
 
-describe("refusals for the rate", () => {
-  it.each(["GET", "POST"])("are waited out, also for %s", async (method) => {
+describe("rate-limit refusals", () => {
+  it.each(["GET", "POST"])("are waited out, for %s too", async (method) => {
     answer = (_, response) => reply(response, {}, upstream.received.length < 3 ? 429 : 200, RICH);
     expect((await call(open(), method, "/load_balancers/1")).status).toBe(200);
     expect(upstream.received).toHaveLength(3);
@@ -449,7 +449,7 @@ describe("refusals for the rate", () => {
 describe("actions", () => {
   const action = (status: string) => ({ id: 9, command: "add_target", status });
 
-  it("are waited for before their write is answered, so that the plugin need not poll", async () => {
+  it("are awaited before their write is answered, so that the plugin need not poll", async () => {
     answer = ({ path }, response) =>
       path.startsWith("/v1/actions")
         ? reply(response, { actions: [action("success")] })
@@ -459,7 +459,7 @@ describe("actions", () => {
     expect(requests()).toEqual(["POST /v1/load_balancers/1/actions/add_target", "GET /v1/actions?id=9"]);
   });
 
-  it("are not waited for when a certificate is issued, which takes minutes", async () => {
+  it("are not awaited when a certificate is issued, which takes minutes", async () => {
     const issuing = { id: 9, command: "create_certificate", status: "running", progress: 0 };
     answer = (_, response) => reply(response, { certificate: { id: 1 }, action: issuing }, 201);
     const { body } = await call(open(), "POST", "/certificates", { type: "managed" });
@@ -467,7 +467,7 @@ describe("actions", () => {
     expect(requests()).toEqual(["POST /v1/certificates"]);
   });
 
-  it("show their errors to the plugin", async () => {
+  it("pass their errors to the plugin", async () => {
     const failed = { ...action("error"), error: { code: "action_failed", message: "it broke" } };
     answer = ({ path }, response) =>
       path.startsWith("/v1/actions")
@@ -477,14 +477,14 @@ describe("actions", () => {
     expect(body.action).toEqual(failed);
   });
 
-  it("are held when the plugin asks for them, until they have ended", async () => {
+  it("are held when the plugin polls, until they have ended", async () => {
     answer = (_, response) =>
       reply(response, { actions: [action(upstream.received.length < 2 ? "running" : "success")] });
     const { body } = await call(open(), "GET", "/actions?id=9&page=1&sort=status");
     expect(body.actions).toEqual([action("success")]);
   });
 
-  it("make what was read of their resource before they ended worth nothing", async () => {
+  it("invalidate what was read of their resource before they ended", async () => {
     const asked = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
     let targets = 0;
@@ -507,7 +507,7 @@ describe("actions", () => {
     expect(await read()).toBe(1);
   });
 
-  it("leave answers without an action, or without a body, as they are", async () => {
+  it("leave responses without an action or a body unchanged", async () => {
     answer = (_, response) => void response.writeHead(204).end();
     expect(await call(open(), "DELETE", "/networks/1")).toMatchObject({
       status: 204,
@@ -516,20 +516,20 @@ describe("actions", () => {
   });
 });
 
-describe("our own reads", () => {
+describe("the controller's own reads", () => {
   it("are always fresh", async () => {
     await gateway.read("/servers/1");
     await gateway.read("/servers/1");
     expect(upstream.received).toHaveLength(2);
   });
 
-  it("throw what the API says", async () => {
+  it("throw the API's error", async () => {
     answer = (_, response) => reply(response, { error: { code: "unauthorized", message: "bad token" } }, 401);
     const error = await gateway.read("/servers").catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: "cloud", status: 401, apiCode: "unauthorized", retry: "backoff" });
   });
 
-  it("make sense of a proxy's page", async () => {
+  it("handle a proxy's error page", async () => {
     answer = (_, response) => void response.writeHead(404).end("<html>");
     await expect(gateway.read("/servers")).rejects.toThrow("GET /servers: the API responded with status 404");
   });

@@ -17,7 +17,7 @@ function aWork(name: string, notes: string[]) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("lanes", () => {
-  it("runs work on one key one after the other, and gives each its result", async () => {
+  it("runs work on one key one after another, and returns each result", async () => {
     const lanes = new Lanes();
     const notes: string[] = [];
     const [a, b] = [aWork("a", notes), aWork("b", notes)];
@@ -42,7 +42,7 @@ describe("lanes", () => {
     await results;
   });
 
-  it("goes on after work that failed, whose caller alone hears of it", async () => {
+  it("continues after failed work, and reports the failure to its caller only", async () => {
     const lanes = new Lanes();
     const notes: string[] = [];
     const [a, b] = [aWork("a", notes), aWork("b", notes)];
@@ -54,7 +54,7 @@ describe("lanes", () => {
     await expect(second).resolves.toBe("b");
   });
 
-  it("is idle when the last has ended, also when it failed", async () => {
+  it("is idle when the last work has ended, even in failure", async () => {
     const lanes = new Lanes();
     const a = aWork("a", []);
     expect(lanes.isIdle("x")).toBe(true);

@@ -17,6 +17,6 @@ it.each([
   ["a location without a price", "lb11", "moon", undefined],
   ["a type without a price", "lb99", "fsn1", undefined],
   ["a price that is none", "lb21", "fsn1", undefined],
-])("knows what a balancer costs: %s", (_, type, location, expected) => {
+])("looks up the price of a load balancer: %s", (_, type, location, expected) => {
   expect(pricesOf(PRICING).balancer(type, location)).toBe(expected);
 });

@@ -15,7 +15,7 @@ function aCache() {
 }
 
 describe("the read cache", () => {
-  it("asks once for equal reads in flight and for a moment after", async () => {
+  it("sends one request for equal reads in flight, and for a while after", async () => {
     const { get, time } = aCache();
     expect(await Promise.all([get(), get()])).toEqual(["answer 1", "answer 1"]);
     time.now = 9;
@@ -24,12 +24,12 @@ describe("the read cache", () => {
     expect(await get()).toBe("answer 2");
   });
 
-  it("asks for each path on its own", async () => {
+  it("requests each path separately", async () => {
     const { get } = aCache();
     expect([await get("/a"), await get("/b")]).toEqual(["answer 1", "answer 2"]);
   });
 
-  it("forgets everything about a resource that is written to, and nothing else", async () => {
+  it("drops all entries of a resource that is written to, and no others", async () => {
     const { get, cache } = aCache();
     await get("/servers/1", "servers/1");
     await get("/servers/1?x", "servers/1");
@@ -40,7 +40,7 @@ describe("the read cache", () => {
     expect(await get("/servers/2", "servers/2")).toBe("answer 3");
   });
 
-  it("does not serve an answer that was on its way when its resource was written to", async () => {
+  it("does not serve a response that was in flight when its resource was written to", async () => {
     const { cache } = aCache();
     const slow = Promise.withResolvers<ApiResponse>();
     const first = cache.get("/a", "a/1", 10, () => slow.promise);
@@ -52,13 +52,13 @@ describe("the read cache", () => {
     expect((await cache.get("/a", "a/1", 10, async () => answer("newer"))).body).toBe("new");
   });
 
-  it.each([404, 500])("does not keep an answer with status %d", async (status) => {
+  it.each([404, 500])("does not cache a response with status %d", async (status) => {
     const { get } = aCache();
     await get("/a", "a/1", status);
     expect(await get("/a", "a/1", 200)).toBe("answer 2");
   });
 
-  it("does not keep a failure, which all who waited hear of", async () => {
+  it("does not cache a failure, which all waiting callers get", async () => {
     const { cache, get } = aCache();
     const fail = () => cache.get("/servers/1", "servers/1", 10, () => Promise.reject(new Error("lost")));
     const [a, b] = [fail(), fail()];
@@ -75,7 +75,7 @@ describe("the read cache", () => {
     expect(await get()).toBe("answer 1");
   });
 
-  it("sweeps out what has expired and keeps what has not", async () => {
+  it("drops expired entries and keeps the others", async () => {
     const { cache, get, time } = aCache();
     await get("/old");
     time.now = 5;

@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 describe("the token", () => {
-  it("HCCM E1: is asked for with every request, so that a rotated one is used at once", async () => {
+  it("HCCM E1: is read for every request, so that a rotated one is used at once", async () => {
     let token = "old";
     const api = open({ token: () => token });
     await api.send({ method: "GET", path: "/servers" }, "reader");
@@ -37,10 +37,10 @@ describe("the token", () => {
   });
 });
 
-describe("a process that does not lead", () => {
+describe("a process that is not the leader", () => {
   const write = { method: "POST", path: "/load_balancers", body: "{}" };
 
-  it("reads, and writes nothing", async () => {
+  it("may read but not write", async () => {
     let leads = true;
     const api = open({ mayWrite: () => leads });
     expect((await api.send(write, "run")).status).toBe(200);
@@ -53,7 +53,7 @@ describe("a process that does not lead", () => {
     expect(server.received.map(({ method }) => method)).toEqual(["POST", "GET"]);
   });
 
-  it("is asked when the connection stands, not when the request is made", async () => {
+  it("is checked when the connection is open, not when the request is made", async () => {
     const slow = await startSlowListener();
     try {
       let leads = true;

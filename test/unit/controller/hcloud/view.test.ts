@@ -9,7 +9,7 @@ describe("the view of the cloud", () => {
   afterEach(() => vi.useRealTimers());
   const NOW = { servers: 0, loadBalancers: 0, certificates: 0, network: 0 };
 
-  it("reads a list once for all who can do with its age", async () => {
+  it("reads a list once for all callers that accept its age", async () => {
     const { view, reads } = aCloud();
     await Promise.all([view.servers(1_000), view.servers(1_000)]);
     vi.advanceTimersByTime(999);
@@ -20,7 +20,7 @@ describe("the view of the cloud", () => {
     expect(reads).toHaveLength(2);
   });
 
-  it("begins a new read for who wants it fresh, after the one that is under way", async () => {
+  it("starts a new read for a caller that needs a fresh one, after the one in progress", async () => {
     const cloud = aCloud();
     const first = cloud.view.servers(0);
     cloud.servers = [aServer()];
@@ -30,7 +30,7 @@ describe("the view of the cloud", () => {
     expect(cloud.reads).toHaveLength(2);
   });
 
-  it("keeps nothing of a read that failed", async () => {
+  it("does not cache a failed read", async () => {
     const cloud = aCloud();
     cloud.failure = new CloudError("GET /servers", 500, "x", "down");
     await expect(cloud.view.servers(60_000)).rejects.toThrow("down");
@@ -38,7 +38,7 @@ describe("the view of the cloud", () => {
     await expect(cloud.view.servers(60_000)).resolves.toEqual([]);
   });
 
-  it("has a network only where the cluster has one", async () => {
+  it("has a network only if the cluster uses one", async () => {
     await expect(aCloud().view.state(NOW)).resolves.toEqual({ servers: [], loadBalancers: [], certificates: [] });
     await expect(aCloud({ network: aNetwork() }).view.state(NOW)).resolves.toMatchObject({
       network: { id: NETWORK_ID },
@@ -69,7 +69,7 @@ describe("the reader", () => {
     expect((await reader.servers()).map(({ id }) => id)).toEqual([1, 2, 3]);
   });
 
-  it("HCCM Q3: reads a list again that is shorter than it says, and takes it as it is when it stays so", async () => {
+  it("HCCM Q3: rereads a list that is shorter than announced, and accepts it if it stays so", async () => {
     const listOf = (...servers: readonly unknown[]) => ({
       servers,
       meta: { pagination: { last_page: 1, total_entries: 2 } },
@@ -82,7 +82,7 @@ describe("the reader", () => {
     expect(await stubborn.servers()).toEqual([first]);
   });
 
-  it("reads the labels of one resource, nothing of one that is not there, and does not take a failure for that", async () => {
+  it("reads the labels of one resource, and tells a missing one from a failure", async () => {
     const reader = aReader({ "/certificates/7": { certificate: { labels: { a: "b" } } } });
     expect([await reader.labels("certificate", 7), await reader.labels("load_balancer", 7)]).toEqual([
       { a: "b" },
@@ -92,7 +92,7 @@ describe("the reader", () => {
     await expect(broken.labels("certificate", 7)).rejects.toThrow("down");
   });
 
-  it("unlike HCCM Q3: fails as a whole when a page is missing: half a list would look like deletions", async () => {
+  it("unlike HCCM Q3: fails as a whole when a page is missing, because half a list would look like deletions", async () => {
     const reader = aReader({
       "/servers?page=1&per_page=50": { servers: [aServer()], meta: { pagination: { last_page: 2 } } },
     });
@@ -107,7 +107,7 @@ describe("the reader", () => {
     await expect(aReader(answers).findNetwork(text)).resolves.toEqual(aNetwork());
   });
 
-  it("finds none, and does not take a failure for none", async () => {
+  it("tells a missing network from a failure", async () => {
     await expect(aReader({ "/networks?name=x": { networks: [] } }).findNetwork("x")).resolves.toBeUndefined();
     const broken = new CloudReader({ read: () => Promise.reject(new CloudError("GET", 500, "x", "down")) });
     await expect(broken.findNetwork("7")).rejects.toThrow("down");

@@ -48,7 +48,7 @@ describe("requests", () => {
     expect(server.received[0]?.headers["content-type"]).toBe(contentType);
   });
 
-  it("that write are refused when another process leads by now; reads go on", async () => {
+  it("that write are refused when another process may lead by now; reads are not", async () => {
     let leads = true;
     const led = new KubeClient(accessTo(server.url), { mayWrite: () => leads });
     await led.patch("/x", "merge", {});
@@ -60,7 +60,7 @@ describe("requests", () => {
     led.close();
   });
 
-  it("are reported with their status, or 0 when there was no answer", async () => {
+  it("are reported with their status, or 0 when there was no response", async () => {
     const seen: [string, number][] = [];
     const counted = new KubeClient(accessTo(server.url), {
       onExchange: ({ method, status }) => seen.push([method, status]),
@@ -75,14 +75,14 @@ describe("requests", () => {
     counted.close();
   });
 
-  it("go below the server's own path", async () => {
+  it("are sent below the server's base path", async () => {
     const behind = new KubeClient(accessTo(`${server.url}/k8s/clusters/c-1/`), { timeoutMs: 2_000 });
     await behind.get("/api/v1/nodes");
     behind.close();
     expect(server.received[0]?.path).toBe("/k8s/clusters/c-1/api/v1/nodes");
   });
 
-  it("cannot leave their path by a name", () => {
+  it("cannot leave their path through an object name", () => {
     expect(paths.service("a/b", "../c")).toBe("/api/v1/namespaces/a%2Fb/services/..%2Fc");
     expect(paths.node("x?y")).toBe("/api/v1/nodes/x%3Fy");
   });
@@ -90,7 +90,7 @@ describe("requests", () => {
   it.each([
     ["a Status", () => ({ kind: "Status", message: "nodes is forbidden" }), 403, "GET /x: nodes is forbidden"],
     ["an object without a message", () => ({}), 409, "GET /x: {}"],
-  ])("fail with %s's words and its HTTP status", async (_, body, status, message) => {
+  ])("fail with %s's message and its HTTP status", async (_, body, status, message) => {
     answer = (_request, response) => reply(response, body(), status);
     const error = await client.get("/x").catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(KubeError);
@@ -105,14 +105,14 @@ describe("requests", () => {
     await expect(client.get("/x")).rejects.toMatchObject({ status: 502, message });
   });
 
-  it("fail without a status when there is no answer, or none that can be read", async () => {
+  it("fail without a status when there is no valid response", async () => {
     answer = (_, response) => void response.destroy();
     await expect(client.get("/x")).rejects.toMatchObject({ status: 0, code: "kube" });
     answer = (_, response) => void response.writeHead(200).end("{");
     await expect(client.get("/x")).rejects.toMatchObject({ status: 0 });
   });
 
-  it("say that nobody listens", async () => {
+  it("report a refused connection", async () => {
     const gone = await startServer(() => {});
     await gone.stop();
     const lonely = new KubeClient(accessTo(gone.url), { timeoutMs: 2_000 });
@@ -120,7 +120,7 @@ describe("requests", () => {
     lonely.close();
   });
 
-  it("give up on a server that is silent", async () => {
+  it("time out on a silent server", async () => {
     answer = () => {};
     const hasty = new KubeClient(accessTo(server.url), { timeoutMs: 20 });
     await expect(hasty.get("/x")).rejects.toThrow("no response from 127.0.0.1");
@@ -129,7 +129,7 @@ describe("requests", () => {
 });
 
 describe("a watch", () => {
-  it("that is taken and never answered is given up", async () => {
+  it("that is accepted and never answered times out", async () => {
     answer = () => {};
     const hasty = new KubeClient(accessTo(server.url), { timeoutMs: 20 });
     const watching = hasty.watch(
@@ -156,7 +156,7 @@ describe("a watch", () => {
     return { events, stop, ended };
   };
 
-  it("asks for bookmarks and gives every event, however it is cut into pieces", async () => {
+  it("requests bookmarks and delivers every event, however it is split", async () => {
     const lines = `${JSON.stringify({ type: "ADDED", object: { n: "ü" } })}\n\n${JSON.stringify({ type: "BOOKMARK", object: {} })}\n`;
     const bytes = Buffer.from(lines);
     answer = (_, response) => {
@@ -172,7 +172,7 @@ describe("a watch", () => {
     expect(server.received[0]?.path).toBe("/w?resourceVersion=5&watch=true&allowWatchBookmarks=true");
   });
 
-  it("ends in order when the server ends it, and with an error when the connection breaks", async () => {
+  it("ends normally when the server ends it, and with an error when the connection breaks", async () => {
     answer = (_, response) => void response.end();
     await expect(follow().ended).resolves.toBeUndefined();
     answer = (_, response) => void response.write("\n", () => response.destroy());
@@ -184,7 +184,7 @@ describe("a watch", () => {
     await expect(follow().ended).rejects.toMatchObject({ status: 410 });
   });
 
-  it("ends when it goes on after its end, also with events: it may be half open since the last one", async () => {
+  it("fails when it outlives its timeout, even with events: it may be half-open since the last one", async () => {
     answer = (_, response) => {
       const talking = setInterval(() => response.write("\n"), 5);
       response.on("close", () => clearInterval(talking));
@@ -204,7 +204,7 @@ describe("a watch", () => {
     await expect(ended).rejects.toThrow();
   });
 
-  it("ends on an event that is no JSON", async () => {
+  it("fails on an event that is not JSON", async () => {
     answer = (_, response) => void response.end("{nonsense\n");
     await expect(follow().ended).rejects.toThrow();
   });
@@ -214,7 +214,7 @@ describe("reaching the API server", () => {
   const never = new AbortController().signal;
   const asked = () => server.received.map(({ path }) => path);
 
-  it("asks again without waiting for a question that got lost, and for all who wait together", async () => {
+  it("probes again without waiting for a lost probe, and shares probes among callers", async () => {
     answer = (_, response) => {
       if (server.received.length > 1) reply(response, {}, 503);
     };
@@ -222,13 +222,13 @@ describe("reaching the API server", () => {
     expect(asked()).toEqual(["/version", "/version"]);
   });
 
-  it("waits for an answer that is slow", async () => {
+  it("waits for a slow response", async () => {
     answer = (_, response) => void setTimeout(() => reply(response, {}), 700);
     await client.reach(never);
     expect(asked()).toHaveLength(2);
   });
 
-  it("ends without an answer in the end, and says why", async () => {
+  it("fails without a response in time, and says why", async () => {
     answer = () => {};
     const hasty = new KubeClient(accessTo(server.url), { timeoutMs: 20 });
     await expect(hasty.reach(never)).rejects.toThrow("no response");
@@ -245,7 +245,7 @@ describe("reaching the API server", () => {
     await expect(closed).rejects.toThrow();
   });
 
-  it("trusts no connection that was idle", async () => {
+  it("reuses no idle connection", async () => {
     const sockets = new Set<unknown>();
     answer = (_, response) => {
       sockets.add(response.socket);
@@ -259,7 +259,7 @@ describe("reaching the API server", () => {
     expect(sockets.size).toBe(3);
   });
 
-  it("trusts no connection that was idle after one of them did not answer", async () => {
+  it("reuses no idle connection after a timeout on one of them", async () => {
     const hasty = new KubeClient(accessTo(server.url), { timeoutMs: 200 });
     const sockets = new Set<unknown>();
     const held: ServerResponse[] = [];

@@ -138,7 +138,7 @@ describe("the first list", () => {
     ]);
   });
 
-  it("is begun again when its second page has expired", async () => {
+  it("restarts when its second page has expired", async () => {
     api.surprises.push(
       (response) => reply(response, { metadata: { continue: "1" }, items: [thing("gone", "1")] }),
       (response) => reply(response, { message: "expired" }, 410),
@@ -147,7 +147,7 @@ describe("the first list", () => {
     expect(names()).toEqual(["ns/a"]);
   });
 
-  it.each([403, 500])("is tried until it succeeds, after %d", async (status) => {
+  it.each([403, 500])("is retried until it succeeds, after %d", async (status) => {
     api.surprises.push((response) => reply(response, { message: "no" }, status));
     await start(thing("a", "1"));
     expect(names()).toEqual(["ns/a"]);
@@ -158,7 +158,7 @@ it.each([
   ["often while the server is ill", 500, 25, 0, 500],
   ["often while it may only have started", 403, 12, 0, 500],
   ["less and less often while it goes on refusing", 403, 25, 4_000, 10_000],
-])("asks %s", async (_, status, length, least, most) => {
+])("retries %s", async (_, status, length, least, most) => {
   api.surprises.push(...Array.from({ length }, () => (response: ServerResponse) => reply(response, {}, status)));
   await start(thing("a", "1"));
   expect(Math.max(...clock.pauses)).toBeGreaterThan(least);
@@ -166,7 +166,7 @@ it.each([
 });
 
 describe("the watch", () => {
-  it("follows what is added, changed and deleted", async () => {
+  it("follows additions, changes and deletions", async () => {
     await start(thing("a", "1"));
     for (const [type, object] of [
       ["ADDED", thing("b", "11")],
@@ -184,7 +184,7 @@ describe("the watch", () => {
   it.each([
     ["ends in order", () => api.end()],
     ["breaks", () => api.drop()],
-  ])("resumes behind the last event when it %s, without a list", async (_, interrupt) => {
+  ])("resumes after the last event when it %s, without listing", async (_, interrupt) => {
     await start(thing("a", "1"));
     const change = seen.promise;
     api.send("MODIFIED", thing("a", "15"));
@@ -196,7 +196,7 @@ describe("the watch", () => {
     expect(lists()).toHaveLength(1);
   });
 
-  it("resumes behind a bookmark, which changes nothing", async () => {
+  it("resumes after a bookmark, which changes nothing", async () => {
     await start(thing("a", "1"));
     const change = seen.promise;
     api.send("BOOKMARK", { metadata: { resourceVersion: "99" } });
@@ -219,7 +219,7 @@ describe("the watch", () => {
         api.end();
       },
     ],
-  ])("lists again when its version is too old, told by %s, and notices what was missed", async (_, expire) => {
+  ])("lists again when its version has expired, reported by %s, and notices what was missed", async (_, expire) => {
     await start(thing("stays", "1"), thing("changes", "2"), thing("goes", "3"));
     changes.length = 0;
     api.things = [thing("stays", "1"), thing("changes", "20"), thing("new", "21")];
@@ -234,7 +234,7 @@ describe("the watch", () => {
     expect(watchVersions().at(-1)).toBe("30");
   });
 
-  it("that is too old right after a list is not answered with lists without end", async () => {
+  it("that expires right after a list does not cause endless lists", async () => {
     const tooOld = (response: ServerResponse) => reply(response, { message: "too old" }, 410);
     const list = (response: ServerResponse) => reply(response, { metadata: { resourceVersion: "10" }, items: [] });
     await start(thing("a", "1"));
@@ -255,7 +255,7 @@ describe("the watch", () => {
     expect(lists()).toHaveLength(1);
   });
 
-  it("is as short as a dead connection may deceive us, again and again", async () => {
+  it("is always short, to bound how long a dead connection goes unnoticed", async () => {
     await start(thing("a", "1"));
     for (let hour = 0; hour < 3; hour += 1) {
       const again = api.watched();
@@ -271,7 +271,7 @@ describe("the watch", () => {
     expect(lists()).toHaveLength(1);
   });
 
-  it("is tried twice a second at least, however long the outage, and says so now and then", async () => {
+  it("is retried at least twice a second, however long the outage, and logs it at growing intervals", async () => {
     await start(thing("a", "1"));
     clock.pauses.length = 0;
     api.surprises.push(...Array.from({ length: 20 }, () => (response: ServerResponse) => reply(response, {}, 503)));
@@ -283,7 +283,7 @@ describe("the watch", () => {
     expect(warnings).toEqual([1, 2, 4, 8, 16]);
   });
 
-  it("tells when it stands again after an interruption, and only then", async () => {
+  it("reports when it is open again after an interruption, and only then", async () => {
     await start(thing("a", "1"));
     for (const interrupt of [() => api.end(), () => api.drop(), () => api.end()]) {
       const again = api.watched();
@@ -294,7 +294,7 @@ describe("the watch", () => {
     expect(backs[0]).toBeLessThan(5_000);
   });
 
-  it("that has stood for a while and breaks is a new interruption, which is said and retried at once", async () => {
+  it("that breaks after a while is a new interruption, which is logged and retried at once", async () => {
     const now = performance.now.bind(performance);
     let laterMs = 0;
     const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + laterMs);
@@ -321,7 +321,7 @@ describe("the watch", () => {
 });
 
 describe("stopping", () => {
-  it("ends the watch and asks for nothing more", async () => {
+  it("ends the watch and sends no more requests", async () => {
     await start(thing("a", "1"));
     await informer.stop();
     const before = server.received.length;
@@ -329,7 +329,7 @@ describe("stopping", () => {
     expect(server.received).toHaveLength(before);
   });
 
-  it("works before the first list is in", async () => {
+  it("works before the first list has arrived", async () => {
     api.surprises.push(...Array.from({ length: 50 }, () => (response: ServerResponse) => reply(response, {}, 500)));
     void informer.start();
     await informer.stop();

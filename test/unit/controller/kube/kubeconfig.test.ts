@@ -35,21 +35,21 @@ async function aKubeconfig(cluster: object = {}, user: object = {}, more: object
 }
 
 describe("a kubeconfig", () => {
-  it("tells the server of the current context", async () => {
+  it("provides the server of the current context", async () => {
     expect((await loadAccess(await aKubeconfig())).server.href).toBe("https://10.0.0.1:6443/");
   });
 
-  it("gives way to --master for the address alone", async () => {
+  it("is overridden by --master for the address only", async () => {
     const access = await loadAccess(await aKubeconfig({}, { token: "t" }), "http://127.0.0.1:8001");
     expect(access.server.href).toBe("http://127.0.0.1:8001/");
     expect((await access.credentials()).headers).toEqual({ authorization: "Bearer t" });
   });
 
-  it("is refused together with a --master that is no address", async () => {
+  it("is refused together with an invalid --master", async () => {
     await expect(loadAccess(await aKubeconfig(), "10.0.0.1:6443")).rejects.toThrow("--master");
   });
 
-  it("may hold certificates itself", async () => {
+  it("may contain certificates", async () => {
     const file = await aKubeconfig(
       { "certificate-authority-data": base64("ca") },
       { "client-certificate-data": base64("cert"), "client-key-data": base64("key") },
@@ -59,7 +59,7 @@ describe("a kubeconfig", () => {
     expect(headers).toEqual({});
   });
 
-  it("may name files, relative to itself, that are read anew each time", async () => {
+  it("may name files, relative to itself, that are read for every request", async () => {
     await mkdir(join(dir, "pki"));
     await writeFile(join(dir, "pki", "ca.crt"), "first");
     const access = await loadAccess(await aKubeconfig({ "certificate-authority": "pki/ca.crt" }));
@@ -68,7 +68,7 @@ describe("a kubeconfig", () => {
     expect(String((await access.credentials()).ca)).toBe("rotated");
   });
 
-  it("may name a file with a token, relative to itself, whose rotation is seen", async () => {
+  it("may name a token file, relative to itself, that is reread after rotation", async () => {
     await writeFile(join(dir, "token"), "first\n");
     const access = await loadAccess(await aKubeconfig({}, { tokenFile: "token" }));
     expect((await access.credentials()).headers).toEqual({ authorization: "Bearer first" });
@@ -80,11 +80,11 @@ describe("a kubeconfig", () => {
     ["a token", { token: "t" }, { authorization: "Bearer t" }],
     ["a name and a password", { username: "me", password: "x" }, { authorization: `Basic ${base64("me:x")}` }],
     ["nothing", {}, {}],
-  ])("may know the user by %s", async (_, user, headers) => {
+  ])("may authenticate with %s", async (_, user, headers) => {
     expect((await (await loadAccess(await aKubeconfig({}, user))).credentials()).headers).toEqual(headers);
   });
 
-  it("may set the server's name, and switch the check of its certificate off", async () => {
+  it("may set the server name, and disable certificate verification", async () => {
     const file = await aKubeconfig({ "tls-server-name": "api.example.com", "insecure-skip-tls-verify": true });
     expect(await (await loadAccess(file)).credentials()).toMatchObject({
       servername: "api.example.com",
@@ -122,7 +122,7 @@ describe("a kubeconfig", () => {
   });
 });
 
-it("asks for a kubeconfig outside of a pod", async () => {
+it("requires a kubeconfig outside a pod", async () => {
   vi.stubEnv("KUBERNETES_SERVICE_HOST", "");
   await expect(loadAccess(undefined)).rejects.toThrow("--kubeconfig");
 });

@@ -80,8 +80,8 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return settled;
 }
 
-describe("a lease that nobody holds", () => {
-  it("is made, with upstream's fields", async () => {
+describe("a lease without a holder", () => {
+  it("is created with upstream's fields", async () => {
     expect(await aLease("a").acquire(signal.signal)).toBe(true);
     expect(api.lease).toMatchObject({
       metadata: { name: "ccm", namespace: "kube-system" },
@@ -95,7 +95,7 @@ describe("a lease that nobody holds", () => {
     });
   });
 
-  it("is taken at once after it was released, and the change of holder counted", async () => {
+  it("is acquired at once after a release, and counts the transition", async () => {
     const first = aLease("a");
     await first.acquire(signal.signal);
     await first.release();
@@ -105,7 +105,7 @@ describe("a lease that nobody holds", () => {
     expect(api.lease?.spec).toMatchObject({ holderIdentity: "b", leaseDurationSeconds: 15, leaseTransitions: 1 });
   });
 
-  it("goes to one of many who want it at the same moment", async () => {
+  it("goes to one of several simultaneous candidates", async () => {
     const rivals = ["a", "b", "c"].map((name) => aLease(name));
     for (const rival of rivals) void rival.acquire(signal.signal);
     await clock.advance(30_000);
@@ -113,8 +113,8 @@ describe("a lease that nobody holds", () => {
   });
 });
 
-describe("a lease that another holds", () => {
-  it("framework 5.4: is waited for until it has not been renewed for its whole duration", async () => {
+describe("a lease held by another process", () => {
+  it("framework 5.4: is acquired only after it was not renewed for its whole duration", async () => {
     api.store({
       metadata: { name: "ccm", namespace: "kube-system" },
       spec: { holderIdentity: "x", leaseDurationSeconds: 15 },
@@ -128,7 +128,7 @@ describe("a lease that another holds", () => {
     expect(api.lease?.spec).toMatchObject({ holderIdentity: "a", leaseTransitions: 1 });
   });
 
-  it("stays the other's as long as it is renewed, whatever its times say", async () => {
+  it("is not acquired as long as it is renewed, whatever its timestamps say", async () => {
     const holder = aLease("x");
     await holder.acquire(signal.signal);
     const lease = aLease("a");
@@ -138,7 +138,7 @@ describe("a lease that another holds", () => {
     expect([holder.isHeld, lease.isHeld]).toEqual([true, false]);
   });
 
-  it("is not taken early because somebody deleted it: its holder does not know yet", async () => {
+  it("is not acquired early after its deletion, because its holder does not know yet", async () => {
     api.store({
       metadata: { name: "ccm", namespace: "kube-system" },
       spec: { holderIdentity: "x", leaseDurationSeconds: 15 },
@@ -153,7 +153,7 @@ describe("a lease that another holds", () => {
     expect(lease.isHeld).toBe(true);
   });
 
-  it("is given up on when the process is to stop", async () => {
+  it("is no longer waited for when the process stops", async () => {
     api.store({ metadata: { name: "ccm", namespace: "kube-system" }, spec: { holderIdentity: "x" } });
     const acquired = aLease("a").acquire(signal.signal);
     await clock.advance(1_000);
@@ -175,7 +175,7 @@ describe("the leader", () => {
     });
   });
 
-  it("may not write any more ten seconds after its last renewal, five before another may", async () => {
+  it("stops writing ten seconds after its last renewal, five before another may start", async () => {
     const lease = aLease("a");
     await lease.acquire(signal.signal);
     const other = aLease("b");
@@ -195,7 +195,7 @@ describe("the leader", () => {
     expect(other.isHeld).toBe(true);
   });
 
-  it("lives through a short outage, and through answers that are lost", async () => {
+  it("survives a short outage and lost responses", async () => {
     const lease = aLease("a");
     await lease.acquire(signal.signal);
     api.failure = new KubeError("PUT", 500, "etcd is away");
@@ -209,7 +209,7 @@ describe("the leader", () => {
     expect(await isSettled(lease.lost)).toBe(false);
   });
 
-  it("stops at once when another has taken it", async () => {
+  it("stops at once when another process took over", async () => {
     const lease = aLease("a");
     await lease.acquire(signal.signal);
     api.store({ ...(api.lease as LeaseObject), spec: { ...api.lease?.spec, holderIdentity: "thief" } });
@@ -220,7 +220,7 @@ describe("the leader", () => {
     expect(api.lease?.spec?.holderIdentity).toBe("thief");
   });
 
-  it("makes a lease anew that somebody deleted", async () => {
+  it("recreates a deleted lease", async () => {
     const lease = aLease("a");
     await lease.acquire(signal.signal);
     api.lease = undefined;
@@ -232,7 +232,7 @@ describe("the leader", () => {
   it.each([
     ["stopped, while the monotonic clock goes on", { now: 60_000, wallTime: 0 }],
     ["suspended with its machine, when only the wall clock shows it", { now: 0, wallTime: 60_000 }],
-  ])("knows at its next step that it was %s", async (_, jump) => {
+  ])("notices at its next step that it was %s", async (_, jump) => {
     const ahead = { now: 0, wallTime: 0 };
     const lease = aLease("a", {
       now: () => clock.now() + ahead.now,

@@ -44,7 +44,7 @@ async function anObserver(staleMs?: number) {
   return { observer, changes, watches, back, giveServices: async () => reply(await held.promise, list("service")) };
 }
 
-it("tells of no change before both lists are in: absence would look like an intent to delete", async () => {
+it("reports no change before both lists have arrived, because absence would look like deletion", async () => {
   const { observer: seen, changes, giveServices } = await anObserver();
   const started = seen.start();
   await giveServices();
@@ -56,7 +56,7 @@ it("tells of no change before both lists are in: absence would look like an inte
   ]);
 });
 
-it("shows nothing rather than what may be long gone", async () => {
+it("throws rather than return stale objects", async () => {
   const { observer: seen, giveServices } = await anObserver(-1);
   const started = seen.start();
   await giveServices();
@@ -64,7 +64,7 @@ it("shows nothing rather than what may be long gone", async () => {
   expect(() => seen.nodes()).toThrow("no contact with the API server for 0 s: no changes until it responds again");
 });
 
-it("says why what it knows must not be acted on", async () => {
+it("says why its lists must not be acted on", async () => {
   const { observer: seen, giveServices } = await anObserver(60_000);
   expect(seen.staleness()).toBe("the initial lists have not arrived yet");
   const started = seen.start();
@@ -82,7 +82,7 @@ it("is not ready when one of the watches is silent", async () => {
   expect(seen.staleness()).toBe("no contact with the API server for 0 s");
 });
 
-it("says when the API server is back after a while, not after every hiccup", async () => {
+it("reports that the API server is back after an outage, not after every interruption", async () => {
   const { observer: seen, giveServices, watches, back } = await anObserver();
   const started = seen.start();
   await giveServices();

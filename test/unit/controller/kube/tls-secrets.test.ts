@@ -66,7 +66,7 @@ describe("TLS Secrets", () => {
     expect(shown(seen.lists())).toEqual(expected);
   });
 
-  it("are asked for by their type: nobody else's come over the wire", async () => {
+  it("are selected by type on the server", async () => {
     const { server: asked } = await start({ namespaces: ["a"] });
     const lists = asked.received.filter(({ path }) => !path.includes("watch=true"));
     expect(lists.map(({ path }) => new URL(path, "http://x"))).toMatchObject([
@@ -75,7 +75,7 @@ describe("TLS Secrets", () => {
     for (const { path } of asked.received) expect(path).toContain("fieldSelector=type%3Dkubernetes.io%2Ftls");
   });
 
-  it("follow what is written, and tell of it", async () => {
+  it("follow changes, and report them", async () => {
     const { secrets: seen, watches, changes } = await start();
     await vi.waitFor(() => expect(watches.has("")).toBe(true));
     watches.get("")?.write(`${JSON.stringify({ type: "ADDED", object: aSecret("new", "2") })}\n`);
@@ -83,7 +83,7 @@ describe("TLS Secrets", () => {
     expect(shown(seen.lists())).toEqual([[undefined, ["of-all", "new"]]]);
   });
 
-  it("that were not heard of for long are not shown: a certificate is not removed for that", async () => {
+  it("that may be out of date are not listed, so no certificate is removed for them", async () => {
     const { secrets: seen } = await start();
     const now = performance.now();
     vi.spyOn(performance, "now").mockReturnValue(now + 31_000);
@@ -92,7 +92,7 @@ describe("TLS Secrets", () => {
     expect(shown(seen.lists())).toEqual([[undefined, ["of-all"]]]);
   });
 
-  it("come late where the right to read them is given late", async () => {
+  it("appear when permission to read them is granted later", async () => {
     const forbidden = [""];
     const { secrets: seen } = await start({ forbidden });
     expect(seen.lists()).toEqual([]);

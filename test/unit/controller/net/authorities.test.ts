@@ -31,14 +31,14 @@ const added = () => {
     .filter((pem) => !before.has(pem));
 };
 
-it("trusts every certificate of a file besides the usual ones, however often it is told", () => {
+it("trusts every certificate of a file in addition to the default ones, even when called repeatedly", () => {
   const file = write("bundle.pem", `# ours\n${ONE}\n# theirs\n${TWO}`);
   trustAuthorities({ SSL_CERT_FILE: file });
   trustAuthorities({ SSL_CERT_FILE: file });
   expect(added().toSorted()).toEqual([ONE, TWO].map(body).toSorted());
 });
 
-it("trusts those in folders, whatever else is in them", () => {
+it("trusts those in directories, whatever else they contain", () => {
   for (const folder of ["a", "b"]) mkdirSync(join(dir, folder));
   write("a/one.pem", ONE);
   write("a/README", "nothing");
@@ -49,7 +49,7 @@ it("trusts those in folders, whatever else is in them", () => {
   expect(added().toSorted()).toEqual([ONE, TWO].map(body).toSorted());
 });
 
-it("leaves everything as it is when nothing is named", () => {
+it("changes nothing when no variable is set", () => {
   trustAuthorities({ SSL_CERT_FILE: "", SSL_CERT_DIR: "" });
   expect(added()).toEqual([]);
 });

@@ -67,7 +67,7 @@ describe("NO_PROXY", () => {
     expect(isDirect(url, list)).toBe(false);
   });
 
-  it("may be written in small letters", () => {
+  it("may be lower case", () => {
     expect(via(API, { HTTPS_PROXY: PROXY, no_proxy: "hetzner.cloud" })).toBeUndefined();
   });
 });

@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 describe("a secret in a file", () => {
-  it("is the file's, trimmed, and follows it", () => {
+  it("is the trimmed contents of the file, and follows its changes", () => {
     const { log, lines } = aLog();
     const secret = secretFile(file, "first", log);
     expect(secret()).toBe("first");
@@ -24,7 +24,7 @@ describe("a secret in a file", () => {
     expect(lines).toEqual([{ level: "info", file, msg: "secret replaced" }]);
   });
 
-  it("follows a mounted Secret, whose folder is swapped as a link", () => {
+  it("follows a mounted Secret, whose directory is a swapped symlink", () => {
     for (const version of ["one", "two"]) {
       rmSync(join(dir, version), { recursive: true, force: true });
       writeFileSync(join(dir, `${version}.txt`), version);
@@ -38,7 +38,7 @@ describe("a secret in a file", () => {
     expect(secret()).toBe("two");
   });
 
-  it("stays what it was while the file is missing or empty, which is said once", () => {
+  it("keeps its value while the file is missing or empty, which is logged once", () => {
     const { log, lines } = aLog();
     const secret = secretFile(file, "first", log);
     rmSync(file);
@@ -51,7 +51,7 @@ describe("a secret in a file", () => {
     expect(secret()).toBe("back");
   });
 
-  it("is never in the log", () => {
+  it("is never logged", () => {
     const { log, lines } = aLog();
     const secret = secretFile(file, "first", log);
     writeFileSync(file, "s3cret");

@@ -37,8 +37,8 @@ function changes(service = aService({ annotations: { "algorithm-type": "least_co
   return changeEntries("r1", planRun(rendered), { rendered, nodes: [], servers: [], defaults: {} }, AT);
 }
 
-describe("what is written down of a change", () => {
-  it("is when, by which run, for which object, from what to what, and why", () => {
+describe("the record of a change", () => {
+  it("has time, run, object, old and new values, and reasons", () => {
     const [entry] = changes();
     expect(entry).toMatchObject({
       kind: "change",
@@ -55,7 +55,7 @@ describe("what is written down of a change", () => {
     });
   });
 
-  it("is what the Service asked for, without what others keep in its annotations", () => {
+  it("has the Service's own settings, without other annotations", () => {
     const service = aService({ annotations: { type: "lb21" } });
     const annotations = { ...service.metadata?.annotations, "example.com/password": "hunter2" };
     const [entry] = changes({ ...service, metadata: { ...service.metadata, annotations } });
@@ -72,12 +72,12 @@ describe("what is written down of a change", () => {
   });
 });
 
-describe("what is written down of a request", () => {
-  it("is nothing for reads", () => {
+describe("the record of a request", () => {
+  it("is empty for reads", () => {
     expect(writeEntry({ ...EXCHANGE, method: "GET" }, AT)).toBeUndefined();
   });
 
-  it("is where it went and what came back, but no body", () => {
+  it("has path and status, but no body", () => {
     expect(writeEntry(EXCHANGE, AT)).toEqual({
       kind: "write",
       at: "2026-11-16T12:00:00.000Z",
@@ -91,7 +91,7 @@ describe("what is written down of a request", () => {
   });
 });
 
-it("writes down what came of a run, unit by unit", () => {
+it("records the outcome of a run per unit", () => {
   const failure = { code: "conflict", message: "busy", retry: "soon" as const };
   const change = { unit: "route/a", part: "route", operation: "create", fields: [] } as const;
   const outcomes = { "route/a": { status: "failed", changes: [change], failure } as const };
@@ -100,15 +100,15 @@ it("writes down what came of a run, unit by unit", () => {
   ]);
 });
 
-describe("the text of a record", () => {
+describe("the stored record", () => {
   const entry = writeEntry(EXCHANGE, AT) as AuditEntry;
 
-  it("is read back as it was written, without what a crash cut off", () => {
+  it("is read back as it was written, without a truncated line", () => {
     expect(parseEntries(`${renderEntries([entry, entry])}{"kind":"wri`)).toEqual([entry, entry]);
     expect(parseEntries('not json\n{}\nnull\n"x"\n')).toEqual([]);
   });
 
-  it("keeps whole lines, the newest", () => {
+  it("keeps the newest whole lines", () => {
     expect(keepNewest("one\ntwo\nthree\n", 100)).toBe("one\ntwo\nthree\n");
     expect(keepNewest("one\ntwo\nthree\n", 9)).toBe("three\n");
     expect(keepNewest("äöü\nx\n", 4)).toBe("x\n");

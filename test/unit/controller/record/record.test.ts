@@ -38,7 +38,7 @@ describe("the record in the cluster", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it("gathers what happens together into one write, and writes nothing at rest", async () => {
+  it("saves entries in batches, and nothing at rest", async () => {
     const { record, saved, paths } = aRecord();
     record.note(exchange("/a"));
     record.note(exchange("/read", "GET"));
@@ -50,7 +50,7 @@ describe("the record in the cluster", () => {
     expect(saved.saves).toBe(1);
   });
 
-  it("keeps what could not be saved for the next time, in order", async () => {
+  it("keeps unsaved entries for the next save, in order", async () => {
     const { record, saved, paths, lines } = aRecord();
     saved.failures = 1;
     record.note(exchange("/a"));
@@ -68,7 +68,7 @@ describe("the record in the cluster", () => {
     expect(paths()).toEqual(["/a"]);
   });
 
-  it("stays small, however much happens", async () => {
+  it("stays bounded, however much happens", async () => {
     const { record, saved } = aRecord();
     for (let index = 0; index < 5_000; index++) record.note(exchange(`/${"x".repeat(100)}/${index}`));
     await record.stop();

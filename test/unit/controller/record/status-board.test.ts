@@ -17,7 +17,7 @@ describe("the status board", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it("is written when something changed, and not again", async () => {
+  it("is written once per change", async () => {
     const { board, written } = aBoard();
     board.report({ refused: [] });
     board.report({ refused: [], pending: "1" });
@@ -27,7 +27,7 @@ describe("the status board", () => {
     expect(written.map(parseStatus)).toEqual([{ refused: [], pending: "1" }]);
   });
 
-  it("is written later when it could not be, and says so", async () => {
+  it("is written later after a failure, which is logged", async () => {
     const { board, written, lines, state } = aBoard();
     state.isAway = true;
     board.report({ refused: [] });
@@ -39,7 +39,7 @@ describe("the status board", () => {
     expect(written).toHaveLength(1);
   });
 
-  it.each([undefined, "", "null", "{}", "[1", '{"refused":1}'])("shows nothing for %j", (text) => {
+  it.each([undefined, "", "null", "{}", "[1", '{"refused":1}'])("is undefined for %j", (text) => {
     expect(parseStatus(text)).toBeUndefined();
   });
 });

@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => robot.stop());
 
 describe("the list of dedicated servers", () => {
-  it("HCCM Q5: is read once and serves for a while, also many who ask at once", async () => {
+  it("HCCM Q5: is read once and cached for a while, even for concurrent callers", async () => {
     const both = await Promise.all([client.inventory(), client.inventory()]);
     expect(both[0]).toMatchObject({ kind: "listed", servers: [METAL] });
     now += 299_000;
@@ -37,12 +37,12 @@ describe("the list of dedicated servers", () => {
     expect(robot.requests).toHaveLength(2);
   });
 
-  it("may be empty, which Robot calls not found", async () => {
+  it("may be empty, which Robot reports as not found", async () => {
     robot.servers.clear();
     await expect(client.inventory()).resolves.toEqual({ kind: "listed", servers: [] });
   });
 
-  it("unlike HCCM Q5: is served from memory while Robot refuses for the rate, and Robot is left alone", async () => {
+  it("unlike HCCM Q5: is served from the cache while Robot limits the rate, without further requests", async () => {
     await client.inventory();
     now += 301_000;
     robot.isExhausted = true;
@@ -59,7 +59,7 @@ describe("the list of dedicated servers", () => {
   it.each([
     ["a wrong password, before it locks us out", 60_000, { password: "wrong" }],
     ["a failure of its own, which nodes of the cloud would wait for", 30_000, { isBroken: true }],
-  ])("is not asked for again at once after %s", async (_, pauseMs, change) => {
+  ])("is not requested again at once after %s", async (_, pauseMs, change) => {
     Object.assign(robot, change);
     const first = await client.inventory();
     expect(first).toMatchObject({ kind: "unreadable" });
@@ -71,7 +71,7 @@ describe("the list of dedicated servers", () => {
     expect(robot.requests).toHaveLength(2);
   });
 
-  it("is unreadable, with the reason, when it never was read", async () => {
+  it("is unreadable, with the reason, when it was never read", async () => {
     robot.isExhausted = true;
     await expect(client.inventory()).resolves.toMatchObject({
       kind: "unreadable",
@@ -131,7 +131,7 @@ describe("the state of a dedicated server", () => {
     await expect(client.state(9)).resolves.toBe("running");
   });
 
-  it("is not to be told when the account has no servers at all, or refuses", async () => {
+  it("is unknown when the account has no servers at all, or refuses", async () => {
     robot.servers.clear();
     await expect(client.state(5)).rejects.toThrow("ROBOT_USER");
     robot.isExhausted = true;
@@ -140,7 +140,7 @@ describe("the state of a dedicated server", () => {
     ).rejects.toThrow("Rate limit");
   });
 
-  it("is asked for once a minute", async () => {
+  it("is requested once a minute", async () => {
     await client.state(5);
     now += 59_000;
     await client.state(5);

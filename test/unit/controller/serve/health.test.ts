@@ -23,16 +23,16 @@ describe("a health endpoint", () => {
     ["/readyz?exclude=caches&verbose=true", 200, "[+]ping ok\n[+]cloud ok\nreadyz check passed\n"],
     ["/readyz/cloud", 200, "ok"],
     ["/readyz/caches", 500, "[-]caches failed: not heard of for 200 s\nreadyz check failed\n"],
-  ])("framework 5.5: %s answers %d", (url, status, body) => {
+  ])("framework 5.5: %s responds with %d", (url, status, body) => {
     expect(ask(url)).toEqual({ status, body });
   });
 
-  it.each(["/healthz", "/readyz/other", "/", "/readyz/", "/constructor"])("%s is none", (url) => {
+  it.each(["/healthz", "/readyz/other", "/", "/readyz/", "/constructor"])("%s is not one", (url) => {
     expect(ask(url)).toBeUndefined();
   });
 });
 
-it("notes what was looked at, and what became of it", () => {
+it("counts the checks and their results", () => {
   const noted: unknown[] = [];
   const query = new URLSearchParams("exclude=ping");
   answerHealth("/readyz", query, { checks: CHECKS, note: (...told) => noted.push(told) });
@@ -43,7 +43,7 @@ it("notes what was looked at, and what became of it", () => {
 });
 
 describe("contact with the cloud", () => {
-  it("is lost after half a minute of failures, and back with the first answer", () => {
+  it("is lost after half a minute of failures, and back with the first response", () => {
     let now = 0;
     const contact = new CloudContact(() => now);
     contact.note({ status: 200 });
@@ -56,7 +56,7 @@ describe("contact with the cloud", () => {
     expect(contact.look()).toBeUndefined();
   });
 
-  it.each([401, 403])("is lost at once when the token is refused with %d", (status) => {
+  it.each([401, 403])("is lost at once when the token is rejected with %d", (status) => {
     const contact = new CloudContact();
     contact.note({ status });
     expect(contact.look()).toContain("token");

@@ -114,12 +114,12 @@ describe("the HTTPS port", () => {
     ["/livez/ping", undefined, 403],
     ["/other", "good", 403],
     ["//", undefined, 403],
-  ])("framework 5.5: %s with token %s answers %d", async (path, token, status) => {
+  ])("framework 5.5: %s with token %s responds with %d", async (path, token, status) => {
     const ask = await start();
     expect((await ask(path, token === undefined ? {} : { token })).status).toBe(status);
   });
 
-  it("framework 5.5: serves the configuration, and what became of health checks since the start", async () => {
+  it("framework 5.5: serves the configuration, and the results of health checks", async () => {
     const ask = await start();
     expect(await ask("/configz", { token: "good" })).toEqual({ status: 200, body: '{"shown":true}' });
     for (const path of ["/livez", "/livez", "/readyz"]) await ask(path);
@@ -132,21 +132,21 @@ describe("the HTTPS port", () => {
     ]);
   });
 
-  it("asks the API server once for a while, and never keeps the token itself", async () => {
+  it("caches reviews for a while, and never keeps the token itself", async () => {
     const api = reviewer();
     const ask = await start({}, api);
     for (let index = 0; index < 3; index += 1) await ask("/metrics", { token: "good" });
     expect(api.asked).toEqual(["token", "prometheus /metrics"]);
   });
 
-  it("refuses everybody when it may not ask the API server, and still answers probes", async () => {
+  it("denies every request when reviews fail, and still answers probes", async () => {
     const ask = await start({}, { create: () => Promise.reject(new KubeError("POST", 403, "forbidden")) });
     expect((await ask("/metrics", { token: "good" })).status).toBe(401);
     expect((await ask("/metrics")).status).toBe(403);
     expect((await ask("/livez")).status).toBe(200);
   });
 
-  it("knows callers by certificates of --client-ca-file; administrators see everything", async () => {
+  it("authenticates client certificates of --client-ca-file; administrators may read everything", async () => {
     const authority = new Authority("test");
     const file = join(dir, "ca.crt");
     const { writeFileSync } = await import("node:fs");
@@ -166,13 +166,13 @@ describe("the HTTPS port", () => {
     expect((await ask("/metrics", { cert: stranger.certificate, key: stranger.key })).status).toBe(403);
   });
 
-  it("only reads", async () => {
+  it("refuses anything but reads", async () => {
     const ask = await start();
     expect((await ask("/livez", { method: "POST" })).status).toBe(405);
     expect(await ask("/livez", { method: "HEAD" })).toEqual({ status: 200, body: "" });
   });
 
-  it("is a mistake in the configuration when it is taken", async () => {
+  it("fails with a configuration error when the port is in use", async () => {
     const port = await freePort();
     await start({ port });
     await expect(start({ port })).rejects.toThrow(`--secure-port ${port}`);
@@ -180,7 +180,7 @@ describe("the HTTPS port", () => {
 });
 
 describe("the plain port", () => {
-  it("HCCM O1: has metrics and nothing else", async () => {
+  it("HCCM O1: serves metrics and nothing else", async () => {
     const port = await freePort();
     ends.use(await serveMetrics({ host: "127.0.0.1", port }, served()));
     for (const [path, status] of [
@@ -194,7 +194,7 @@ describe("the plain port", () => {
     }
   });
 
-  it("costs only metrics when it is taken", async () => {
+  it("disables only metrics when the port is in use", async () => {
     const port = await freePort();
     ends.use(await serveMetrics({ host: "127.0.0.1", port }, served()));
     expect(await serveMetrics({ host: "127.0.0.1", port }, served())).toBeUndefined();
@@ -210,14 +210,14 @@ describe("the certificate", () => {
     expect(new Date(certificate.validTo).getTime()).toBeGreaterThan(Date.now() + 9 * 365 * 86_400_000);
   });
 
-  it("framework 5.2: is made in --cert-dir once, with a key that only its owner reads", () => {
+  it("framework 5.2: is created in --cert-dir once, with a key that only its owner can read", () => {
     const first = loadKeyPair({ ...CONFIG, certDir: dir });
     expect(loadKeyPair({ ...CONFIG, certDir: dir })).toEqual(first);
     expect(readdirSync(dir)).toEqual(["cloud-controller-manager.crt", "cloud-controller-manager.key"]);
     expect(statSync(join(dir, "cloud-controller-manager.key")).mode & 0o077).toBe(0);
   });
 
-  it("that is given and cannot be read is a mistake", () => {
+  it("that is unreadable is a configuration error", () => {
     expect(() => loadKeyPair({ ...CONFIG, certFile: "/nowhere", keyFile: "/nowhere" })).toThrow("--secure-port");
   });
 });

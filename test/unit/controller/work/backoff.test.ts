@@ -28,7 +28,7 @@ describe("backing off", () => {
     expect(pauses("soon", 2_000).at(-1)).toBe(60_000);
   });
 
-  it("holds for what was tried, until its time", () => {
+  it("applies to the same attempt, until its time", () => {
     const { backoff, time } = aBackoff();
     expect(backoff.isDue("a", "x")).toBe(true);
     backoff.failed("a", "x", "soon");
@@ -39,13 +39,13 @@ describe("backing off", () => {
     expect(backoff.isDue("a", "x")).toBe(true);
   });
 
-  it("begins anew with another try", () => {
+  it("restarts with a different attempt", () => {
     const { backoff } = aBackoff();
     for (const fingerprint of ["x", "x", "y"]) backoff.failed("a", fingerprint, "soon");
     expect(backoff.nextMs).toBe(1_000);
   });
 
-  it("forgets what succeeded and what is no longer wanted", () => {
+  it("forgets units that succeeded or are no longer wanted", () => {
     const { backoff } = aBackoff();
     for (const key of ["a", "b", "c"]) backoff.failed(key, "x", "soon");
     backoff.clear("a");

@@ -28,7 +28,7 @@ function aLoop(given: { everyMs?: number; work?: () => Promise<number | undefine
 }
 
 describe("the loop", () => {
-  it("framework R25b: makes one run of a burst, after a moment of quiet", async () => {
+  it("framework R25b: turns a burst into one run, after a quiet moment", async () => {
     const { loop, runs } = aLoop();
     loop.wake();
     await vi.advanceTimersByTimeAsync(50);
@@ -40,7 +40,7 @@ describe("the loop", () => {
     await loop.stop();
   });
 
-  it("does not wait for quiet for ever", async () => {
+  it("does not wait for a quiet moment forever", async () => {
     const { loop, runs } = aLoop();
     for (let at = 0; at < 1_500; at += 50) {
       loop.wake();
@@ -50,7 +50,7 @@ describe("the loop", () => {
     await loop.stop();
   });
 
-  it("never runs twice at the same time; calls during a run make one more", async () => {
+  it("never overlaps runs; wake-ups during a run cause one more", async () => {
     const held = Promise.withResolvers<undefined>();
     let isFirst = true;
     const { loop, runs } = aLoop({
@@ -80,7 +80,7 @@ describe("the loop", () => {
     await loop.stop();
   });
 
-  it("keeps an appointment, however often it is called before", async () => {
+  it("keeps the requested time, however often it is woken before", async () => {
     let isFirst = true;
     const { loop, runs } = aLoop({
       work: async () => {
@@ -99,7 +99,7 @@ describe("the loop", () => {
     await loop.stop();
   });
 
-  it("framework R25a: runs unasked, in the second half of its interval", async () => {
+  it("framework R25a: runs without a wake-up, in the second half of its interval", async () => {
     vi.spyOn(Math, "random").mockReturnValueOnce(0).mockReturnValueOnce(0.5);
     const { loop, runs } = aLoop({ everyMs: 10_000 });
     loop.wake();
@@ -108,7 +108,7 @@ describe("the loop", () => {
     await loop.stop();
   });
 
-  it("repeats a failed run with growing pauses, and says so", async () => {
+  it("retries a failed run with growing pauses, and logs it", async () => {
     let failures = 7;
     const { loop, runs, lines } = aLoop({
       work: () => (failures-- > 0 ? Promise.reject(new Error("down")) : Promise.resolve(undefined)),
@@ -122,7 +122,7 @@ describe("the loop", () => {
     await loop.stop();
   });
 
-  it("begins with short pauses again after a success", async () => {
+  it("restarts with short pauses after a success", async () => {
     const outcomes = ["fail", "fail", "fine", "fail"];
     const { loop, runs } = aLoop({
       work: async () => {
@@ -136,7 +136,7 @@ describe("the loop", () => {
     await loop.stop();
   });
 
-  it("runs at a call without waiting for the pause after a failure", async () => {
+  it("runs on a wake-up without waiting for the pause after a failure", async () => {
     const { loop, runs } = aLoop({ work: () => Promise.reject(new Error("down")) });
     loop.wake();
     await vi.advanceTimersByTimeAsync(100);
@@ -148,7 +148,7 @@ describe("the loop", () => {
 });
 
 describe("stopping the loop", () => {
-  it("waits for the run under way, and leaves no timer", async () => {
+  it("waits for the current run, and leaves no timer", async () => {
     const held = Promise.withResolvers<undefined>();
     const { loop, runs } = aLoop({ work: () => held.promise });
     loop.wake();
@@ -167,7 +167,7 @@ describe("stopping the loop", () => {
     expect(runs).toHaveLength(1);
   });
 
-  it("runs nothing that was asked for and not begun", async () => {
+  it("drops runs that were requested and not started", async () => {
     const { loop, runs } = aLoop();
     loop.wake();
     await loop.stop();

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { inParallel } from "../../../../controller/work/parallel.ts";
 
-it("never has more under way than it may, and does all", async () => {
+it("never exceeds its width, and does everything", async () => {
   let now = 0;
   let most = 0;
   const done: number[] = [];
@@ -15,7 +15,7 @@ it("never has more under way than it may, and does all", async () => {
   expect(done.toSorted()).toEqual([1, 2, 3, 4, 5]);
 });
 
-it("tries all when one fails, and then throws the first failure", async () => {
+it("continues when one fails, and then throws the first failure", async () => {
   const tried: number[] = [];
   const work = inParallel([1, 2, 3], 2, async (item) => {
     tried.push(item);

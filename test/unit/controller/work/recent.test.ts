@@ -11,7 +11,7 @@ describe("a map of limited size", () => {
     ]);
   });
 
-  it("keeps its place for what is only read", () => {
+  it("does not count reads as use", () => {
     const recent = new Recent<number>(2);
     recent.set("a", 1).set("b", 2);
     expect(recent.get("a")).toBe(1);

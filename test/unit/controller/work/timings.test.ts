@@ -20,7 +20,7 @@ describe("timings", () => {
     });
   });
 
-  it("leave a watch time to be renewed before what it showed is stale", () => {
+  it("leave a watch time to be renewed before its objects are stale", () => {
     const { watch, stale } = TIMINGS;
     expect(watch.longest + watch.grace).toBeLessThan(stale);
   });

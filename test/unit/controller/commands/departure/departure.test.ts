@@ -62,7 +62,7 @@ const summary = (departure: Departure) => [
   departure.services.length,
 ];
 
-describe("leaving", () => {
+describe("planning a departure", () => {
   const shared = own({ labels: { [OWNER]: UID, "lotse/foreign-listener-443": "true" } });
   const guarded = own({ protection: { delete: true } });
   it.each<[string, DepartureMode, readonly V1Service[], readonly LoadBalancer[], readonly unknown[]]>([
@@ -106,7 +106,7 @@ describe("leaving", () => {
     expect(summary(leave(mode, services, balancers))).toEqual(expected);
   });
 
-  it("release changes nothing but labels, also of a balancer with foreign parts", () => {
+  it("release changes only labels, even of a load balancer with foreign parts", () => {
     for (const balancer of [own(), shared, guarded]) {
       const { plan } = leave("release", [ours()], [balancer]);
       const fields = plan.flatMap(({ differences }) => differences.map(({ field }) => field));
@@ -115,7 +115,7 @@ describe("leaving", () => {
     }
   });
 
-  it("destroy removes routes to nodes and those left over, and no others; release none", () => {
+  it("destroy removes only routes to nodes and stale ones; release removes none", () => {
     const routes = [
       { destination: "10.244.1.0/24", gateway: "10.0.0.1" },
       { destination: "10.244.9.0/24", gateway: "10.0.0.9" },
@@ -128,7 +128,7 @@ describe("leaving", () => {
   });
 });
 
-describe("leaving with certificates", () => {
+describe("planning a departure with certificates", () => {
   const http = { cookie_name: "x", cookie_lifetime: 300, sticky_sessions: false, certificates: [77] };
   const presenting = (given: Partial<LoadBalancer> = {}) =>
     own({ services: [aBalancerService(443, { protocol: "https", http })], ...given });
@@ -156,7 +156,7 @@ describe("leaving with certificates", () => {
     expect(certificatesIn(leave(mode, [service], balancers, { certificates }))).toEqual(expected);
   });
 
-  it("a certificate that is left behind keeps everything but its owner", () => {
+  it("a released certificate keeps everything but its owner", () => {
     const listed = anIssuedCertificate("completed", {
       labels: { [OWNER]: UID, team: "a", "HC-Use-Staging-CA": "true" },
     });
@@ -169,7 +169,7 @@ describe("leaving with certificates", () => {
     ]);
   });
 
-  it("tells what becomes of certificates before their balancer is gone", () => {
+  it("lists certificates before their load balancer is gone", () => {
     const dispositions = (mode: DepartureMode) =>
       dispositionsOf(leave(mode, [ours()], [presenting()], { certificates: [issued] }))
         .filter(({ object }) => object === `certificate ${issued.name}`)
@@ -182,7 +182,7 @@ describe("leaving with certificates", () => {
   });
 });
 
-describe("the proof that a Service may go", () => {
+describe("the proof that nothing of a Service is left", () => {
   /** A cloud in which these are by themselves, whatever a list says. */
   const proofIn = (existing: Readonly<Record<string, Readonly<Record<string, string>>>>, now: () => number) =>
     new Absence({ labels: async (kind, id) => existing[`${kind} ${id}`] }, now);
@@ -199,7 +199,7 @@ describe("the proof that a Service may go", () => {
         `certificate ccm-managed-certificate-${UID} (id 77) still exists, but the API does not list it`,
       ],
     ],
-  ])("what was listed and is not any more: %s", async (_, existing, left) => {
+  ])("a resource that is no longer listed: %s", async (_, existing, left) => {
     const proof = proofIn(existing, () => 0);
     proof.observe(leave("destroy", [ours()], [own()], { certificates: [issued] }).rendered);
     const after = leave("destroy", [ours()], []);
@@ -207,14 +207,14 @@ describe("the proof that a Service may go", () => {
     expect((await unproven(after, proof)).flatMap((doubt) => doubt.left)).toEqual(left);
   });
 
-  it("what is listed needs no second look: it stays because it is protected", async () => {
+  it("a protected load balancer is listed, so it needs no further proof", async () => {
     const proof = proofIn({ "load_balancer 42": { [OWNER]: UID } }, () => 0);
     const listed = leave("destroy", [ours()], [own({ protection: { delete: true } })]);
     proof.observe(listed.rendered);
     expect(await unproven(listed, proof)).toEqual([]);
   });
 
-  it("what was never listed is waited for, where somebody waits", async () => {
+  it("a load balancer that was never listed is waited for if the Service has our finalizer", async () => {
     let now = 0;
     const proof = proofIn({}, () => now);
     const claimed = leave("release", [ours()], []);
@@ -227,7 +227,7 @@ describe("the proof that a Service may go", () => {
   });
 });
 
-describe("a departure for people", () => {
+describe("the output of a departure", () => {
   const report = (given: Partial<DepartureReport>): DepartureReport => ({
     cluster: "test",
     mode: "destroy",
@@ -240,7 +240,7 @@ describe("a departure for people", () => {
     ...given,
   });
 
-  it("names what is lost, with its addresses, and how to do it", () => {
+  it("lists what would be deleted, with addresses, and how to proceed", () => {
     expect(departureText(report({}))).toBe(`Cluster test: would delete its cloud resources
 - Service default/web: deleted, load balancer balancer (id 42), 198.51.100.1, 2001:db8:ffff::1
 would remove the finalizer from: default/web
@@ -248,7 +248,7 @@ to proceed, run the same command with --yes
 `);
   });
 
-  it("says when it is done, when it is not, and when there is nothing", () => {
+  it("says whether it is done, failed, or had nothing to do", () => {
     expect(departureText(report({ isDone: true }))).toMatch(
       /^Cluster test: its cloud resources are deleted\n[\s\S]*\nremoved the finalizer from: .*\n.*lotse audit\n$/,
     );

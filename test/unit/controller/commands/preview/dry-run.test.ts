@@ -5,7 +5,7 @@ import { aLog } from "../../../../support/log.ts";
 
 const QUIET: Forecast = { cluster: "test", units: [], refused: [], notes: [] };
 
-it("says of each unit what would become of it, and who would be refused", () => {
+it("logs each unit that would change or fail, and each refused object", () => {
   const { log, lines } = aLog();
   const part = { part: "route", operation: "create", reason: "", fields: [] } as const;
   const unit = { unit: "route/a", object: "Node a", action: "create", parts: [part] } as const;
@@ -26,7 +26,7 @@ it("says of each unit what would become of it, and who would be refused", () => 
   ]);
 });
 
-it("says that there is nothing to change", () => {
+it("logs that there is nothing to change", () => {
   const { log, lines } = aLog();
   report(QUIET, log);
   expect(lines).toMatchObject([{ msg: "nothing to change" }]);

@@ -68,13 +68,13 @@ function forecast(
 }
 
 describe("a forecast", () => {
-  it("of a cluster at rest says so, and what it costs", () => {
+  it("of a cluster at rest shows no changes and the price", () => {
     const rest = forecast([aService()], [BALANCER]);
     expect(hasChanges(rest)).toBe(false);
     expect(forecastText(rest)).toBe("Cluster test: nothing to change\n\nLoad balancers: 5.39 EUR a month, unchanged\n");
   });
 
-  it("of a new Service says what is made, why, and what it costs more", () => {
+  it("of a new Service shows what is created, why, and the price", () => {
     const made = forecast(
       [aService()],
       [],
@@ -97,7 +97,7 @@ Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffi
     );
   });
 
-  it("of a change shows every field with its reason, and the difference in price", () => {
+  it("of a change shows every field with its reason, and the price difference", () => {
     const service = aService({ annotations: { type: "lb21", "algorithm-type": "least_connections" } });
     const changed = forecast([service], [BALANCER], [{ part: "balancer", operation: "update" }]);
     expect(changed.units[0]).toMatchObject({
@@ -113,7 +113,7 @@ Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffi
     );
   });
 
-  it("of a deletion counts the price down to nothing", () => {
+  it("of a deletion shows a price of zero afterwards", () => {
     const service = aService({ isDeleted: true, finalizers: [FINALIZER] });
     const gone = forecast([service], [BALANCER], [{ part: "balancer", operation: "delete" }]);
     expect(forecastText(gone)).toContain("- Service default/web   −5.39 EUR a month");
@@ -121,7 +121,7 @@ Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffi
     expect(gone.cost).toEqual({ currency: "EUR", before: 5.39, after: 0 });
   });
 
-  it("of an adoption says so, and a balancer without an owner was nobody's cost of ours before", () => {
+  it("of an adoption is marked as such", () => {
     const service = aService({ annotations: { name: "mine" } });
     const adopted = forecast([service], [{ ...BALANCER, name: "mine", labels: {} }], []);
     expect(adopted.units.map(({ action }) => action)).toEqual(["adopt"]);
@@ -146,7 +146,7 @@ Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffi
     expect(shown).toContain("note: made up");
   });
 
-  it("uses colours only when it is given some", () => {
+  it("uses colours only when it is given a painter", () => {
     const made = forecast([aService()], [], [{ part: "balancer", operation: "create" }]);
     expect(forecastText(made)).not.toContain("\u001b");
     expect(forecastText(made, (text, colour) => `<${colour}>${text}`)).toContain("<green>+ Service default/web");
@@ -154,7 +154,7 @@ Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffi
 });
 
 describe("a forecast in Markdown", () => {
-  it("has a row per unit and its resources folded away", () => {
+  it("has a row per unit and its resources in collapsible sections", () => {
     const made = forecast([aService()], [], [{ part: "listener-80", operation: "create" }]);
     expect(forecastMarkdown(made)).toBe(
       `### Cluster test: 1 to create
@@ -174,7 +174,7 @@ Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffi
     );
   });
 
-  it("lets nothing that users wrote become markup or a mention", () => {
+  it("escapes markup and mentions in users' texts", () => {
     const notes = ["<img src=x> [a](http://b) `c` **d** @team\n# e | f"];
     const [, , note] = forecastMarkdown(forecast([], [], [], { notes })).split("\n");
     expect(note).toBe("- \\<img src=x\\> \\[a\\]\\(http://b\\) \\`c\\` \\*\\*d\\*\\* @\u200bteam \\# e \\| f");

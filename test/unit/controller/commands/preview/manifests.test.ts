@@ -25,7 +25,7 @@ describe("manifests", () => {
   const dir = mkdtempSync(join(tmpdir(), "lotse-manifests-"));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-  it("are read from a folder and below, other kinds and files left out", () => {
+  it("are read from a folder recursively, without other kinds and files", () => {
     mkdirSync(join(dir, "below"));
     writeFileSync(
       join(dir, "a.yaml"),
@@ -44,7 +44,7 @@ describe("manifests", () => {
     expect(others).toBe(1);
   });
 
-  it("that cannot be read are all named, with the file", () => {
+  it("that are invalid are all reported, with their files", () => {
     writeFileSync(join(dir, "bad.yaml"), "a: [b");
     writeFileSync(join(dir, "worse.yaml"), "just text");
     expect(() => readManifests(dir)).toThrow(
@@ -62,14 +62,14 @@ describe("manifests", () => {
   });
 });
 
-describe("manifests over a cluster", () => {
+describe("manifests applied to a snapshot", () => {
   const manifest = (given: Parameters<typeof aService>[0] & { ports: object[] }) => {
     const { metadata, spec } = aService({ ...given, ports: given.ports as never });
     const { uid: _, namespace: __, ...rest } = metadata ?? {};
     return { metadata: rest, ...(spec && { spec }) };
   };
 
-  it("keep the uid and the node ports of what exists, and make up those of new ports", () => {
+  it("keep the UID and node ports of existing Services, and use placeholders for new ports", () => {
     const observed = aService({ ports: [80] });
     const { snapshot, notes } = applyManifests(
       { ...EMPTY, services: [observed] },
@@ -84,7 +84,7 @@ describe("manifests over a cluster", () => {
     expect(notes).toEqual(["Service default/web: new node ports are placeholders; the API server assigns them"]);
   });
 
-  it("take a node port from the manifest when it has one, and never one that is taken", () => {
+  it("use a node port from the manifest, and never one that is in use", () => {
     const taken = aService({ name: "other", uid: "o", ports: [{ port: 1, nodePort: 30_000 }] });
     const { snapshot } = applyManifests(
       { ...EMPTY, services: [taken] },
@@ -93,7 +93,7 @@ describe("manifests over a cluster", () => {
     expect(snapshot.services[1]?.spec?.ports?.map(({ nodePort }) => nodePort)).toEqual([31_000, 30_001]);
   });
 
-  it("give a new Service the same made-up uid each time, and say so", () => {
+  it("give a new Service the same placeholder UID each time, and note it", () => {
     const given = { services: [manifest({ ports: [{ port: 80 }] })], nodes: [] };
     const [first, second] = [applyManifests(EMPTY, given), applyManifests(EMPTY, given)];
     expect(first.snapshot.services[0]?.metadata?.uid).toMatch(/^00000000-0000-4000-8000-[0-9a-f]{12}$/);
@@ -101,7 +101,7 @@ describe("manifests over a cluster", () => {
     expect(first.notes[1]).toContain("does not exist yet");
   });
 
-  it("take away annotations that kubectl applied and the manifest has no more; those of others stay", () => {
+  it("remove annotations that kubectl applied and that are gone from the manifest; others stay", () => {
     const observed = aService({ annotations: { type: "lb21", location: "fsn1" } });
     const applied = { metadata: { annotations: { "load-balancer.hetzner.cloud/type": "lb21" } } };
     const annotations = {
@@ -119,14 +119,14 @@ describe("manifests over a cluster", () => {
     );
   });
 
-  it("label nodes that exist", () => {
+  it("label existing nodes", () => {
     const labels = { "node.kubernetes.io/exclude-from-external-load-balancers": "" };
     const node = { metadata: { name: "node-1", labels } };
     const { snapshot } = applyManifests({ ...EMPTY, nodes: [aNode({ id: 1 })] }, { services: [], nodes: [node] });
     expect(snapshot.nodes).toMatchObject([{ metadata: { labels }, spec: { providerID: "hcloud://1" } }]);
   });
 
-  it("add nodes, which become targets and get routes when their servers exist, and are noted when not", () => {
+  it("add nodes, which get targets and routes if their servers exist, and a note otherwise", () => {
     const cloud = {
       servers: [aServer({ id: 1, privateIp: "10.0.0.1" }), aServer({ id: 2, privateIp: "10.0.0.2" })],
       loadBalancers: [],

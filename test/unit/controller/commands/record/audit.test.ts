@@ -32,20 +32,20 @@ const OUTCOME: AuditEntry = {
   operations: ["update balancer"],
 };
 
-describe("the record for people", () => {
-  it("has what changed, why, each request, and how it ended", () => {
+describe("the record in a terminal", () => {
+  it("shows what changed, why, each request, and the outcome", () => {
     expect(auditText([CHANGE, WRITE, OUTCOME])).toBe(`2026-11-16T12:00:00.000Z  Service default/web  applied  (run r1)
     type: lb11 → lb21   (because)
     POST /load_balancers/1/actions/change_type  201  40 ms
 `);
   });
 
-  it("says what is not known: an outcome that a crash took, an answer that never came", () => {
+  it("shows what is unknown: an outcome lost in a crash, a response that never came", () => {
     expect(auditText([CHANGE, { ...WRITE, status: 0 }])).toMatch(/outcome unknown[\s\S]*no response/);
     expect(auditText([])).toBe("no changes on record\n");
   });
 
-  it("is of one object, or from a moment on", () => {
+  it("can be filtered by object and time", () => {
     const other: AuditEntry = { ...CHANGE, unit: "v", object: "Service default/other" };
     const all = [CHANGE, WRITE, OUTCOME, other];
     expect(select(all, { object: "default/web" })).toEqual([CHANGE, WRITE, OUTCOME]);
@@ -61,11 +61,11 @@ it.each([
   ["1h", 3_600_000],
   ["7d", 604_800_000],
   [undefined, undefined],
-])("reads the age %s", (text, expected) => {
+])("parses the age %s", (text, expected) => {
   expect(parseAge(text)).toBe(expected);
 });
 
-it.each(["1", "h", "-1h", "1w", "1.5h", ""])("does not take %j for an age", (text) => {
+it.each(["1", "h", "-1h", "1w", "1.5h", ""])("rejects %j as an age", (text) => {
   expect(() => parseAge(text)).toThrow(/--since: .* is not a time such as/);
 });
 
@@ -79,18 +79,18 @@ describe("an approval", () => {
   const data = { plan: JSON.stringify(plan) };
   const approval = { plan: plan.id, by: "ann", at: "now" };
 
-  it("stands beside the plan", () => {
+  it("is stored next to the plan", () => {
     expect(approved(data, plan.id, approval)).toEqual({ ...data, approval: JSON.stringify(approval) });
   });
 
-  it("of another plan than the one that waits is refused, and names that one", () => {
+  it("of an outdated plan is refused, and names the pending one", () => {
     expect(() => approved(data, "0000000000", approval)).toThrow(
       `plan 0000000000 is outdated: review the current one (${plan.id})`,
     );
     expect(() => approved({}, plan.id, approval)).toThrow("no plan is pending");
   });
 
-  it("is shown with what it is for", () => {
+  it("is shown with its plan", () => {
     expect(describePlan(plan, undefined)).toBe(`plan ${plan.id} pending since 2026-11-16T12:00:00.000Z
 ~ Node node-1 (route/10.1.0.0/24)
     gateway: (none) → 10.0.0.1

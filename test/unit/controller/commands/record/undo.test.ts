@@ -44,7 +44,7 @@ describe("the undo of a Service's last change", () => {
     expect(planUndo(service, entries)?.run).toBe(run);
   });
 
-  it("patches what differs and nothing else, and only the Service that was looked at", () => {
+  it("patches only what differs, and only the version of the Service that was read", () => {
     const service = { ...B, metadata: { ...B.metadata, resourceVersion: "7" } };
     expect(planUndo(service, [...ran("1", A), ...ran("2", B)])).toEqual({
       service: "default/web",
@@ -65,7 +65,7 @@ describe("the undo of a Service's last change", () => {
     });
   });
 
-  it("brings ports back with their node ports", () => {
+  it("restores ports with their node ports", () => {
     const undo = planUndo(web({}, [80, 443]), [...ran("1", web({}, [80])), ...ran("2", web({}, [80, 443]))]);
     expect(undo?.patch).toMatchObject({ spec: { ports: [{ port: 80, nodePort: 30_080, protocol: "TCP" }] } });
     expect(undo?.fields).toEqual([
@@ -77,12 +77,12 @@ describe("the undo of a Service's last change", () => {
     ]);
   });
 
-  it("does not take another order of a port's fields for a change", () => {
+  it("ignores the order of a port's fields", () => {
     const written = { ...A, spec: { ...A.spec, ports: [{ protocol: "TCP", port: 80, nodePort: 30_080 }] } };
     expect(planUndo(A, ran("1", written))).toBeUndefined();
   });
 
-  it("says what does not come back, how to do it, and what was done", () => {
+  it("shows what is not restored, how to proceed, and what was done", () => {
     const moved = web({ location: "hel1" });
     const undo = planUndo(moved, [...ran("1", web({ location: "fsn1" })), ...ran("2", moved)]);
     expect(undoText("default/web", undo, false)).toBe(

@@ -9,7 +9,7 @@ import { aBalancer, aRenderOptions, aService } from "../../../../support/builder
 const OPTIONS = aRenderOptions();
 const labels = (uid: string) => ({ "hcloud-ccm/service-uid": uid });
 
-it("tells for each Service which balancer it finds, and how much would change", () => {
+it("shows which load balancer each Service finds, and how much would change", () => {
   const services = [
     aService({ name: "own", uid: "1" }),
     aService({ name: "by-name", uid: "2", annotations: { name: "ownerless" } }),

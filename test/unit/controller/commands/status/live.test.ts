@@ -50,7 +50,7 @@ class Terminal extends EventEmitter {
   }
 }
 
-describe("one drawing", () => {
+describe("one frame", () => {
   it.each([
     ["fits", "abc\nd\n", WIDE, "\u001b[Habc\u001b[K\nd\u001b[K\n\u001b[J"],
     ["cuts what is too wide", "abcdef", { columns: 4, rows: 9 }, "\u001b[Habc…\u001b[K\n\u001b[J"],
@@ -63,7 +63,7 @@ describe("one drawing", () => {
     ],
   ])("%s", (_, text, size, expected) => expect(frame(text, size)).toBe(expected));
 
-  it("says how much there is no room for, and leaves a line for the cursor", () => {
+  it("says how many lines do not fit, and leaves a line for the cursor", () => {
     const terminal = new Terminal();
     terminal.rows = 4;
     terminal.write(frame("1\n2\n3\n4\n5\n", terminal));
@@ -78,7 +78,7 @@ describe("one drawing", () => {
 });
 
 describe("a live view", () => {
-  it("draws over itself, follows the window, and gives the cursor back below the last view", async () => {
+  it("redraws in place, follows the window size, and restores the cursor below the last view", async () => {
     const terminal = new Terminal();
     const end = new AbortController();
     let text = "first line, a long one\nsecond\nthird\n";
@@ -105,7 +105,7 @@ describe("a live view", () => {
     expect(terminal.written).not.toContain("\u001b[2J");
   });
 
-  it("ends at once while it waits for its first look", async () => {
+  it("ends at once while the first view is still being rendered", async () => {
     const terminal = new Terminal();
     const end = new AbortController();
     const shown = showLive(terminal, () => new Promise(() => {}), { everyMs: 60_000, signal: end.signal });
@@ -114,7 +114,7 @@ describe("a live view", () => {
     expect([terminal.lines.filter(Boolean), terminal.isCursorShown]).toEqual([[], true]);
   });
 
-  it("gives the cursor back when looking fails", async () => {
+  it("restores the cursor when rendering fails", async () => {
     const terminal = new Terminal();
     const { signal } = new AbortController();
     await expect(showLive(terminal, () => Promise.reject(new Error("no")), { everyMs: 1, signal })).rejects.toThrow(

@@ -68,7 +68,7 @@ function aStatus(): ClusterStatus {
 }
 
 describe("the status of a cluster", () => {
-  it("has nodes with their servers, and balancers with the health of their targets", () => {
+  it("has nodes with their servers, and load balancers with the health of their targets", () => {
     const { nodes, balancers, leader, budget } = aStatus();
     expect(nodes.map(({ isReady, isInitialised, server }) => [isReady, isInitialised, server])).toEqual([
       [true, true, "cx22 in fsn1, running"],
@@ -81,7 +81,7 @@ describe("the status of a cluster", () => {
     expect(budget).toEqual({ remaining: 3599, limit: 3600 });
   });
 
-  it("is a page for people, with what needs them at the end", () => {
+  it("prints tables, with what needs attention at the end", () => {
     const text = statusText(aStatus());
     expect(text).toMatch(/^Cluster test: \d units? out of sync; leader pod-1\n/);
     expect(text).toContain("  node-1  Ready            cx22 in fsn1, running  10.0.0.1\n");
@@ -119,13 +119,13 @@ describe("completion", () => {
   it.each([
     ["previ", 1, "preview"],
     ["--mark", 2, "--markdown"],
-  ])("finishes %s in bash", async (word, position, expected) => {
+  ])("completes %s in bash", async (word, position, expected) => {
     const words = position === 1 ? `(lotse ${word})` : `(lotse preview ${word})`;
     const script = `${await printed("bash")}\nCOMP_WORDS=${words} COMP_CWORD=${position}; _lotse; echo "\${COMPREPLY[@]}"`;
     expect(execFileSync("bash", ["-c", script], { encoding: "utf8" }).trim()).toBe(expected);
   });
 
-  it("knows zsh and fish, and says which shells it knows", async () => {
+  it("supports zsh and fish, and lists the supported shells", async () => {
     expect(await printed("zsh")).toMatch(/^#compdef lotse/);
     expect(await printed("fish")).toContain('__fish_seen_subcommand_from preview" -l markdown');
     await expect(printed("constructor")).rejects.toThrow("is not one of bash, zsh, fish");
