@@ -11,6 +11,6 @@ export async function run(flags: FlagValues): Promise<void> {
   for (const warning of config.warnings) log.warn(warning);
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-  if (config.isDryRun) await (await import("./preview/dry-run.ts")).rehearseForever(config, log, stop.signal);
+  if (config.isDryRun) await (await import("./preview/dry-run.ts")).previewForever(config, log, stop.signal);
   else await runController(config, log, stop.signal);
 }

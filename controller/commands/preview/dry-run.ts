@@ -10,7 +10,7 @@ import type { Forecast } from "./forecast.ts";
 import { forecastChanges } from "./preview.ts";
 
 /** Previews until the signal fires. */
-export async function rehearseForever(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+export async function previewForever(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   log.info({ cluster: config.clusterName }, "dry run: observing only, no changes are made");
   let last = "";
   while (!signal.aborted) {

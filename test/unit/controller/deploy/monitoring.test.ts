@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { bannedIn } from "../../documents/banned-phrases.ts";
 
 const FILES = "controller/deploy/chart/files";
 const SOURCES = ["controller/app/metric-definitions.ts", "controller/app/metrics.ts"];
@@ -25,9 +26,10 @@ function metricsIn(expression: string): readonly string[] {
 }
 
 describe("alerts", () => {
-  it.each(alerts)("$alert says what it means and how bad it is", ({ labels, annotations }) => {
+  it.each(alerts)("$alert has a severity, a summary and a description in plain English", ({ labels, annotations }) => {
     expect(["warning", "critical"]).toContain(labels.severity);
     expect(Object.keys(annotations)).toEqual(["summary", "description"]);
+    expect(bannedIn(Object.values(annotations).join("\n"))).toEqual([]);
   });
 });
 
