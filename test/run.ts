@@ -81,7 +81,7 @@ async function setUp(): Promise<boolean> {
   }
 }
 
-/** A check says something only when it fails, or could not be made. */
+/** Checks print only failures, and why they were skipped. */
 async function check(name: string, command: string, ...args: readonly string[]): Promise<StepResult> {
   const started = performance.now();
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
@@ -113,7 +113,7 @@ async function countsOf(report: string): Promise<Counts> {
     const { numPassedTests: passed, numFailedTests: failed, numPendingTests: skipped } = result;
     return { passed, failed, skipped };
   } catch {
-    return { passed: 0, failed: 1, skipped: 0 }; // the runner itself broke down: the exit code says the same
+    return { passed: 0, failed: 1, skipped: 0 }; // the runner itself failed, as the exit code says
   }
 }
 

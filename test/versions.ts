@@ -1,6 +1,7 @@
 /**
- * `npm run test:versions [-- 1.34 1.35] [-- test/integration/slice.test.ts]`: the integration tests against API servers of other
- * versions, one after another. Builds them when they are not there. Not part of `npm test`: it takes an hour.
+ * `npm run test:versions [-- 1.34 1.35] [-- test/integration/slice.test.ts]`: runs the integration tests with other
+ * versions of the API server, one after another, and builds these if necessary. Not part of `npm test`: it takes an
+ * hour.
  */
 import { spawn } from "node:child_process";
 import { ProgressDisplay } from "../dev-env/toolchain/progress.ts";

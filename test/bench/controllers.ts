@@ -1,9 +1,9 @@
-/** The controllers that are measured: ours as shipped, and the official one from a binary that whoever runs this has built. */
+/** The controllers under measurement: Lotse as shipped, and HCCM from a binary that the user provides. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { World } from "../support/world.ts";
 
-/** A controller at work in a world. */
+/** A running controller. */
 export interface Started {
   readonly pid: number;
   stop(): Promise<void>;
@@ -11,7 +11,7 @@ export interface Started {
 
 export type ControllerStarter = (world: World) => Started;
 
-/** As shipped, without the short resync that tests use. */
+/** Lotse as shipped, without the short resync of tests. */
 export const startOurs: ControllerStarter = (world) => world.startController(["--resync=60"]);
 
 const OFFICIAL_FLAGS = [
@@ -24,7 +24,7 @@ const OFFICIAL_FLAGS = [
   "--webhook-secure-port=0",
 ];
 
-/** The official controller with the rights of an administrator, and as many workers for Services as told; it ships with one. */
+/** HCCM with the rights of an administrator and this many Service workers; its default is one. */
 export function officialStarter(binary: string, workers: number): ControllerStarter {
   return (world) => {
     const flags = [`--kubeconfig=${world.cluster.kubeconfig}`, `--concurrent-service-syncs=${workers}`];

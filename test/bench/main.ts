@@ -1,4 +1,4 @@
-/** `npm run bench`: runs the scenarios and prints a table, and the same as JSON. */
+/** `npm run bench`: runs the scenarios, and prints the results as a table and as JSON. */
 import { writeFile } from "node:fs/promises";
 import { Command } from "commander";
 import { officialStarter, startOurs } from "./controllers.ts";
@@ -19,7 +19,7 @@ interface Row {
   readonly scenario: Scenario;
   readonly ours: Result;
   readonly official?: Result;
-  /** What the scenario aims at, in seconds. */
+  /** The target of the scenario, in seconds. */
   readonly targetSeconds?: number;
 }
 
@@ -32,7 +32,7 @@ const options = new Command("bench")
   .parse()
   .opts<Options>();
 
-/** What the controller's own process may take, whatever the work. */
+/** Memory limit of the controller's own process, for every scenario. */
 const OWN_MB = 130;
 const WIDTHS: readonly number[] = [12, 9, 8, 9, 8, 24, 9, 30];
 const columns = ["time", "target", "floor", "calls", "target", "own / tree", "target", "official"];
@@ -65,7 +65,7 @@ async function measureOfficial(scenario: Scenario): Promise<Result | undefined> 
   return scenario.run(officialStarter(options.official, Number(options.officialWorkers)));
 }
 
-/** A target in seconds, or one that follows from what another scenario took; nothing when that was not measured. */
+/** A target in seconds; one that depends on another scenario is undefined if that was not measured. */
 function secondsWanted({ target: { seconds, times } }: Scenario, before: readonly Row[]): number | undefined {
   if (!times) return seconds;
   const reference = before.find(({ scenario }) => scenario.name === times.of);

@@ -1,4 +1,4 @@
-/** How fast the simulated cloud lists a large project: every page of every list, once, after a round to warm up. */
+/** Measures how fast the simulated cloud lists a large project: every page of every list, after a warm-up round. */
 import assert from "node:assert/strict";
 import { BALANCERS, SERVERS, send, startLargeCloud } from "../support/large-cloud.ts";
 

@@ -1,6 +1,7 @@
+/** Measures the peak memory of a process and its descendants. */
 import { descendantsOf, proportionalMb, residentMb } from "../support/process-tree.ts";
 
-/** Resident megabytes of one process; and of its whole tree, with what processes share counted once, as a container counts it. */
+/** Resident megabytes of a process, and of its tree with shared pages counted once, as for a container. */
 export interface Memory {
   readonly own: number;
   readonly tree: number;
@@ -14,7 +15,7 @@ export function memoryOf(pid: number): Memory {
   return { own: residentMb(pid), tree };
 }
 
-/** Watches a process and what it starts until told to stop; then gives the most that was seen. */
+/** Samples a process and its descendants until stopped, and returns the peak. */
 export function watchMemory(pid: number): () => Memory {
   let most = memoryOf(pid);
   const look = () => {

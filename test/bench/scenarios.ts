@@ -1,4 +1,4 @@
-/** What is measured, each on a world of its own: the work, how much of it the cloud alone needs, and what we aim at. */
+/** The scenarios, each in its own world: the work, the minimum time that the cloud needs for it, and the target. */
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { SecretState } from "../../controller/kube/state-secrets.ts";
@@ -29,13 +29,13 @@ export interface Scenario {
     readonly seconds?: number;
     readonly calls?: number;
     readonly treeMb?: number;
-    /** Seconds as a multiple of what another scenario took. */
+    /** Target as a multiple of the time of another scenario. */
     readonly times?: { readonly factor: number; readonly of: string };
   };
-  /** Seconds that requests and actions take one after the other where they must. */
+  /** Seconds for requests and actions that must be sequential. */
   readonly floorSeconds?: number;
   readonly isLong?: boolean;
-  /** False when it is about something that only our controller has. */
+  /** False if the scenario concerns a feature that only Lotse has. */
   readonly isComparable: boolean;
   run(start: ControllerStarter): Promise<Result>;
 }
@@ -147,7 +147,7 @@ function newRoutes(start: ControllerStarter, count: number): Promise<Result> {
   });
 }
 
-/** From the last node's registration; registering them keeps the machine busy for longer than we do. */
+/** Measured from the registration of the last node, because registering takes longer than the work itself. */
 async function joining(start: ControllerStarter): Promise<Result> {
   let registered = 0;
   let lists = 0;
@@ -161,7 +161,7 @@ async function joining(start: ControllerStarter): Promise<Result> {
   return { ...whole, seconds: whole.seconds - registered, calls: lists };
 }
 
-/** A second controller finds everything made and no state: in the end its state knows every unit, and nothing was changed. */
+/** A second controller without state finds everything in place. It must record every unit and change nothing. */
 async function adoption(): Promise<Result> {
   await using world = await startWorld({ nodes: FULL.nodes, cloud: FULL.cloud });
   await createServices(world, "old", FULL.balancers, FULL.type);

@@ -1,4 +1,4 @@
-/** Many runs after each other: what they leave behind must not grow. */
+/** Many runs in sequence, after which memory and files must not have grown. */
 import assert from "node:assert/strict";
 import type { V1Service } from "@kubernetes/client-node";
 import { SecretState } from "../../controller/kube/state-secrets.ts";
@@ -17,7 +17,9 @@ interface Sample {
   readonly stateBytes: number;
 }
 
-/** Changes one of five Services again and again, each time when the last change is made. Seconds are those of one run. */
+/**
+ * Changes one of five Services repeatedly, each time after the previous change was applied. Reports seconds per run.
+ */
 export async function soak(start: ControllerStarter): Promise<Result> {
   const samples: Sample[] = [];
   const result = await measure({ cloud: INSTANT, nodes: 5, balancers: 5 }, start, async (world, { pid }) => {

@@ -1,4 +1,4 @@
-/** The pieces that scenarios are made of: worlds, work in them, and the measuring of it. */
+/** Building blocks of scenarios: worlds, work, and measurement. */
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import type { V1NodeList, V1ServiceList } from "@kubernetes/client-node";
@@ -11,30 +11,30 @@ import { type Memory, watchMemory } from "./process-memory.ts";
 export interface Result {
   readonly seconds: number;
   readonly calls: number;
-  /** Resident megabytes at the peak: the controller alone, and with engine and plugin. */
+  /** Peak resident megabytes of the controller alone, and with engine and plugin. */
   readonly memory: Memory;
-  /** What else is worth knowing, in words. */
+  /** A note for the table. */
   readonly note?: string;
 }
 
-/** The cloud of the published figures, and one that costs no time. */
+/** The cloud of the published figures, and one without delays. */
 export const API = { latencyMs: 60, actionMs: 800, rateLimit: "off", maxNetworkMembers: 1_000 } as const;
 export const INSTANT = { rateLimit: "off", maxNetworkMembers: 1_000 } as const;
 const patience = { timeoutMs: 1_200_000, intervalMs: 20 };
 
-/** What is there before the work begins. */
+/** The world before the work begins. */
 export interface Setting {
   readonly cloud: typeof API | typeof INSTANT;
   readonly nodes: number;
   readonly balancers?: number;
-  /** Type of the balancers; the smallest has room for 25 targets. */
+  /** Load balancer type; the smallest allows 25 targets. */
   readonly type?: string;
 }
 
-/** Work in a world in which the controller has come to rest. */
+/** Work in a world whose controller is idle. */
 export type Work = (world: World, controller: Started) => Promise<void>;
 
-/** Sets a world up, lets the controller make all of it, and measures the work after that. */
+/** Sets up a world, waits until the controller is idle, and measures the work. */
 export async function measure(setting: Setting, start: ControllerStarter, work: Work): Promise<Result> {
   const { cloud, nodes, balancers = 0, type } = setting;
   await using world = await startWorld({ nodes, cloud });
@@ -48,7 +48,7 @@ export async function measure(setting: Setting, start: ControllerStarter, work: 
   }
 }
 
-/** Time, calls and memory of some work. */
+/** Measures time, calls and memory of some work. */
 export async function timed(world: World, { pid }: Started, work: () => Promise<void>): Promise<Result> {
   world.cloud.journal.clear();
   const peak = watchMemory(pid);
@@ -64,7 +64,7 @@ export async function createServices(world: World, prefix: string, count: number
   await Promise.all(names.map((name) => world.createService(name, annotations, [80, 443])));
 }
 
-/** Waits until so many Services show an address. */
+/** Waits until this many Services have an address. */
 export async function served(world: World, count: number): Promise<void> {
   await eventually(async () => {
     const { items } = await world.observer.get<V1ServiceList>(paths.services);
@@ -72,14 +72,14 @@ export async function served(world: World, count: number): Promise<void> {
   }, patience);
 }
 
-/** Waits until every balancer has so many targets. */
+/** Waits until every load balancer has this many targets. */
 export async function targeted(world: World, count: number): Promise<void> {
   await eventually(() => {
     for (const { targets } of world.cloud.state.loadBalancers.values()) assert.equal(targets.length, count);
   }, patience);
 }
 
-/** Waits until so many nodes say that their route is there. */
+/** Waits until this many nodes report that their route exists. */
 export async function routed(world: World, count: number): Promise<void> {
   await nodesThat(
     world,
@@ -88,7 +88,7 @@ export async function routed(world: World, count: number): Promise<void> {
   );
 }
 
-/** Waits until so many nodes are initialised. */
+/** Waits until this many nodes are initialised. */
 export async function initialised(world: World, count: number): Promise<void> {
   await nodesThat(world, ({ spec }) => spec?.providerID !== undefined && !spec.taints?.length, count);
 }
@@ -100,12 +100,12 @@ async function nodesThat(world: World, is: (node: V1NodeList["items"][number]) =
   }, patience);
 }
 
-/** Adds nodes behind those that are there. */
+/** Adds nodes. */
 export async function addNodes(world: World, there: number, count: number): Promise<void> {
   await Promise.all(Array.from({ length: count }, (_, index) => world.addNode(there + index + 1)));
 }
 
-/** Waits until everything is made and the journal has been quiet for a moment. */
+/** Waits until everything exists and no requests are made for a moment. */
 export async function settled(world: World, balancers: number, nodes: number): Promise<void> {
   await served(world, balancers);
   await targeted(world, nodes);

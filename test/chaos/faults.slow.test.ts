@@ -1,3 +1,4 @@
+/** A cloud with faults of every kind: the controller must converge. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,13 +11,13 @@ import { startWorld, type World } from "../support/world.ts";
 import { Supervised } from "./supervised.ts";
 import { addForeign, converged, work } from "./workload.ts";
 
-/** The same chaos in every test run; another with LOTSE_SEED. */
+/** Fixed seed, for repeatable runs; LOTSE_SEED sets another. */
 const SEED = Number(process.env.LOTSE_SEED ?? 82_751_574);
 const CLOUD = { latencyMs: 2, actionMs: 50, rateLimit: "off" } as const;
-/** What the real cloud may do, as far as is known. */
+/** Behaviour that the real cloud may have. */
 const UNKIND = { lingeringDeletes: true, attachLagMs: 300, conflictWhileActionRuns: true } as const;
 
-/** Every kind of fault that the cloud can have; each strikes now and then while the work goes on. */
+/** Every kind of fault, each of which affects some requests during the work. */
 const EFFECTS: readonly FaultEffect[] = [
   { kind: "latency", ms: 300 },
   { kind: "error", code: "server_error" },
@@ -37,7 +38,7 @@ describe("a cloud that fails", () => {
   let world: World | undefined;
   afterEach(async () => world?.[Symbol.asyncDispose]());
 
-  it(`ends converged after faults of every kind (seed ${SEED})`, async () => {
+  it(`converges after faults of every kind (seed ${SEED})`, async () => {
     const random = new Random(SEED);
     world = await startWorld({ nodes: 3, cloud: { ...CLOUD, ...UNKIND }, isQuick: true });
     const foreign = await addForeign(world);
@@ -45,7 +46,7 @@ describe("a cloud that fails", () => {
     const { faults } = world.cloud;
     const rain = async () => {
       for (const effect of EFFECTS) faults.add(faultOf(effect, random));
-      await setTimeout(4_000); // the faults' turn
+      await setTimeout(4_000); // time for the faults
     };
     await work(world, rain);
     faults.clear();
@@ -61,7 +62,7 @@ describe("a cloud that fails", () => {
     await controller.stop();
   }, 300_000);
 
-  it("ends converged when its state is of an hour ago, and when two controllers run at once", async () => {
+  it("converges with an outdated state, and with two controllers at once", async () => {
     world = await startWorld({ nodes: 3, cloud: CLOUD, isQuick: true });
     const foreign = await addForeign(world);
     const dir = await mkdtemp(join(tmpdir(), "lotse-state-"));
@@ -98,7 +99,7 @@ describe("a cloud that fails", () => {
   }, 300_000);
 });
 
-/** Half of the faults hit writes only, so that enough reads get through for work to be done. */
+/** Half of the faults affect writes only, so that enough reads succeed. */
 function faultOf(effect: FaultEffect, random: Random): Fault {
   const method = random.next() < 0.5 || effect.kind.endsWith("action") ? "POST" : undefined;
   return {

@@ -1,3 +1,4 @@
+/** Processes killed at random moments: the controller must converge. */
 import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
@@ -8,15 +9,15 @@ import { startWorld, type World } from "../support/world.ts";
 import { Supervised } from "./supervised.ts";
 import { addForeign, converged, work } from "./workload.ts";
 
-/** How many moments are tried: a few in every test run, more with LOTSE_CHAOS=30. */
+/** The number of kills; LOTSE_CHAOS sets another. */
 const KILLS = Number(process.env.LOTSE_CHAOS ?? 6);
-/** The same chaos in every test run; another with LOTSE_SEED. */
+/** Fixed seed, for repeatable runs; LOTSE_SEED sets another. */
 const SEED = Number(process.env.LOTSE_SEED ?? 203_811_227);
 
-/** A balancer as the controller asks for it, before anything is in it. */
+/** The creation of a load balancer, in requests of the controller. */
 const LATE = { name: "late", load_balancer_type: "lb11", location: "fsn1" };
 
-/** What can be killed, and how it is found below the controller. */
+/** Processes to kill, and how to find them below the controller. */
 const VICTIMS = {
   controller: undefined,
   worker: /stacks\/engine\/worker\.ts/,
@@ -24,11 +25,11 @@ const VICTIMS = {
   plugin: /pulumi-resource-hcloud/,
 } as const;
 
-describe("SIGKILL at random moments of a run that builds, changes and deletes balancers", () => {
+describe("SIGKILL at random moments of a run that creates, changes and deletes load balancers", () => {
   let world: World | undefined;
   afterEach(async () => world?.[Symbol.asyncDispose]());
 
-  it(`ends converged, nothing lost, doubled or orphaned (${KILLS} kills, seed ${SEED})`, async () => {
+  it(`converges, with nothing lost, duplicated or orphaned (${KILLS} kills, seed ${SEED})`, async () => {
     const random = new Random(SEED);
     world = await startWorld({ nodes: 3, cloud: { latencyMs: 5, actionMs: 150, rateLimit: "off" }, isQuick: true });
     const foreign = await addForeign(world);
@@ -36,7 +37,7 @@ describe("SIGKILL at random moments of a run that builds, changes and deletes ba
     const controller = new Supervised(here);
     const victims: string[] = [];
     const strike = async () => {
-      await setTimeout(random.between(100, 2_500)); // the chaos itself, not waiting for luck
+      await setTimeout(random.between(100, 2_500)); // the random moment
       const name = random.pick(Object.keys(VICTIMS) as (keyof typeof VICTIMS)[]);
       victims.push(name);
       kill(controller, VICTIMS[name]);
@@ -55,11 +56,11 @@ describe("SIGKILL at random moments of a run that builds, changes and deletes ba
   }, 300_000);
 });
 
-describe("SIGKILL while the API still works on a new balancer", () => {
+describe("SIGKILL while the API is creating a load balancer", () => {
   let world: World | undefined;
   afterEach(async () => world?.[Symbol.asyncDispose]());
 
-  it("leaves none without an owner, although its Service is deleted before it appears", async () => {
+  it("leaves no orphan, although the Service is deleted before the load balancer is listed", async () => {
     world = await startWorld({ nodes: 1, isQuick: true });
     const { cloud, core } = world;
     const lists = () => cloud.journal.count({ method: "GET", path: "/load_balancers" });
@@ -74,7 +75,7 @@ describe("SIGKILL while the API still works on a new balancer", () => {
     const seen = lists();
     world.startController();
     await eventually(() => expect(lists()).toBeGreaterThan(seen + 1), { timeoutMs: 60_000 });
-    // What the API had been asked for, and nobody waits for any more, comes to its end.
+    // The creation completes, although no client waits for it.
     const labels = { [SERVICE_UID_LABEL]: metadata?.uid };
     await world.changeCloud("POST", "/load_balancers", { ...LATE, labels });
     await eventually(async () => {

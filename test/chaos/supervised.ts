@@ -1,7 +1,8 @@
+/** A controller under supervision, as by a kubelet. */
 import type { ControllerProcess } from "../support/controller-process.ts";
 import type { World } from "../support/world.ts";
 
-/** A controller that is started again whenever it ends, as a kubelet does, until it is stopped. */
+/** Restarts a controller whenever it exits, until it is stopped. */
 export class Supervised {
   #controller: ControllerProcess;
   #isStopped = false;

@@ -1,4 +1,4 @@
-/** Work that keeps changing while things break, and the proof that in the end everything is as wanted. */
+/** Work that goes on while faults occur, and checks that the result is correct. */
 import { expect } from "vitest";
 import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
 import { eventually } from "../support/eventually.ts";
@@ -7,7 +7,7 @@ import type { World } from "../support/world.ts";
 const COUNT = 8;
 const names = Array.from({ length: COUNT }, (_, index) => `app-${index + 1}`);
 
-/** Builds eight balancers, then changes half of them, then deletes three, with pauses that `pause` decides about. */
+/** Creates eight load balancers, changes half of them, and deletes three, with a call of `pause` between steps. */
 export async function work(world: World, pause: () => Promise<void>): Promise<void> {
   for (const name of names) await world.createService(name, { "use-private-ip": "true" }, [80, 443]);
   await pause();
@@ -21,12 +21,12 @@ export async function work(world: World, pause: () => Promise<void>): Promise<vo
   await pause();
 }
 
-/** What must never change, because it is not ours. */
+/** Resources of others, which must not change. */
 export interface Foreign {
   check(): void;
 }
 
-/** Adds a balancer and a route that belong to somebody else. */
+/** Adds a load balancer and a route of another owner. */
 export async function addForeign(world: World): Promise<Foreign> {
   const post = async (path: string, body: object) => {
     const headers = { authorization: `Bearer ${world.cloud.token}`, "content-type": "application/json" };
@@ -51,7 +51,7 @@ export async function addForeign(world: World): Promise<Foreign> {
   };
 }
 
-/** Waits until the cloud holds what the remaining Services want, each once, and the statuses say so. */
+/** Waits until the cloud has exactly the load balancers of the remaining Services, and their statuses are set. */
 export async function converged(world: World, timeoutMs: number): Promise<void> {
   await eventually(
     async () => {

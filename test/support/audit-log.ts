@@ -1,10 +1,10 @@
-/** What the API server's audit log says of the controller, beside the rights that it has. */
+/** Compares the requests in the API server's audit log with the rights that a manifest grants. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Cluster } from "../../dev-env/cluster/cluster.ts";
 import type { Rendered, Rule } from "./chart.ts";
 
-/** One request to the API server, in the words of RBAC. */
+/** One request to the API server, in terms of RBAC. */
 export interface AuditedRequest {
   readonly verb: string;
   readonly group: string;
@@ -13,9 +13,9 @@ export interface AuditedRequest {
   readonly namespace?: string;
   readonly name?: string;
   readonly status: number;
-  /** Groups of whoever asked; several controllers can be told apart by them. */
+  /** Groups of the user, by which several controllers can be distinguished. */
   readonly groups: readonly string[];
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the epoch. */
   readonly receivedAt: number;
   readonly answeredAt: number;
 }
@@ -35,7 +35,7 @@ interface AuditEvent {
   readonly responseStatus?: { readonly code?: number };
 }
 
-/** One verb on one kind of object, or on one object of it, where it is granted. */
+/** A granted right: one verb on one kind of object, or on a single object. */
 export interface Right {
   readonly verb: string;
   readonly group: string;
@@ -45,7 +45,7 @@ export interface Right {
   readonly name?: string;
 }
 
-/** Requests for objects so far; others, such as `/version`, need no right of ours. */
+/** Requests for objects so far. Others, such as `/version`, need no right. */
 export function requestsOf(cluster: Cluster): readonly AuditedRequest[] {
   const lines = readFileSync(join(cluster.dir, "audit.log"), "utf8").split("\n").slice(0, -1);
   return lines.map((line) => JSON.parse(line) as AuditEvent).flatMap(requestOf);
@@ -70,12 +70,12 @@ function requestOf(event: AuditEvent): readonly AuditedRequest[] {
   ];
 }
 
-/** True for what changes objects. */
+/** Whether a request changes objects. */
 export function isWrite({ verb }: AuditedRequest): boolean {
   return !["get", "list", "watch"].includes(verb);
 }
 
-/** Every right that a manifest grants, one by one. */
+/** Every single right that a manifest grants. */
 export function rightsOf(objects: readonly Rendered[]): readonly Right[] {
   return objects.flatMap(({ metadata, rules = [] }) => rules.flatMap((rule) => rightsIn(rule, metadata.namespace)));
 }
@@ -94,20 +94,20 @@ function rightsIn(
   );
 }
 
-/** Whether a right is what allows a request. */
+/** Whether a right allows a request. */
 function allows(right: Right, request: AuditedRequest): boolean {
   const fits = right.verb === request.verb && right.group === request.group && right.resource === request.resource;
   const isThere = right.namespace === undefined || right.namespace === request.namespace;
   return fits && isThere && (right.name === undefined || right.name === request.name);
 }
 
-/** A right or a request in a few words, for messages of failed tests. */
+/** A short text for a right or a request, for messages of failed tests. */
 export function describeRight({ verb, group, resource, namespace, name }: Right | AuditedRequest): string {
   const place = [...(name ? [name] : []), ...(namespace ? [`in ${namespace}`] : [])];
   return [verb, group ? `${resource}.${group}` : resource, ...place].join(" ");
 }
 
-/** The rights without which every request would have been allowed all the same. */
+/** The rights that no request needed. */
 export function idleRights(rights: readonly Right[], requests: readonly AuditedRequest[]): readonly Right[] {
   const needed = requests.map((request) => rights.filter((right) => allows(right, request)));
   const only = new Set(needed.flatMap((found) => (found.length === 1 ? found : [])));

@@ -1,4 +1,4 @@
-/** Small, typed, plain objects for tests: everything has a default, a test names only what it is about. */
+/** Builders of plain objects for tests. Everything has a default, so that a test states only what matters to it. */
 import type {
   V1LoadBalancerIngress,
   V1Node,
@@ -20,18 +20,20 @@ import type { OptionName, ServiceOptions } from "../../controller/render/service
 import type { ServiceSettings } from "../../controller/render/service/options/settings.ts";
 import type { ListenerSpec, LoadBalancerSpec, LoadBalancerState, RouteSpec } from "../../stacks/units/spec.ts";
 
-/** The network that every builder attaches to when it is asked for a private address. */
+/** The network that builders use for private addresses. */
 export const NETWORK_ID = 7;
 
-/** The uid of a Service that is given none. */
+/** The default UID of a Service. */
 export const UID = "0c7e1a52-9d3b-4f60-8a71-5b2e6f4d9c18";
 
-/** What rendering is told: balancers in fsn1, no routes, no network. */
+/** Settings for rendering: load balancers in fsn1, no routes, no network. */
 export function aRenderOptions(given: Partial<RenderOptions> = {}): RenderOptions {
   return { addressFamily: "ipv4", zoneLabel: true, defaults: { location: "fsn1" }, clusterCidrs: [], ...given };
 }
 
-/** `LoadBalancer` Service; a number among the ports is a TCP port with node port 30000 + port. Annotations go without prefix. */
+/**
+ * A Service of type `LoadBalancer`. A number is a TCP port with node port 30000 + port. Annotations omit the prefix.
+ */
 export function aService(
   given: {
     readonly namespace?: string;
@@ -71,7 +73,7 @@ export function aService(
   };
 }
 
-/** An initialised node; `id` is its server's. Without one it has no ProviderID. */
+/** An initialised node. `id` is that of its server; without it, there is no providerID. */
 export function aNode(
   given: {
     readonly name?: string;
@@ -83,7 +85,7 @@ export function aNode(
     readonly podCIDRs?: readonly string[];
     readonly addresses?: readonly V1NodeAddress[];
     readonly conditions?: readonly V1NodeCondition[];
-    /** Status of the Ready condition; without it the node has none. */
+    /** Status of the Ready condition; absent if undefined. */
     readonly ready?: "True" | "False" | "Unknown";
     readonly isDeleted?: boolean;
     readonly created?: Date;
@@ -115,7 +117,7 @@ export function aNode(
   };
 }
 
-/** A running server with both public addresses; `privateIp` attaches it to the network. Null means it has no such address. */
+/** A running server with public addresses. `privateIp` attaches it to the network. Null removes an address. */
 export function aServer(
   given: {
     readonly id?: number;
@@ -156,7 +158,7 @@ export function aNetwork(given: Partial<Network> = {}): Network {
   };
 }
 
-/** A balancer as the API lists it, public, empty and without an owner. */
+/** A load balancer as listed by the API: public, empty and without an owner. */
 export function aBalancer(
   given: Partial<Omit<LoadBalancer, "public_net">> & {
     readonly ipv4?: string | null;
@@ -186,7 +188,7 @@ export function aBalancer(
   };
 }
 
-/** A TCP listener as the API lists it, with the API's defaults. */
+/** A TCP listener as listed by the API, with its defaults. */
 export function aBalancerService(listenPort: number, given: Partial<LoadBalancerService> = {}): LoadBalancerService {
   const destination = 30_000 + listenPort;
   return {
@@ -203,7 +205,7 @@ export function aServerTarget(id: number, usePrivateIp = false): LoadBalancerTar
   return { type: "server", server: { id }, use_private_ip: usePrivateIp };
 }
 
-/** What a TCP port of a Service is rendered to when nothing is set. */
+/** The listener of a TCP port without settings. */
 export function aListener(listenPort: number, given: Partial<ListenerSpec> = {}): ListenerSpec {
   const destinationPort = 30_000 + listenPort;
   return {
@@ -216,7 +218,7 @@ export function aListener(listenPort: number, given: Partial<ListenerSpec> = {})
   };
 }
 
-/** The spec of `aService()`'s balancer, public and empty. */
+/** The spec of the load balancer of `aService()`: public and empty. */
 export function aBalancerSpec(given: Partial<LoadBalancerSpec> = {}): LoadBalancerSpec {
   return {
     kind: "load-balancer",
@@ -233,7 +235,7 @@ export function aBalancerSpec(given: Partial<LoadBalancerSpec> = {}): LoadBalanc
   };
 }
 
-/** What exists of `aBalancerSpec()`, equal to it in every field. */
+/** A state that matches `aBalancerSpec()`. */
 export function aBalancerState(given: Partial<LoadBalancerState> = {}): LoadBalancerState {
   return {
     kind: "load-balancer",

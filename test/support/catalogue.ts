@@ -1,4 +1,4 @@
-/** What the provider offers, as far as tests look at it. */
+/** Products of Hetzner, for tests. */
 import type { Catalogue } from "../../controller/hcloud/api.ts";
 
 export function aCatalogue(): Catalogue {

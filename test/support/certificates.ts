@@ -1,4 +1,4 @@
-/** Certificates for tests: what is wanted, what the cloud lists, and real key pairs. */
+/** Certificates for tests: specs, states, API objects, and real key pairs. */
 import type { V1Secret } from "@kubernetes/client-node";
 import type { Certificate } from "../../controller/hcloud/api.ts";
 import type { CertificatePlan } from "../../controller/render/certificate/plan.ts";
@@ -8,10 +8,10 @@ import { UID } from "./builders.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Before every moment that a test takes for now. */
+/** Before any time that tests use. */
 const VALID_FROM = Date.UTC(2026, 0, 1);
 
-/** A pair that is valid now; a `serial` makes it another one. */
+/** A valid key pair; a different `serial` gives a different pair. */
 export function aPair(
   given: { readonly domains?: readonly string[]; readonly serial?: number; readonly notAfter?: number } = {},
 ): { readonly certificate: string; readonly privateKey: string } {
@@ -31,7 +31,7 @@ export function aTlsSecret(
   };
 }
 
-/** The plan of a Service that has nothing to do with certificates. */
+/** The plan of a Service without certificates. */
 export const NO_CERTIFICATES: CertificatePlan = {
   ids: new Map(),
   wanted: [],
@@ -41,7 +41,7 @@ export const NO_CERTIFICATES: CertificatePlan = {
   isUncertain: false,
 };
 
-/** An uploaded certificate as the API lists it, without an owner. */
+/** An uploaded certificate as listed by the API, without an owner. */
 export function aListedCertificate(given: Partial<Certificate> = {}): Certificate {
   return {
     id: 77,
@@ -56,7 +56,7 @@ export function aListedCertificate(given: Partial<Certificate> = {}): Certificat
   };
 }
 
-/** A managed certificate of `aService()` as the API lists it; named as the first one is. */
+/** A managed certificate of `aService()` as listed by the API, with the name of the first one. */
 export function anIssuedCertificate(
   issuance: "pending" | "completed" | "failed" = "completed",
   given: Partial<Certificate> = {},
@@ -72,7 +72,7 @@ export function anIssuedCertificate(
   });
 }
 
-/** What the certificates of a Service are planned with where there are none. */
+/** Inputs for planning the certificates of a Service that has none. */
 export const NO_LISTS = { certificates: [], loadBalancers: [], now: 0 } as const;
 
 export function managed(...domains: readonly string[]): CertificateContent {
@@ -83,7 +83,7 @@ export function uploaded(fingerprint: string, pem = "PEM"): CertificateContent {
   return { type: "uploaded", pem, fingerprint };
 }
 
-/** A certificate of `aService()`, managed and for `example.com`. */
+/** The spec of a managed certificate of `aService()` for `example.com`. */
 export function aCertificateSpec(given: Partial<CertificateSpec> = {}): CertificateSpec {
   return {
     kind: "certificate",
@@ -95,7 +95,7 @@ export function aCertificateSpec(given: Partial<CertificateSpec> = {}): Certific
   };
 }
 
-/** What exists of `aCertificateSpec()`, equal to it in every field. */
+/** A state that matches `aCertificateSpec()`. */
 export function aCertificateState(given: Partial<CertificateState> = {}): CertificateState {
   return { ...aCertificateSpec(), id: 77, ...given };
 }

@@ -1,11 +1,11 @@
-/** The chart's objects as tests look at them, and the command line that its container would start. */
+/** Objects rendered from the chart, and the command line of its container. */
 import type { V1Container, V1EnvVar, V1ObjectMeta, V1PodTemplateSpec } from "@kubernetes/client-node";
 import { parseAllDocuments } from "yaml";
 import { commandLine } from "../../controller/commands/command-line.ts";
 import { type FlagValues, RUN_FLAGS } from "../../controller/config/flags.ts";
 import { type ChartValues, type RenderOptions, renderChart } from "../../dev-env/chart/render.ts";
 
-/** An object of any kind, with what tests look at. */
+/** An object of any kind, with the fields that tests use. */
 export interface Rendered {
   readonly apiVersion: string;
   readonly kind: string;
@@ -39,7 +39,7 @@ export function parseObjects(manifest: string): readonly Rendered[] {
     .filter((object): object is Rendered => typeof object === "object" && object !== null);
 }
 
-/** The objects that the chart renders with these values. */
+/** Renders the chart with these values. */
 export async function objectsOf(values: ChartValues, options?: RenderOptions): Promise<readonly Rendered[]> {
   return parseObjects(await renderChart(values, options));
 }
@@ -51,14 +51,14 @@ export function workloadOf(objects: readonly Rendered[]): Rendered {
   return workload;
 }
 
-/** The one container. */
+/** The only container. */
 export function containerOf(objects: readonly Rendered[]): V1Container {
   const [container, ...others] = workloadOf(objects).spec.template.spec?.containers ?? [];
   if (!container || others.length > 0) throw new Error("there is not exactly one container");
   return container;
 }
 
-/** Reads the container's arguments as the program does; throws what it would complain about. */
+/** Parses the container's arguments as the program does. Throws if they are invalid. */
 export async function flagsOf(args: readonly string[]): Promise<FlagValues> {
   let given: FlagValues = {};
   const program = commandLine([
@@ -76,7 +76,7 @@ export async function flagsOf(args: readonly string[]): Promise<FlagValues> {
   return given;
 }
 
-/** The container's environment; `resolve` stands in for the kubelet where a value comes from elsewhere. */
+/** The container's environment. `resolve` supplies values that the kubelet would look up. */
 export function environmentOf(
   variables: readonly V1EnvVar[],
   resolve: (variable: V1EnvVar) => string | undefined,

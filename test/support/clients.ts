@@ -1,9 +1,9 @@
-/** Clients of a Service that ask all the time, and forget nothing. */
+/** Clients that send requests to a Service continuously, and count the results. */
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Where to ask; with a certificate over https, which is believed only if it is the one that is presented. */
+/** The address of a Service. With a certificate, https is used and only this certificate is accepted. */
 export interface Place {
   readonly host: string;
   readonly port: number;
@@ -19,13 +19,13 @@ export interface Failure {
 const TIMEOUT_MS = 20_000;
 const PAUSE_MS = 100;
 
-/** One request over a connection of its own: the text of a good answer. Anything else is an error. */
+/** Sends one request over a new connection and returns the text. Rejects unless it succeeds. */
 export function ask({ host, port, tls }: Place): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { host, port, path: "/", agent: false, headers: { connection: "close" } };
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const request = tls
-      ? // Whoever issued it: the certificate itself is trusted, and no other.
+      ? // Trusts this certificate only, whatever its issuer.
         httpsRequest({ ...options, ...tls, allowPartialTrustChain: true, signal })
       : httpRequest({ ...options, signal });
     request.once("error", reject).once("response", (response) => {
@@ -42,7 +42,7 @@ export function ask({ host, port, tls }: Place): Promise<string> {
   });
 }
 
-/** Clients at one place, from now until they are stopped. */
+/** Clients of one Service, which run until they are stopped. */
 export class Clients implements AsyncDisposable {
   readonly #asking: readonly Promise<void>[];
   readonly #failures: Failure[] = [];
@@ -57,12 +57,12 @@ export class Clients implements AsyncDisposable {
     return this.#failures;
   }
 
-  /** How often each answer was given. */
+  /** The number of responses by text. */
   get answers(): ReadonlyMap<string, number> {
     return this.#answers;
   }
 
-  /** Begins anew: what was until now does not count. */
+  /** Resets all counts. */
   forget(): void {
     this.#failures.length = 0;
     this.#answers.clear();

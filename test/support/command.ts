@@ -1,4 +1,4 @@
-/** The program as an operator calls it: one command, what it prints, and its exit code. */
+/** Runs a command of the program, and returns its output and exit code. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import type { World } from "./world.ts";
 const MAIN = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
 
 export interface Ended {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended the command. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -16,17 +16,17 @@ export interface Ended {
 
 export interface RunningCommand {
   readonly child: ChildProcessWithoutNullStreams;
-  /** So far. */
+  /** Output so far. */
   readonly printed: { readonly stdout: string; readonly stderr: string };
   readonly ended: Promise<Ended>;
 }
 
-/** Starts a command with the rights of an administrator of the world. */
+/** Starts a command with the rights of an administrator. */
 export function startCommand(world: World, args: readonly string[]): RunningCommand {
   return start(world, process.execPath, [...(world.isQuick ? QUICK : []), MAIN, ...args]);
 }
 
-/** Starts a command in a terminal of this size; what is written to its standard input is typed there. */
+/** Starts a command in a terminal of this size. Its standard input is what a user types. */
 export function startInTerminal(world: World, args: readonly string[], size: string): RunningCommand {
   return start(world, "script", [
     "-qec",
@@ -45,7 +45,7 @@ function start(world: World, program: string, args: readonly string[]): RunningC
       HCLOUD_TOKEN: world.cloud.token,
       HCLOUD_ENDPOINT: world.cloud.url,
       HCLOUD_NETWORK: String(world.networkId),
-      // What a killed command leaves behind goes with the cluster's folder.
+      // Leftovers of a killed command are deleted with the cluster's folder.
       TMPDIR: world.cluster.dir,
     },
   });
@@ -55,7 +55,7 @@ function start(world: World, program: string, args: readonly string[]): RunningC
       printed[name] += text;
     });
   }
-  child.stdin.on("error", () => {}); // it may end before it is spoken to
+  child.stdin.on("error", () => {}); // it may exit before it reads its input
   const ended = once(child, "close").then(([code]) => ({ code: code as number | null, ...printed }));
   return { child, printed, ended };
 }

@@ -1,10 +1,10 @@
-/** Console blocks in Markdown: the commands of a page and what they are said to print; and a shell that runs them. */
+/** Commands in Markdown pages with their expected output, and a shell that runs them. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 
 /** One command of a page. */
 export interface Command {
   readonly text: string;
-  /** Lines it prints; `…` stands for anything, and alone on a line for any lines. None means that nobody looks. */
+  /** Expected lines. `…` matches anything, and alone on a line any lines. Empty means that the output is ignored. */
   readonly output: readonly string[];
 }
 
@@ -23,7 +23,7 @@ function parseBlock(block: string): readonly Command[] {
   });
 }
 
-/** True when a text is as expected; runs of blanks count as one. */
+/** Whether a text matches; consecutive blanks count as one. */
 export function isExpected(output: readonly string[], text: string): boolean {
   const pattern = output.map((line) => (line === "…" ? "(?:[^\\n]*\\n)*[^\\n]*" : patternOf(line))).join("\\n");
   return new RegExp(`^${pattern}$`).test(squeeze(text));
@@ -45,7 +45,7 @@ function squeeze(text: string): string {
 
 const END = "the-command-has-ended";
 
-/** One shell for a whole story: what one command sets, the next ones see. */
+/** A shell that runs several commands and keeps its variables. */
 export class Shell implements AsyncDisposable {
   readonly #bash: ChildProcessWithoutNullStreams;
   #output = "";
@@ -63,10 +63,10 @@ export class Shell implements AsyncDisposable {
     this.#bash.stdin.write("exec 2>&1\n");
   }
 
-  /** Runs one command and returns what it and its errors print. */
+  /** Runs one command and returns its output, including errors. */
   async run(command: string): Promise<string> {
     this.#output = "";
-    // The shell reads its commands from the standard input, which is not for what they start.
+    // Commands must not read the standard input, from which the shell reads the commands.
     this.#bash.stdin.write(`{\n${command}\n} < /dev/null\necho ${END}\n`);
     while (!this.#output.includes(`${END}\n`)) {
       await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * A container as far as the kernel's tools go: its own root folder, read-only but for /tmp, its own process table, another
- * user, and the environment it is given. No seccomp, no cgroups, and the network is this machine's.
+ * A container made with the tools of the kernel: its own root folder, read-only except /tmp, its own process table,
+ * another user, and its own environment. Without seccomp and cgroups, and with the network of this machine.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ export interface ContainerOptions {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Mounts and changes root, then becomes the program, which is process 1. */
+/** Mounts and changes the root, then executes the program as process 1. */
 const SCRIPT = `
 set -e
 root=$1 user=$2
@@ -29,7 +29,7 @@ mount -t proc proc "$root/proc"
 exec chroot --userspec="$user:$user" "$root" "$@"
 `;
 
-/** Why there can be no containers on this machine, or nothing when there can. */
+/** Why this machine cannot run containers; undefined if it can. */
 export function whyNoContainers(): string | undefined {
   try {
     execFileSync("unshare", ["--mount", "--pid", "--fork", "sh", "-c", "mount -t tmpfs tmpfs /mnt"], { stdio: "pipe" });
@@ -56,18 +56,18 @@ export class Container {
     this.ended = once(this.#child, "close").then(([code]) => code as number | null);
   }
 
-  /** Everything it wrote so far. */
+  /** Output so far. */
   get output(): string {
     return this.#lines.join("\n");
   }
 
-  /** The program, as this machine counts; nothing once it has ended. */
+  /** Process id of the program on this machine; undefined after it has exited. */
   get pid(): number | undefined {
     const [program] = descendantsOf(this.#child.pid ?? 0);
     return program?.pid;
   }
 
-  /** Asks the program to end, as a kubelet does. */
+  /** Sends SIGTERM, as a kubelet does. */
   async stop(): Promise<number | null> {
     const { pid } = this;
     if (pid !== undefined) process.kill(pid, "SIGTERM");

@@ -1,27 +1,27 @@
-/** The real controller as a process of its own, with its log. */
+/** The real controller as a process, with its log. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const MAIN = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
-/** What Node makes of the sources, kept between processes as in the image: dozens of them start in a test run. */
+/** Node's compile cache, as in the image, because a test run starts dozens of processes. */
 export const COMPILE_CACHE = fileURLToPath(new URL("../../.lotse/compile-cache", import.meta.url));
 
-/** How the image starts Node, as far as it matters to what is measured. */
+/** Flags of Node in the image that affect measurements. */
 export const NODE_FLAGS = ["--max-semi-space-size=2"];
 
-/** Makes its waits shorter. */
+/** Shortens the waits of the process. */
 export const QUICK = ["--import", fileURLToPath(new URL("quick.ts", import.meta.url))];
 
 export interface ControllerOptions {
-  /** Whether it waits a third as long as in production for leases, watches, retries and absences. */
+  /** Whether leases, watches, retries and absences take a third of the time in production. */
   readonly isQuick?: boolean;
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** One record of its log. */
+/** One record of the log. */
 export interface LogRecord {
   readonly msg: string;
   readonly level: number;
@@ -50,12 +50,12 @@ export class ControllerProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** Everything it wrote so far. */
+  /** Output so far. */
   get output(): string {
     return this.#lines.join("\n");
   }
 
-  /** The last lines it wrote, for messages of failed tests. */
+  /** The last lines of output, for messages of failed tests. */
   tail(lines = 40): string {
     return this.#lines.slice(-lines).join("\n");
   }

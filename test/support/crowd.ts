@@ -1,17 +1,17 @@
-/** Services as a crowd of users would write them: most right, some wrong, some hostile; and what each must come to. */
+/** Random Services, most valid, some invalid, some hostile, with the expected result of each. */
 import fc from "fast-check";
 import { hostileText } from "./hostile.ts";
 
 type Values = Readonly<Partial<Record<string, string>>>;
 
-/** One Service of the crowd. Annotations go without prefix. */
+/** One Service. Annotations omit the prefix. */
 export interface Member {
   readonly name: string;
   readonly annotations: Readonly<Record<string, string>>;
   readonly ports: readonly number[];
-  /** Annotations with a mistake: while there is one, nothing is made. */
+  /** Invalid annotations. They prevent the creation of a load balancer. */
   readonly broken: readonly string[];
-  /** Annotations that mean nothing: they are told about, and keep nothing from being made. */
+  /** Unknown annotations. They are reported, and have no other effect. */
   readonly misspelt: readonly string[];
   /** Whether it belongs to another controller. */
   readonly isForeign: boolean;
@@ -43,7 +43,7 @@ const RIGHT = {
   "disable-private-ingress": boolean,
 };
 
-/** Nothing that any option with a syntax takes: no word, no number, no duration. */
+/** A value that is invalid for every option with a syntax. */
 const wrongText = fc.oneof(
   fc.constantFrom("yes", "tpc", "-1", "1h59", "99999999999999999999", "🦊", "true\n", " true", "1.2.3"),
   hostileText.filter((text) => text === "" || /[^\w+.-]/.test(text)),
@@ -71,7 +71,7 @@ const wrongPair = fc
   .chain((annotation) => fc.tuple(fc.constant(annotation), WRONG[annotation] ?? wrongText));
 const misspelt = fc.constantFrom("algoritm-type", "Protocol", "health-check-inteval", "8080.type", "x.y.z");
 
-/** Nothing most of the time, else some. */
+/** Mostly nothing, otherwise some. */
 const seldom = <T>(weight: number, some: fc.Arbitrary<readonly T[]>): fc.Arbitrary<readonly T[]> =>
   fc.oneof({ weight, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: some });
 
@@ -86,7 +86,7 @@ const member = fc.record({
   ports: fc.constantFrom([80], [80, 443], [8_080, 8_081, 8_082]),
 });
 
-/** The same crowd for the same seed. */
+/** Generates Services; the same seed gives the same Services. */
 export function aCrowd(size: number, seed: number): readonly Member[] {
   return fc.sample(member, { numRuns: size, seed }).map(({ right, wrong, misspelt, isForeign, ports }, index) => ({
     name: `member-${index}`,
@@ -103,14 +103,14 @@ export function aCrowd(size: number, seed: number): readonly Member[] {
   }));
 }
 
-/** Which nodes there are, by the label `pool`; undefined is none. */
+/** The nodes, by their label `pool`; undefined means no label. */
 export const POOLS: Readonly<Record<string, string | undefined>> = {
   "node-1": "a",
   "node-2": "b",
   "node-3": undefined,
 };
 
-/** What the balancer of a Service must be, by a reading of its annotations that shares nothing with the controller's. */
+/** The expected load balancer of a Service, from an independent interpretation of its annotations. */
 export function wantedFacts({ annotations, ports }: Member) {
   const values: Values = annotations;
   const protocol = (values.protocol ?? "tcp").toLowerCase();

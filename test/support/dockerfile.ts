@@ -1,4 +1,4 @@
-/** A Dockerfile as data, as far as ours goes. */
+/** Parses the parts of Dockerfiles that this project uses. */
 
 /** One instruction, with continued lines joined. */
 export interface Instruction {
@@ -6,22 +6,22 @@ export interface Instruction {
   readonly text: string;
 }
 
-/** What happens between one FROM and the next. */
+/** A build stage. */
 export interface Stage {
   readonly name: string;
   readonly base: string;
   readonly instructions: readonly Instruction[];
 }
 
-/** A COPY. */
+/** A COPY instruction. */
 export interface Copy {
-  /** Name of the stage it comes from; absent for the build context. */
+  /** Name of the source stage; absent for the build context. */
   readonly from?: string;
   readonly sources: readonly string[];
   readonly target: string;
 }
 
-/** Reads a Dockerfile. Variables in FROM are replaced by the defaults of the ARG lines before it. */
+/** Parses a Dockerfile. Variables in FROM are replaced by the defaults of preceding ARG lines. */
 export function parseDockerfile(text: string): readonly Stage[] {
   const stages: Stage[] = [];
   const defaults = new Map<string, string>();
@@ -65,7 +65,7 @@ export function copiesOf(stage: Stage): readonly Copy[] {
   });
 }
 
-/** The environment that a stage sets; values that refer to build arguments get `args`. */
+/** The environment of a stage, with `args` as build arguments. */
 export function environmentIn(stage: Stage, args: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const pairs = textsOf(stage, "ENV").flatMap((text) => text.split(" "));
   return Object.fromEntries(
@@ -76,7 +76,7 @@ export function environmentIn(stage: Stage, args: Readonly<Record<string, string
   );
 }
 
-/** Which files of the build context a `.dockerignore` keeps out: the last line that fits decides. */
+/** Which files a `.dockerignore` excludes: the last matching line decides. */
 export function parseDockerignore(text: string): (path: string) => boolean {
   const rules = text
     .split("\n")
@@ -85,7 +85,7 @@ export function parseDockerignore(text: string): (path: string) => boolean {
   return (path) => rules.findLast(({ pattern }) => pattern.test(path))?.keeps === false;
 }
 
-/** A line as a pattern of paths: what is below a folder that fits, fits too. */
+/** A line as a pattern, which also matches everything below a matching folder. */
 function patternOf(line: string): RegExp {
   const escaped = line.replaceAll(/[.+?^$()[\]{}|\\]/g, "\\$&");
   const body = escaped.replaceAll(/\*\*\/|\*/g, (stars) => (stars === "*" ? "[^/]*" : "(?:.*/)?"));

@@ -12,7 +12,7 @@ import type { EngineHome } from "../../stacks/state/workspace.ts";
 import { routeUnit, unitOf } from "../../stacks/units/names.ts";
 import type { CertificateSpec, UnitId, UnitState } from "../../stacks/units/spec.ts";
 
-/** An engine, the cloud it works on, and the folder it works in. */
+/** An engine with its cloud and folder. */
 export class EngineWorld implements AsyncDisposable {
   readonly cloud: Cloud;
   readonly home: EngineHome;
@@ -26,7 +26,7 @@ export class EngineWorld implements AsyncDisposable {
     this.engine = new Engine({ home, deadlineMs: 60_000, graceMs: 5_000, maxWorkerBytes: 1e9, ...options });
   }
 
-  /** Runs with what the cloud really has of these units as the truth. */
+  /** Runs a request with defaults; `existing` is what exists of the units. */
   run(
     given: Partial<RunRequest>,
     existing: RunRequest["existing"] = {},
@@ -36,7 +36,7 @@ export class EngineWorld implements AsyncDisposable {
     return this.engine.run({ mode: "apply", units: [], removals: [], nodes: {}, existing, access, ...given }, onStep);
   }
 
-  /** What the cloud has of one unit: its balancer by name, or its route. */
+  /** What exists of a unit: the load balancer of this name, or the route. */
   stateOf(unit: UnitId, name?: string): Partial<Record<UnitId, UnitState>> {
     const balancer = name === undefined ? undefined : this.cloud.state.loadBalancers.find(name);
     if (balancer) return { [unit]: balancerState(balancer, this.cloud.state.networks.get(this.networkId)) };
@@ -45,13 +45,13 @@ export class EngineWorld implements AsyncDisposable {
     return route ? { [unit]: { kind: "route" as const, networkId: this.networkId, ...route } } : {};
   }
 
-  /** What the cloud has of a certificate, by its name. */
+  /** What exists of a certificate, by its name. */
   certificateOf(spec: CertificateSpec): Partial<Record<UnitId, UnitState>> {
     const certificate = this.cloud.state.certificates.find(spec.name);
     return certificate ? { [unitOf(spec)]: certificateState(certificate, spec.service) } : {};
   }
 
-  /** Does something in the cloud as its owner would, past the engine. */
+  /** Changes the cloud directly, without the engine. */
   async changeCloud(path: string, body: object): Promise<void> {
     const headers = { authorization: `Bearer ${this.cloud.token}`, "content-type": "application/json" };
     const response = await fetch(this.cloud.url + path, { method: "POST", headers, body: JSON.stringify(body) });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { eventually } from "./eventually.ts";
 
-it("returns what the probe returns once it stops throwing", async () => {
+it("returns the value of the first call that does not throw", async () => {
   let calls = 0;
   const probe = () => {
     if (++calls < 3) throw new Error(`call ${calls}`);
@@ -11,7 +11,7 @@ it("returns what the probe returns once it stops throwing", async () => {
   expect(calls).toBe(3);
 });
 
-it("throws the last error when the deadline passes", async () => {
+it("throws the last error at the deadline", async () => {
   let calls = 0;
   const probe = () => Promise.reject(new Error(`call ${++calls}`));
   const failure = eventually(probe, { timeoutMs: 20, intervalMs: 1 });

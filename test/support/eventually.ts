@@ -1,15 +1,13 @@
+/** Waits for conditions in tests. */
 import { setTimeout as delay } from "node:timers/promises";
 
-/** How long and how often to ask. */
+/** Timeout and interval. */
 export interface EventuallyOptions {
   readonly timeoutMs?: number;
   readonly intervalMs?: number;
 }
 
-/**
- * Waits for something that will be true soon: calls `probe` until it stops throwing and returns its value. When the
- * deadline passes, throws what the probe threw last.
- */
+/** Calls `probe` until it no longer throws, and returns its value. At the deadline, throws the last error. */
 export async function eventually<T>(probe: () => T | Promise<T>, options: EventuallyOptions = {}): Promise<T> {
   const { timeoutMs = 30_000, intervalMs = 50 } = options;
   const deadline = performance.now() + timeoutMs;

@@ -1,19 +1,20 @@
+/** A cloud for unit tests, made of plain lists. */
 import { CloudError } from "../../controller/diagnostics/errors.ts";
 import type { Catalogue, Certificate, LoadBalancer, Network, Server } from "../../controller/hcloud/api.ts";
 import { CloudReader } from "../../controller/hcloud/reader.ts";
 import { CloudView } from "../../controller/hcloud/view.ts";
 
-/** A cloud made of plain lists that a test changes as it likes; `reads` has the path of every read. */
+/** Lists that tests may change. `reads` has the path of every read. */
 export interface FakeCloud {
   servers: readonly Server[];
   balancers: readonly LoadBalancer[];
-  /** Balancers that are there, but missing from the list. */
+  /** Load balancers that exist but are not listed. */
   unlisted: readonly LoadBalancer[];
   certificates: readonly Certificate[];
   network: Network | undefined;
-  /** Without one it cannot be read. */
+  /** If undefined, it cannot be read. */
   catalogue: Catalogue | undefined;
-  /** When set, every read fails with it. */
+  /** If set, every read fails with this error. */
   failure: CloudError | undefined;
   readonly reads: string[];
   readonly reader: CloudReader;

@@ -1,25 +1,25 @@
-/** The wire between a controller and the API server, which can be cut, be slow, and fall silent without anybody noticing. */
+/** A TCP proxy in front of the API server that can drop, delay and silence connections. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 
 export interface FlakyWire extends AsyncDisposable {
   readonly port: number;
-  /** Ends every connection there is. */
+  /** Closes all connections. */
   drop(): void;
-  /** As `drop`, for new connections too, until it is called with false. */
+  /** Closes all connections, including new ones, until called with false. */
   cut(isCut: boolean): void;
-  /** Connections that exist now stay open and carry nothing any more; new ones are fine. */
+  /** Makes existing connections half-open: they stay open, but carry no data. New ones work. */
   silence(): void;
-  /** As `silence`, for new connections too, until it is called with false; those stay silent for ever. */
+  /** Makes all connections half-open, including new ones, until called with false. They stay so forever. */
   silenceAll(isSilent: boolean): void;
-  /** Everything takes this much longer, in each direction. */
+  /** Delay in each direction. */
   delay(ms: number): void;
 }
 
 type Pair = readonly [near: Socket, far: Socket];
 
-/** Starts one in front of a port on loopback. */
+/** Starts a proxy in front of a loopback port. */
 export async function startFlakyWire(target: number): Promise<FlakyWire> {
   const talking = new Set<Pair>();
   const silent = new Set<Pair>();
@@ -34,7 +34,7 @@ export async function startFlakyWire(target: number): Promise<FlakyWire> {
     const end = () => {
       if (talking.delete(pair)) for (const socket of pair) socket.destroy();
     };
-    from.on("error", end).on("close", () => void line.then(end)); // behind what is still on its way
+    from.on("error", end).on("close", () => void line.then(end)); // after data in flight
   };
   const server = createServer((near) => {
     if (state === "cut") {

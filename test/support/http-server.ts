@@ -1,10 +1,11 @@
+/** An HTTP server for unit tests. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface Received {
   readonly method: string;
-  /** With query. */
+  /** Path with query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
@@ -12,12 +13,12 @@ export interface Received {
 
 export interface TestServer {
   readonly url: string;
-  /** Every request, in the order in which they came in. */
+  /** All requests in order of arrival. */
   readonly received: readonly Received[];
   stop(): Promise<void>;
 }
 
-/** A server on loopback that answers as the test says. Stopping it ends every connection. */
+/** A server on loopback with a handler from the test. Stopping it closes all connections. */
 export async function startServer(
   answer: (request: Received, response: ServerResponse) => void | Promise<void>,
 ): Promise<TestServer> {
@@ -46,7 +47,7 @@ export async function startServer(
   };
 }
 
-/** Answers with JSON. */
+/** Sends JSON. */
 export function reply(
   response: ServerResponse,
   body: unknown,

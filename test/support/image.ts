@@ -1,6 +1,7 @@
 /**
- * The image without Docker: performs the steps of the Dockerfile into a folder. What the steps would fetch or compile comes
- * from this machine in the same versions: the toolchain's engine, this Node with its libraries; tini is left out.
+ * Builds the image without Docker, by performing the steps of the Dockerfile in a folder. Downloads are replaced by
+ * files of the same versions on this machine: the engine of the toolchain, and this Node with its libraries. Omits
+ * tini.
  */
 import { execFile } from "node:child_process";
 import { cp, mkdir, readFile } from "node:fs/promises";
@@ -13,15 +14,15 @@ import { copiesOf, environmentIn, parseDockerfile, parseDockerignore, type Stage
 const CONTEXT = fileURLToPath(new URL("../..", import.meta.url));
 const run = promisify(execFile);
 
-/** What a container is started from. */
+/** An image. */
 export interface Image {
   readonly root: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Without tini. */
+  /** The entry point, without tini. */
   readonly entrypoint: readonly string[];
 }
 
-/** Makes the root folder of the image below `dir`. Takes as long as npm takes to install the packages. */
+/** Builds the root folder of the image below `dir`. Most of the time is npm installing packages. */
 export async function buildImage(dir: string, args: Readonly<Record<string, string>>): Promise<Image> {
   const stages = parseDockerfile(await readFile(join(CONTEXT, "controller/deploy/Dockerfile"), "utf8"));
   const [engine, launcher, packages, final] = stages;
@@ -47,7 +48,7 @@ async function layOutEngine(out: string): Promise<void> {
   await Promise.all([cp(paths.pulumi, join(out, "pulumi")), cp(plugin, join(folder, basename(plugin)))]);
 }
 
-/** Runs what the stage runs, with this machine's Go. */
+/** Performs the stage with the Go of this machine. */
 async function layOutLauncher(stage: Stage, root: string): Promise<void> {
   await copyAll(stage, root, {});
   const env = { ...process.env, ...environmentIn(stage, {}) };
@@ -55,7 +56,7 @@ async function layOutLauncher(stage: Stage, root: string): Promise<void> {
     await run("sh", ["-c", command], { cwd: join(root, workdirOf(stage)), env });
 }
 
-/** Runs what the stage runs, but for Debian's packages. */
+/** Performs the stage, except installing Debian packages. */
 async function layOutPackages(stage: Stage, root: string): Promise<void> {
   await copyAll(stage, root, {});
   await cp(process.execPath, join(root, "usr/local/bin/node"));
@@ -78,7 +79,7 @@ async function copyAll(stage: Stage, root: string, others: Readonly<Record<strin
   }
 }
 
-/** The C and C++ libraries that the base image brings, as this machine has them. */
+/** Copies the C and C++ libraries of the base image from this machine. */
 async function copyLibraries(root: string): Promise<void> {
   const { stdout } = await run("ldd", [process.execPath]);
   const libraries = [...stdout.matchAll(/(\/\S+) \(0x/g)].flatMap(([, path]) => (path ? [path] : []));

@@ -1,9 +1,9 @@
-/** Programs of the toolchain that talk to a cluster, run to their end. */
+/** Runs kubectl. */
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 
-/** Runs kubectl; rejects with what it says when it fails. */
+/** Runs kubectl and returns its output. Rejects with its error message. */
 export async function kubectl(kubeconfig: string, args: readonly string[], input = ""): Promise<string> {
   const { paths } = await ensureToolchain(["kubectl"]);
   const child = spawn(paths.kubectl, ["--kubeconfig", kubeconfig, ...args], { stdio: ["pipe", "pipe", "pipe"] });

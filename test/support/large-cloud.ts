@@ -1,4 +1,4 @@
-/** A project as large as they come: 10,000 servers, and 500 balancers with 24 targets each. */
+/** A very large project: 10,000 servers, and 500 load balancers with 24 targets each. */
 import assert from "node:assert/strict";
 import { type Cloud, startCloud } from "../../dev-env/cloud/cloud.ts";
 
@@ -30,7 +30,7 @@ export async function startLargeCloud(): Promise<Cloud> {
   return cloud;
 }
 
-/** One request, with its time. */
+/** Sends one request and measures its time. */
 export async function send(cloud: Cloud, method: string, path: string, body?: unknown) {
   const before = performance.now();
   const response = await fetch(`${cloud.url}${path}`, {

@@ -1,6 +1,7 @@
+/** A logger for unit tests. */
 import { type Logger, pino } from "pino";
 
-/** A logger that keeps its lines, each with its level's name, for tests that say what is logged. */
+/** A logger that keeps its records, with the names of their levels. */
 export function aLog(): { readonly log: Logger; readonly lines: readonly Record<string, unknown>[] } {
   const lines: Record<string, unknown>[] = [];
   const formatters = { level: (level: string) => ({ level }) };

@@ -1,6 +1,6 @@
 /**
- * The official controller as far as balancers go: what it asks the cloud for, call by call, as its source has it. For the
- * swap from it and back, without its binary.
+ * A model of HCCM's load balancer controller, which makes the same calls as its source code. For migration tests
+ * without HCCM's binary.
  */
 import type { V1Service, V1ServicePort } from "@kubernetes/client-node";
 import { call, type Json } from "../unit/dev-env/cloud/client.ts";
@@ -12,20 +12,20 @@ const UNINITIALISED = "node.cloudprovider.kubernetes.io/uninitialized";
 
 const text = (value: string) => value;
 const isTrue = (value: string) => value === "true";
-/** Durations in these tests are seconds or minutes. */
+/** Parses durations in seconds or minutes. */
 const seconds = (value: string) => Number.parseInt(value, 10) * (value.endsWith("m") ? 60 : 1);
 const list = (value: string) => value.split(",");
 
 type Fields = Readonly<Record<string, readonly [field: string, parse: (value: string) => unknown]>>;
 
-/** Fields that are sent when their annotation is set, and else left to whatever they are. */
+/** Fields that are sent only if their annotation is set. */
 const HTTP: Fields = {
   "http-cookie-name": ["cookie_name", text],
   "http-cookie-lifetime": ["cookie_lifetime", seconds],
   "http-timeout-idle": ["timeout_idle", seconds],
   "http-sticky-sessions": ["sticky_sessions", isTrue],
 };
-/** As soon as one of these is set, a health check counts as configured (H1). */
+/** If one of these is set, the health check counts as configured (H1). */
 const CHECK: Fields = {
   "health-check-protocol": ["protocol", text],
   "health-check-port": ["port", Number],
@@ -39,10 +39,10 @@ const CHECK_HTTP: Fields = {
   "health-check-http-status-codes": ["status_codes", list],
 };
 
-/** Nodes and routes as it leaves them. */
+/** Initialises nodes and creates routes, as HCCM does. */
 export async function prepareNodes(world: World): Promise<void> {
   for (const { metadata, spec } of (await world.core.listNode()).items) {
-    // One that has been seen before is left alone.
+    // Known nodes are not changed.
     if (spec?.providerID) continue;
     const name = metadata?.name ?? "";
     const server = world.cloud.state.servers.find(name);
@@ -57,7 +57,7 @@ export async function prepareNodes(world: World): Promise<void> {
   }
 }
 
-/** Brings the balancer of a Service to where it wants it, and the Service too (S8 to S16). */
+/** Reconciles the load balancer of a Service, and its status (S8 to S16). */
 export async function ensureBalancer(world: World, service: V1Service): Promise<void> {
   const { namespace = "", name = "" } = service.metadata ?? {};
   const claim = [{ op: "add", path: "/metadata/finalizers", value: [FINALIZER] }];
@@ -95,7 +95,7 @@ async function findOrCreate({ cloud }: World, service: V1Service): Promise<Json>
   return (await must(cloud, "POST /load_balancers", request)).load_balancer;
 }
 
-/** Fields of the balancer itself, each compared before it is changed (S13). */
+/** Changes fields of the load balancer that differ (S13). */
 async function ensureFields({ cloud, networkId }: World, service: V1Service, { id }: Json): Promise<void> {
   const balancer = cloud.state.loadBalancers.get(id);
   const act = (action: string, body: object) => must(cloud, `POST /load_balancers/${id}/actions/${action}`, body);
@@ -114,7 +114,7 @@ async function ensureFields({ cloud, networkId }: World, service: V1Service, { i
   if (balancer?.private_net.length === 0) await act("attach_to_network", { network: networkId });
 }
 
-/** One that is there is updated always, without comparing (V2), by the fields that are configured (V4). */
+/** Always updates existing listeners, without comparison (V2), with the configured fields (V4). */
 async function ensureListener(
   { cloud }: World,
   service: V1Service,
@@ -146,7 +146,7 @@ function healthCheckOf(service: V1Service, protocol: string, port: number): obje
   return whole.protocol === "tcp" ? whole : { ...whole, http: fieldsOf(service, CHECK_HTTP) };
 }
 
-/** By name, or the one of the Service by its label, which is made if there is none (C1, C2). */
+/** Finds a certificate by name, or by the label of the Service, or creates it (C1, C2). */
 async function certificatesOf(cloud: World["cloud"], service: V1Service): Promise<object> {
   const names = read(service, "http-certificates");
   if (names) return { certificates: names.split(",").map((name) => cloud.state.certificates.find(name)?.id) };
@@ -163,7 +163,7 @@ async function certificatesOf(cloud: World["cloud"], service: V1Service): Promis
   return { certificates: own.map(({ id }) => id) };
 }
 
-/** Removes what differs, then adds what is missing (T2). */
+/** Removes targets that differ, then adds missing ones (T2). */
 async function ensureTargets({ core, cloud }: World, service: V1Service, { id }: Json): Promise<void> {
   const use_private_ip = isTrue(read(service, "use-private-ip") ?? "");
   const wanted = (await core.listNode()).items.map(({ spec }) => Number(spec?.providerID?.replace("hcloud://", "")));

@@ -1,4 +1,4 @@
-/** Processes below one, from the kernel's tables. */
+/** Descendants of a process and their memory, from /proc. */
 import { readdirSync, readFileSync } from "node:fs";
 
 export interface ProcessInfo {
@@ -7,7 +7,7 @@ export interface ProcessInfo {
   readonly command: string;
 }
 
-/** All processes that descend from one, itself not included. */
+/** All descendants of a process, without the process itself. */
 export function descendantsOf(pid: number): readonly ProcessInfo[] {
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -23,7 +23,7 @@ export function residentMb(pid: number): number {
   return Math.round(Number(match?.[1] ?? 0) / 1024);
 }
 
-/** Megabytes of one process, with its share of what it has in common with others, e.g. the same program twice. */
+/** Megabytes of a process, including its proportional share of pages shared with others. */
 export function proportionalMb(pid: number): number {
   const match = /^Pss:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/smaps_rollup`));
   return Math.round(Number(match?.[1] ?? 0) / 1024);
@@ -35,7 +35,7 @@ function infoOf(pid: number): ProcessInfo {
   return { pid, parent, command: read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim() };
 }
 
-/** A process may end between two looks: then there is nothing to read. */
+/** Reads a file, or returns nothing if the process has exited. */
 function read(file: string): string {
   try {
     return readFileSync(file, "utf8");

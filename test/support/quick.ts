@@ -1,4 +1,4 @@
-/** Loaded before the program (`node --import`): all of its waits are a third as long, for tests that sit them out. */
+/** Loaded before the program (`node --import`): shortens all waits to a third, for tests that wait for timeouts. */
 import { scaleTimings } from "../../controller/work/timings.ts";
 
 scaleTimings(1 / 3);

@@ -1,4 +1,4 @@
-/** A small seeded generator (mulberry32): chaos that can be repeated. */
+/** A seeded random number generator (mulberry32), for repeatable tests. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to 1, without 1. */
+  /** At least 0 and less than 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;

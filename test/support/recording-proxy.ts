@@ -1,9 +1,9 @@
-/** Stands between one controller and the cloud, and writes down what that controller asks for, as it arrives. */
+/** A proxy in front of the cloud that records the requests of one controller. */
 import { once } from "node:events";
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** One request that reached the cloud, and whose it was. */
+/** One request to the cloud, with its controller. */
 export interface Recorded {
   readonly who: string;
   readonly method: string;
@@ -12,11 +12,11 @@ export interface Recorded {
 }
 
 export interface RecordingProxy extends AsyncDisposable {
-  /** The API as this controller is to see it. */
+  /** URL of the API for this controller. */
   readonly url: string;
 }
 
-/** All proxies of a test write into one list, so that its order is the order in the cloud. */
+/** Starts a proxy. All proxies of a test share a list, which shows the order of requests. */
 export async function startRecordingProxy(upstream: string, who: string, records: Recorded[]): Promise<RecordingProxy> {
   const { hostname, port, pathname } = new URL(upstream);
   const server = createServer((incoming, response) => {
@@ -36,7 +36,7 @@ export async function startRecordingProxy(upstream: string, who: string, records
   };
 }
 
-/** Passes a request on to where it is meant for, and the answer back. */
+/** Forwards a request and its response. */
 export function passOn(
   to: { readonly hostname: string; readonly port: string },
   incoming: IncomingMessage,

@@ -1,4 +1,4 @@
-/** Asks the controller's HTTPS port, as a kubelet's probe does: without looking at its certificate. */
+/** Sends requests to the controller's HTTPS port as a kubelet does: without verifying the certificate. */
 import { get } from "node:https";
 import { text } from "node:stream/consumers";
 

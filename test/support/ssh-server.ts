@@ -1,4 +1,4 @@
-/** An SSH server on loopback that lets one key in and answers commands as a test says. */
+/** An SSH server on loopback that accepts one key and runs a handler of the test for commands. */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import ssh2 from "ssh2";
@@ -12,7 +12,7 @@ export interface SshAnswer {
 
 export interface SshServerOptions {
   readonly hostKey: KeyPair;
-  /** The key that is let in; nobody else. */
+  /** The only accepted key. */
   readonly authorized: Pick<KeyPair, "publicKey">;
   readonly answer: (command: string) => SshAnswer;
   readonly port?: number;
@@ -21,16 +21,16 @@ export interface SshServerOptions {
 export class SshServer implements AsyncDisposable {
   readonly #server: ssh2.Server;
   readonly #connections = new Set<ssh2.Connection>();
-  /** Commands that were run. */
+  /** Received commands. */
   readonly commands: string[] = [];
-  /** Attempts to log in. */
+  /** Number of login attempts. */
   logins = 0;
 
   constructor({ hostKey, authorized, answer }: SshServerOptions) {
     const [, key = ""] = authorized.publicKey.split(" ");
     this.#server = new ssh2.Server({ hostKeys: [hostKey.privateKey] }, (connection) => {
       this.#connections.add(connection);
-      // A client that leaves early is what some tests are about.
+      // Some tests disconnect early.
       connection.on("error", () => {});
       connection.on("authentication", (attempt) => {
         this.logins += 1;

@@ -1,4 +1,4 @@
-/** The cloud behind TLS, as Hetzner's API is, and a proxy that leads there. */
+/** A TLS server in front of the simulated cloud, and an HTTP proxy to it. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
@@ -6,7 +6,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import type { Credential } from "../../dev-env/cluster/certificates.ts";
 import { passOn } from "./recording-proxy.ts";
 
-/** One request that came in. */
+/** One received request. */
 export interface FrontRequest {
   readonly method: string;
   readonly path: string;
@@ -17,11 +17,11 @@ export interface FrontRequest {
 export interface TlsFront extends AsyncDisposable {
   readonly port: number;
   readonly requests: readonly FrontRequest[];
-  /** From now on this token is the only one that is valid. */
+  /** Makes this token the only valid one. */
   accept(token: string): void;
 }
 
-/** Passes requests on to the cloud, which takes any token; refuses those with a token that is not accepted. */
+/** Forwards requests with a valid token to the cloud, which itself accepts any token. */
 export async function startTlsFront(upstream: string, credential: Credential, token: string): Promise<TlsFront> {
   const { hostname, port } = new URL(upstream);
   const requests: FrontRequest[] = [];
@@ -56,11 +56,11 @@ export async function startTlsFront(upstream: string, credential: Credential, to
 
 export interface ConnectProxy extends AsyncDisposable {
   readonly port: number;
-  /** Where it was asked to lead, and with which credentials. */
+  /** Requested destinations, with the credentials. */
   readonly tunnels: readonly { readonly target: string; readonly credentials: string }[];
 }
 
-/** Leads every tunnel to one port on loopback, whatever name it was asked for. */
+/** Connects every tunnel to one loopback port, whatever its destination. */
 export async function startConnectProxy(target: number): Promise<ConnectProxy> {
   const tunnels: { target: string; credentials: string }[] = [];
   const sockets = new Set<Socket>();

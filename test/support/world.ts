@@ -1,4 +1,4 @@
-/** A cloud, a cluster with its nodes, and the controller between them: everything an integration test needs. */
+/** A simulated cloud, a cluster with nodes, and controllers: everything an integration test needs. */
 import { readFile } from "node:fs/promises";
 import { CoreV1Api, KubeConfig, KubernetesObjectApi, loadAllYaml, type V1Service } from "@kubernetes/client-node";
 import { KubeClient } from "../../controller/kube/client.ts";
@@ -13,30 +13,30 @@ import { ControllerProcess } from "./controller-process.ts";
 export interface WorldOptions {
   readonly nodes?: number;
   readonly cloud?: CloudOptions;
-  /** Keep an audit log of what the controller asks the API server for: see `requests`. */
+  /** Whether to log the controller's requests to the API server: see `requests`. */
   readonly isAudited?: boolean;
   /** Whether the controller may read TLS Secrets. */
   readonly tlsSecrets?: boolean;
-  /** Whether controllers and commands wait a third as long as in production: see `ControllerOptions`. */
+  /** Whether to shorten waits to a third: see `ControllerOptions`. */
   readonly isQuick?: boolean;
 }
 
 const MANIFEST = new URL("../../controller/deploy/manifests/lotse.yaml", import.meta.url);
-/** What of it a controller outside a pod needs. */
+/** Variables for a controller outside a pod. */
 const RIGHTS: ReadonlySet<unknown> = new Set(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]);
-/** The identity the controller has in a cluster. */
+/** The identity of the controller in a cluster. */
 const IDENTITY = { name: "system:serviceaccount:kube-system:lotse" };
 
 export class World implements AsyncDisposable {
   readonly cloud: Cloud;
   readonly cluster: Cluster;
   readonly core: CoreV1Api;
-  /** For looking often: keeps its connection, where the generated client makes a new one for every request. */
+  /** For polling: reuses its connection, unlike the generated client. */
   readonly observer: KubeClient;
   readonly networkId: number;
-  /** True from the moment everything is being taken down. */
+  /** Whether the world is being stopped. */
   isEnding = false;
-  /** A kubeconfig with the rights that the controller has in a cluster. */
+  /** A kubeconfig with the rights of the controller in a cluster. */
   readonly kubeconfig: string;
   readonly isQuick: boolean;
   readonly #controllers = new Set<ControllerProcess>();
@@ -58,8 +58,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Starts the controller with the rights it has in a cluster. It finds drift within a second or two. A variable that is
-   * undefined is not set.
+   * Starts the controller with the rights it has in a cluster. It detects drift within two seconds. Undefined variables
+   * are removed from its environment.
    */
   startController(
     flags: readonly string[] = [],
@@ -80,10 +80,10 @@ export class World implements AsyncDisposable {
         HCLOUD_TOKEN: this.cloud.token,
         HCLOUD_ENDPOINT: this.cloud.url,
         HCLOUD_NETWORK: String(this.networkId),
-        // There is no metadata service here, and several controllers share the machine's ports.
+        // There is no metadata service, and several controllers share the ports of the machine.
         HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK: "true",
         HCLOUD_METRICS_ENABLED: "false",
-        // What a killed controller leaves behind goes with the cluster's folder.
+        // Leftovers of a killed controller are deleted with the cluster's folder.
         TMPDIR: this.cluster.dir,
         ...env,
       },
@@ -92,12 +92,12 @@ export class World implements AsyncDisposable {
     return controller;
   }
 
-  /** As `kubeconfig`, for one of several controllers: the audit log has its name among the groups of its requests. */
+  /** A kubeconfig for one of several controllers. The audit log has its name among the groups of its requests. */
   kubeconfigOf(replica: string): Promise<string> {
     return this.cluster.kubeconfigFor({ ...IDENTITY, groups: [replica] });
   }
 
-  /** Adds a server to the cloud and lets it join as a node, with pods in 10.244.`index`.0/24. */
+  /** Adds a server to the cloud and registers it as a node, with the pod range 10.244.`index`.0/24. */
   addNode(index: number, given: Partial<NodeOptions> = {}): Promise<SimNode> {
     const server = this.cloud.addServer({ name: `node-${index}`, network: this.networkId });
     const nodeIp = server.private_net[0]?.ip;
@@ -109,7 +109,7 @@ export class World implements AsyncDisposable {
     });
   }
 
-  /** Lets every machine of the moment answer on the node ports of all Services; needs a data plane. */
+  /** Makes all current nodes answer on the node ports of all Services. Requires a data plane. */
   startPods(): Pods {
     const machines = this.cloud.state.servers.values().flatMap(({ id, name }) => {
       const address = this.cloud.backendOf(id);
@@ -121,14 +121,14 @@ export class World implements AsyncDisposable {
     return pods;
   }
 
-  /** Does something in the cloud as its owner would, past the controller. */
+  /** Changes the cloud directly, without the controller. */
   async changeCloud(method: "POST" | "PUT" | "DELETE", path: string, body: object = {}): Promise<void> {
     const headers = { authorization: `Bearer ${this.cloud.token}`, "content-type": "application/json" };
     const response = await fetch(this.cloud.url + path, { method, headers, body: JSON.stringify(body) });
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
   }
 
-  /** Creates a Service of type LoadBalancer; annotations go without prefix. */
+  /** Creates a Service of type LoadBalancer. Annotations omit the prefix. */
   createService(
     name: string,
     annotations: Readonly<Record<string, string>> = {},
@@ -163,7 +163,7 @@ export class World implements AsyncDisposable {
   }
 }
 
-/** Starts everything but the controller. */
+/** Starts everything except the controller. */
 export async function startWorld(given: WorldOptions = {}): Promise<World> {
   const { nodes = 3, cloud: options = {}, isAudited = false, tlsSecrets = false, isQuick = false } = given;
   await ensureToolchain(["pulumi", "pulumi-resource-hcloud"]);

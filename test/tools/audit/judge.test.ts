@@ -10,7 +10,7 @@ const reportOf = (severity: string) =>
     },
   });
 
-describe("known weaknesses", () => {
+describe("known vulnerabilities", () => {
   it.each(["high", "critical"])("of level %s fail", (severity) => {
     expect(judgeAudit(reportOf(severity), {})).toEqual({
       isFine: false,
@@ -18,12 +18,12 @@ describe("known weaknesses", () => {
     });
   });
 
-  it("pass when they are allowed for a reason, but not for none", () => {
+  it("pass if they are allowed with a reason", () => {
     expect(judgeAudit(reportOf("high"), { [url]: "we never call it" }).isFine).toBe(true);
     expect(judgeAudit(reportOf("high"), { [url]: "" }).isFine).toBe(false);
   });
 
-  it("pass when they are not grave", () => {
+  it("pass if their severity is low", () => {
     expect(judgeAudit(reportOf("moderate"), {}).isFine).toBe(true);
   });
 

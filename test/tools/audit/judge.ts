@@ -1,9 +1,9 @@
-/** Reads what `npm audit --json` says. */
+/** Evaluates the output of `npm audit --json`. */
 
-/** Advisory → why we can live with it. Both are for people: an entry without a reason is refused. */
+/** Accepted advisories, with the reason. An empty reason is not accepted. */
 export type Allowed = Readonly<Record<string, string>>;
 
-/** The outcome in a line or a few, and whether work may go on. */
+/** The result as text, and whether it passes. */
 export interface Judgement {
   readonly isFine: boolean;
   readonly message: string;
@@ -26,7 +26,7 @@ interface Advisory {
 
 const GRAVE: ReadonlySet<string | undefined> = new Set(["high", "critical"]);
 
-/** Grave advisories that are not allowed make it fail; a registry that has no answers is said aloud, and fine. */
+/** Fails for severe advisories that are not accepted. Passes, with a note, if the registry has no audit endpoint. */
 export function judgeAudit(output: string, allowed: Allowed): Judgement {
   const report = parse(output);
   if (!report?.vulnerabilities) {

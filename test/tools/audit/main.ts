@@ -1,4 +1,4 @@
-/** Asks the registry whether anything that ships has a known weakness: part of `npm test`. */
+/** Checks the shipped npm packages for known vulnerabilities. Part of `npm test`. */
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";

@@ -1,4 +1,4 @@
-/** `npm run docs`: writes the generated pages of docs/, from the names of all tests and from the tables in the code. */
+/** `npm run docs`: writes the generated pages of docs/ from test names and from tables in the code. */
 import { readFile, writeFile } from "node:fs/promises";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ import { SECTIONS } from "./table.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
-// Proofs against the real API server first, then by file.
+// Tests with the real API server first, then by file.
 const real = [...(await listTests("integration")), ...(await listTests("slow"))];
 const tests = [...real.toSorted(byFile), ...(await listTests("unit")).toSorted(byFile)];
 const pages = {
@@ -28,7 +28,7 @@ for (const [name, page] of Object.entries(pages)) {
   const file = new URL(`../../../${name}`, import.meta.url);
   if (!process.argv.includes("--check")) await writeFile(file, page);
   else if ((await readFile(file, "utf8").catch(() => "")) !== page) {
-    process.stderr.write(`${name} is not current: run npm run docs\n`);
+    process.stderr.write(`${name} is out of date: run npm run docs\n`);
     process.exitCode = 1;
   }
 }
@@ -37,14 +37,14 @@ function byFile(a: NamedTest, b: NamedTest): number {
   return a.file.localeCompare(b.file) || a.name.localeCompare(b.name);
 }
 
-/** Every test of a project with its full name, cases of tables included, without running any. */
+/** All tests of a project with their full names, including cases of tables, without running them. */
 async function listTests(project: string): Promise<readonly NamedTest[]> {
   const vitest = await createVitest("test", { watch: false, root: ROOT, project });
   try {
     const { testModules, unhandledErrors } = await vitest.collect([], { staticParse: false });
     const failures = [...unhandledErrors, ...testModules.flatMap((module) => module.errors())];
     if (failures.length > 0) throw new Error("tests cannot be listed", { cause: failures[0] });
-    // Names in our own tests are examples.
+    // The names in the tests of this tool are examples.
     const proofs = testModules.filter(({ moduleId }) => !moduleId.includes("/test/tools/docs/"));
     return proofs.flatMap((module) =>
       [...module.children.allTests()].map(({ fullName }) => ({

@@ -1,4 +1,4 @@
-/** docs/reference/metrics.md: every metric, from the registry itself. */
+/** Generates docs/reference/metrics.md from the metrics registry. */
 import { Metrics } from "../../../controller/app/metrics.ts";
 
 /** A metric in the registry, with the labels that its type leaves out. */

@@ -1,4 +1,4 @@
-/** docs/reference/options.md: every flag and every environment variable, from the tables of settings. */
+/** Generates docs/reference/options.md from the tables of settings. */
 import { secret } from "../../../controller/config/flag-values.ts";
 import { type Flag, RUN_FLAGS } from "../../../controller/config/flags.ts";
 import { setting, type Table } from "../../../controller/config/setting.ts";
@@ -94,7 +94,7 @@ function variableTable(variables: readonly Variable[]): readonly string[] {
   return ["| variable | meaning | default |", "| --- | --- | --- |", ...rows];
 }
 
-/** Text that stays in its cell. */
+/** Escapes text for a table cell. */
 function cell(text: string): string {
   return text.replaceAll("|", "\\|").replaceAll(/<(?=\w)/g, "&lt;");
 }

@@ -42,7 +42,7 @@ describe("the page", () => {
     ],
   );
 
-  it("says of every row what its tests prove", () => {
+  it("shows for every row what its tests prove", () => {
     expect(page).toContain("| N1 | one | matched | [does it](../../test/a.test.ts) |");
     expect(page).toContain("| N2 | two | beaten | [does otherwise](../../test/b.test.ts) |");
     expect(page).toContain("| N3 | three | not applicable | never |");
@@ -50,7 +50,7 @@ describe("the page", () => {
     expect(page).toContain("1 matched, 1 beaten, 1 not applicable, 1 open.");
   });
 
-  it("has every row once", () => {
+  it("lists every row once", () => {
     const ids = [...SECTIONS, ...SERVICE_SECTIONS].flatMap(({ source, rows: all }) =>
       all.map(({ id }) => `${source} ${id}`),
     );

@@ -1,7 +1,7 @@
-/** Names of tests → the page that says which rows are matched, beaten or open. */
+/** Generates the parity pages from the names of tests. */
 import type { Row, Section } from "./table.ts";
 
-/** A test as vitest lists it. */
+/** A test as listed by vitest. */
 export interface NamedTest {
   readonly name: string;
   /** Relative to the repository. */
@@ -18,8 +18,8 @@ const ID = "[A-Z]\\d+[ab]?";
 const MENTION = new RegExp(`(unlike )?(framework|HCCM) \\(?(unlike )?(${ID}(?:(?:, | to )${ID})*)`, "g");
 
 /**
- * Rows that a test names: `framework N21, N23: …`, `HCCM N11 to N13, K1: …`. One that proves that we do otherwise on
- * purpose says `unlike` before it.
+ * The rows in a test name: `framework N21, N23: …`, `HCCM N11 to N13, K1: …`. `unlike` before them marks an intentional
+ * difference.
  */
 export function mentionsIn(test: NamedTest): readonly Mention[] {
   return [...test.name.matchAll(MENTION)].flatMap(([, before, source, inside, ids = ""]) =>
@@ -31,7 +31,7 @@ export function mentionsIn(test: NamedTest): readonly Mention[] {
   );
 }
 
-/** `N11 to N13, K1` is four rows. */
+/** Expands a list of rows: `N11 to N13, K1` has four. */
 function expand(ids: string): readonly string[] {
   return ids.split(", ").flatMap((part) => {
     const [first = "", last] = part.split(" to ");
@@ -87,7 +87,7 @@ function renderSection({ rows }: Section, mentionsOf: (row: Row) => readonly Men
   return ["| row | there | here | proof |", "| --- | --- | --- | --- |", ...lines];
 }
 
-/** The sentence about the behaviour: without the groups around it and the rows in front. */
+/** The sentence about the behaviour, without enclosing groups and row ids. */
 function shortName(name: string): string {
   const last = name.split(" > ").at(-1) ?? name;
   const text = last.replace(/^.*?(framework|HCCM)[^:]*: /, "") || last;

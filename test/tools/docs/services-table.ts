@@ -1,4 +1,4 @@
-/** The rows that Services are measured by, each in a line, as in table.ts. */
+/** The parity rows of Services, in the format of table.ts. */
 import { type Section, section } from "./table.ts";
 
 export const SERVICE_SECTIONS: readonly Section[] = [

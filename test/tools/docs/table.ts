@@ -1,12 +1,11 @@
 /**
- * The rows that nodes and routes are measured by, each in a line: what the official controller (HCCM) and the Kubernetes
- * framework under it do. `-` and a reason stand for a row that cannot come up here. What is proven is not said here, but
- * found in the names of tests.
+ * The parity rows of nodes and routes: what HCCM and the Kubernetes framework do, one line each. A row that ends with
+ * `-` and a reason does not apply. The names of tests determine which rows are proven.
  */
 export interface Row {
   readonly id: string;
   readonly text: string;
-  /** Why the row cannot come up. */
+  /** Why the row does not apply. */
   readonly notApplicable?: string;
 }
 
@@ -192,8 +191,7 @@ export const SECTIONS: readonly Section[] = [
   ]),
 ];
 
-/** Lines are `<id> <text>`, with ` - <reason>` behind rows that cannot come up. */
-/** A section from its lines: id, what is done there, and behind a dash why it cannot come up here. */
+/** Parses a section. Lines are `<id> <text>`, with ` - <reason>` for rows that do not apply. */
 export function section(title: string, source: Section["source"], lines: readonly string[]): Section {
   const rows = lines.map((line): Row => {
     const [, id = "", text = "", reason] = /^(\S+) (.*?)(?: - (.*))?$/.exec(line) ?? [];
