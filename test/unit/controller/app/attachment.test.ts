@@ -15,7 +15,7 @@ afterEach(async () => {
 const metadataOf = ({ url }: Cloud, server: string) => `${new URL(url).origin}/_metadata/${server}/hetzner/v1/metadata`;
 
 describe("the metadata service", () => {
-  it("names the networks that the machine is attached to", async () => {
+  it("lists the networks that the server is attached to", async () => {
     cloud = await startCloud();
     const networks = [cloud.addNetwork({ name: "one" }), cloud.addNetwork({ name: "two" })];
     cloud.addServer({ name: "in", network: networks[1]?.id ?? 0 });
@@ -25,14 +25,14 @@ describe("the metadata service", () => {
   });
 });
 
-describe("HCCM E5: the check that this machine is attached to the network", () => {
+describe("HCCM E5: the check that this server is attached to the network", () => {
   const check = async (env: Record<string, string>, networkId: number | undefined) => {
     const { log, lines } = aLog();
     await checkAttachment(loadConfig({}, { HCLOUD_TOKEN: "t".repeat(64), ...env }), networkId, log);
     return lines;
   };
 
-  it("passes where it is, and refuses to start where it is not, with the remedy", async () => {
+  it("passes when it is; otherwise fails with the remedy", async () => {
     cloud = await startCloud();
     const { id } = cloud.addNetwork({ name: "cluster" });
     cloud.addServer({ name: "in", network: id });

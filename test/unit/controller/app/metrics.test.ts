@@ -31,14 +31,14 @@ describe("requests to the cloud", () => {
     expect(await lines('hcloud_api_request_duration_seconds_bucket{le="0.05",method="get"')).toHaveLength(1);
   });
 
-  it("HCCM O3: are counted while they are on their way", async () => {
+  it("HCCM O3: are counted while they are in flight", async () => {
     metrics.apiInFlight(1);
     metrics.apiInFlight(1);
     metrics.apiInFlight(-1);
     expect(await lines("hcloud_api_in_flight_requests")).toEqual(["hcloud_api_in_flight_requests 1"]);
   });
 
-  it("leave a budget, as the API last said, and nothing it did not say", async () => {
+  it("update the rate limit from the headers, and keep it when there are none", async () => {
     metrics.apiBudget({ "ratelimit-remaining": "3590", "ratelimit-limit": "3600" });
     metrics.apiBudget({});
     expect(await lines("lotse_api_budget")).toEqual(["lotse_api_budget_remaining 3590", "lotse_api_budget_limit 3600"]);
@@ -72,7 +72,7 @@ describe("runs", () => {
     expect(await metrics.registry.metrics()).not.toContain("secret-name");
   });
 
-  it("follow looks, which say what differs, what drifted and what is held back", async () => {
+  it("are preceded by numbers of what differs, drifted, is held back or waits", async () => {
     metrics.turn({
       planned: 3,
       drifted: ["load-balancer/a/b@0", "route/10.0.0.0/24"],
@@ -92,7 +92,7 @@ describe("runs", () => {
 });
 
 describe("loops", () => {
-  it("framework 5.6: are a work queue of one", async () => {
+  it("framework 5.6: are measured like work queues with one item", async () => {
     metrics.asked("nodes");
     metrics.asked("nodes");
     metrics.started("nodes", 100);
@@ -105,7 +105,7 @@ describe("loops", () => {
 });
 
 describe("Events", () => {
-  it("count as operations of the official controller where they say that one was carried out (HCCM O2)", async () => {
+  it("count as HCCM's operations when they complete one (HCCM O2)", async () => {
     const object = aService();
     const notice = { about: { kind: "Service", object }, type: "Normal", message: "m" } as const;
     metrics.event({ ...notice, reason: "EnsuredLoadBalancer" });
@@ -116,7 +116,7 @@ describe("Events", () => {
     expect(await lines("lotse_events_total")).toHaveLength(2);
   });
 
-  it("framework 5.6: tell how long a node waited", async () => {
+  it("framework 5.6: measure how long a Node waited", async () => {
     const object = aNode({ name: "n", created: new Date(Date.now() - 10_000) });
     metrics.event({ about: { kind: "Node", object }, type: "Normal", reason: "Synced", message: "m" });
     const name = "node_controller_initial_node_sync_delay_seconds_bucket";
@@ -125,8 +125,8 @@ describe("Events", () => {
   });
 });
 
-describe("what is looked up", () => {
-  it("framework 5.6: says who leads, what runs, and how old the watches are", async () => {
+describe("metrics read at the time of a scrape", () => {
+  it("framework 5.6: say who leads, what runs, and how old the watches are", async () => {
     let isLeader = false;
     metrics.observe({
       lease: "ccm",

@@ -19,32 +19,32 @@ const leave = async (name: string) => {
 };
 
 describe("the scratch folder of a process", () => {
-  it("is new, and named after it", async () => {
+  it("is new, and named after the process", async () => {
     const folder = await makeScratch(parent);
     expect(await readdir(folder)).toEqual([]);
     expect(basename(folder)).toMatch(new RegExp(`^lotse-${hostname()}-${process.pid}-\\w{6}$`));
   });
 
-  it("is not taken away by another of the same process", async () => {
+  it("is not removed when the same process creates another", async () => {
     const folders = [await makeScratch(parent), await makeScratch(parent)];
     expect((await readdir(parent)).toSorted()).toEqual(folders.map((folder) => basename(folder)).toSorted());
   });
 
   it.each([
     ["has ended", ended],
-    ["had our number before us", () => process.pid],
-  ])("takes the place of those of a process that %s", async (_, pid) => {
+    ["had our process ID before us", () => process.pid],
+  ])("replaces the folders of a process that %s", async (_, pid) => {
     await leave(`lotse-${hostname()}-${pid()}-abcdef`);
     const folder = await makeScratch(parent);
     expect(await readdir(parent)).toEqual([basename(folder)]);
   });
 
   it.each([
-    ["a process that lives", () => `lotse-${hostname()}-${process.ppid}-abcdef`],
+    ["a running process", () => `lotse-${hostname()}-${process.ppid}-abcdef`],
     ["another host", () => `lotse-another-host-${ended()}-abcdef`],
-    ["somebody else", () => `lotse-${hostname()}-backup`],
-    ["something like it", () => `lotse-${hostname()}-${ended()}-abcdef-kept`],
-  ])("lets those of %s be", async (_, name) => {
+    ["another program", () => `lotse-${hostname()}-backup`],
+    ["a similar name", () => `lotse-${hostname()}-${ended()}-abcdef-kept`],
+  ])("leaves the folders of %s alone", async (_, name) => {
     const theirs = name();
     await leave(theirs);
     await makeScratch(parent);

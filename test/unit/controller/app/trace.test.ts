@@ -3,7 +3,7 @@ import { traced } from "../../../../controller/hcloud/exchange.ts";
 
 const answer = (body: string) => ({ status: 201, headers: {}, body });
 
-it("HCCM E3: shows a request and its answer whole", () => {
+it("HCCM E3: shows the complete request and response", () => {
   const request = { method: "POST", path: "/load_balancers", body: '{"name":"a"}' };
   expect(traced(request, answer('{"load_balancer":{"id":1}}'))).toEqual({
     method: "POST",
@@ -21,7 +21,7 @@ it.each(["private_key", "root_password", "user_data"])("HCCM E3: never shows a %
   expect(shown).toContain("[Redacted]");
 });
 
-it("shows nothing of what is not JSON", () => {
+it("leaves out a body that is not JSON", () => {
   expect(traced({ method: "GET", path: "/x" }, answer("<html>s3cret")).answer).toBe("12 characters that are not JSON");
   expect(traced({ method: "DELETE", path: "/x" }, answer("")).answer).toBe("");
 });

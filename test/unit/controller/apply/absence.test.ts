@@ -22,7 +22,7 @@ const deleted = (part: string): UnitOutcome => ({
   changes: [{ unit: UNIT, part, operation: "delete", fields: [] }],
 });
 
-/** One Service that goes, with or without a balancer in the list. */
+/** One retired Service, with or without a load balancer in the list. */
 const going = (isListed: boolean): Rendered => ({
   services: [{ kind: "retire", service: aService(), unit: UNIT, certificates: NO_CERTIFICATES }],
   existing: isListed ? { [UNIT]: aBalancerState() } : {},
@@ -30,7 +30,7 @@ const going = (isListed: boolean): Rendered => ({
 });
 
 let now = 0;
-/** What a read of one thing alone finds: its labels. */
+/** What a direct read finds: the labels. */
 let there: Readonly<Record<string, Readonly<Record<string, string>> | Error>>;
 let reads: string[];
 let absence: Absence;
@@ -52,8 +52,8 @@ beforeEach(() => {
   absence = new Absence({ labels }, () => now);
 });
 
-describe("a balancer that is not listed", () => {
-  it("may be on its way for thirty seconds after the start, and is gone then", async () => {
+describe("a load balancer that is not listed", () => {
+  it("may still be in creation for thirty seconds after the start, and is gone then", async () => {
     absence.observe(going(false));
     expect(await waits()).toEqual([30_000]);
     now += 29_999;
@@ -64,13 +64,13 @@ describe("a balancer that is not listed", () => {
     expect(reads).toEqual([]);
   });
 
-  it("counts from the first look, however long the controller stood by before", async () => {
+  it("counts from the first turn, however long the replica was on standby", async () => {
     now += 3_600_000;
     absence.observe(going(false));
     expect(await waits()).toEqual([30_000]);
   });
 
-  it("is gone at once when it was listed before, and a run has taken it away: nobody is asked", async () => {
+  it("is gone at once, without a read, when it was listed before and a run has deleted it", async () => {
     absence.observe(going(true));
     expect(await waits(true)).toEqual([]);
     absence.observe(going(false));
@@ -81,7 +81,7 @@ describe("a balancer that is not listed", () => {
     expect(reads).toEqual([]);
   });
 
-  it("is gone at once also when it lingered in the lists after the run that took it away", async () => {
+  it("is gone at once also when it stayed in the lists after the run that deleted it", async () => {
     absence.observe(going(true));
     absence.learn(REMOVE, deleted("balancer"));
     absence.observe(going(true));
@@ -89,7 +89,7 @@ describe("a balancer that is not listed", () => {
     expect(await waits()).toEqual([]);
   });
 
-  it("is not gone while a read of it alone finds it, however long nobody here took it away", async () => {
+  it("is not gone while a direct read finds it, however long ago it vanished from the list", async () => {
     absence.observe(going(true));
     now += 3_600_000;
     there = { "load_balancer 42": OWNED };
@@ -109,7 +109,7 @@ describe("a balancer that is not listed", () => {
     ["there is none", undefined],
     ["it has no owner", {}],
     ["it is another Service's", { [SERVICE_UID_LABEL]: "another" }],
-  ])("is gone at once, for good, when a read of it alone says that %s", async (_, labels) => {
+  ])("is gone at once, for good, when a direct read says that %s", async (_, labels) => {
     absence.observe(going(true));
     absence.observe(going(false));
     there = labels ? { "load_balancer 42": labels } : {};
@@ -131,7 +131,7 @@ describe("a balancer that is not listed", () => {
     ["failed", failed("conflict")],
     ["did nothing to it", { status: "applied", changes: [] }],
     ["took only a listener away", deleted("listener-80")],
-  ])("is asked for after a removal that %s", async (_, outcome) => {
+  ])("is read directly after a removal that %s", async (_, outcome) => {
     absence.observe(going(true));
     absence.learn(REMOVE, outcome);
     absence.observe(going(false));
@@ -139,7 +139,7 @@ describe("a balancer that is not listed", () => {
     expect(await waits()).toEqual([30_000]);
   });
 
-  it("is not taken away any more when the Service stays after all", async () => {
+  it("no longer counts as deleted when the Service stays after all", async () => {
     absence.observe(going(true));
     absence.learn(REMOVE, deleted("balancer"));
     const staying = { ...going(true), services: [{ kind: "refused", service: aService(), unit: UNIT, mistakes: [] }] };
@@ -150,7 +150,7 @@ describe("a balancer that is not listed", () => {
   });
 
   it.each(["unavailable", "timeout", "bad_gateway"])(
-    "may be on its way after an answer that did not come: %s",
+    "may still be in creation after a request without a response: %s",
     async (code) => {
       absence.observe(going(false));
       now += 60_000;
@@ -162,7 +162,7 @@ describe("a balancer that is not listed", () => {
     },
   );
 
-  it("is waited for and asked for when it was to be made anew, and that was not answered", async () => {
+  it("is awaited and read directly when its re-creation got no response", async () => {
     absence.observe(going(true));
     absence.observe(going(false));
     absence.learn(MAKE, failed("timeout"));
@@ -177,7 +177,7 @@ describe("a balancer that is not listed", () => {
     ["a refusal", failed("resource_limit_exceeded")],
     ["a success", { status: "applied", changes: [] }],
     ["a run that said nothing of it", undefined],
-  ])("is not on its way after %s", async (_, outcome) => {
+  ])("is not in creation after %s", async (_, outcome) => {
     absence.observe(going(false));
     now += 60_000;
     absence.learn(MAKE, outcome);
@@ -190,7 +190,7 @@ describe("a balancer that is not listed", () => {
     expect(await waits()).toEqual([30_000]);
   });
 
-  it("is nobody's concern while the Service stays", async () => {
+  it("is not checked while the Service stays", async () => {
     const service = aService();
     const staying: Rendered = {
       services: [{ kind: "refused", service, unit: UNIT, mistakes: [] }],
@@ -210,7 +210,7 @@ describe("a certificate that is not listed", () => {
     existing: { [UNIT]: aBalancerState(), [as]: state },
   });
 
-  it("holds the Service like a balancer while a read of it alone finds it", async () => {
+  it("keeps the finalizer like a load balancer while a direct read finds it", async () => {
     absence.observe(withCertificate());
     absence.observe(going(true));
     there = { "certificate 77": OWNED };
@@ -220,14 +220,14 @@ describe("a certificate that is not listed", () => {
     expect(await left(going(true))).toEqual([]);
   });
 
-  it("is gone when a run has taken it away", async () => {
+  it("is gone when a run has deleted it", async () => {
     absence.observe(withCertificate());
     absence.learn(removal(unit, true), deleted("certificate"));
     expect(await left(going(true))).toEqual([]);
     expect(reads).toEqual([]);
   });
 
-  it("is there when it only goes by another unit: of two with the same content, one stands for both", async () => {
+  it("exists when it is listed under another unit: of two with the same content, one stands for both", async () => {
     absence.observe(withCertificate(`${unit}-77`));
     absence.observe(withCertificate());
     expect(await left(withCertificate())).toEqual([]);

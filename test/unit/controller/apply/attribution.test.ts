@@ -49,13 +49,13 @@ describe("a request", () => {
     expect(attribute()(request)).toBe(unit);
   });
 
-  it("to a balancer made in this run is known by the answer to its creation", () => {
+  it("to a load balancer created in this run is attributed by the response to its creation", () => {
     const of = attribute();
     of({ method: "POST", path: "/load_balancers", body: '{"name":"new"}' }, '{"load_balancer":{"id":99}}');
     expect(of({ method: "POST", path: "/load_balancers/99/actions/add_service" })).toBe(unitOf(NEW));
   });
 
-  it("is attributed whatever the answer looks like", () => {
+  it("is attributed whatever the response looks like", () => {
     for (const answer of ["", "null", "<html>", '{"load_balancer":null}', "[]"]) {
       expect(attribute()({ method: "POST", path: "/load_balancers", body: '{"name":"new"}' }, answer)).toBe(
         unitOf(NEW),
@@ -64,7 +64,7 @@ describe("a request", () => {
   });
 });
 
-describe("balancers that a plan makes from nothing", () => {
+describe("load balancers that a plan creates", () => {
   const known = newBalancers([make(EXISTING), make(NEW), make(ROUTE)], { [unitOf(EXISTING)]: aBalancerState() });
 
   it.each([

@@ -94,8 +94,8 @@ describe("what waits for approval", () => {
   });
 });
 
-describe("the id of a plan", () => {
-  it("stands for its steps, in whatever order", () => {
+describe("the ID of a plan", () => {
+  it("is a hash of its steps, in any order", () => {
     expect(planId([change(ALGORITHM, TYPE), ROUTE])).toBe(planId([ROUTE, change(TYPE, ALGORITHM)]));
     expect(planId([ROUTE])).not.toBe(planId([ROUTE, REMOVAL]));
     expect(planId([change(ALGORITHM)])).not.toBe(planId([change({ ...ALGORITHM, have: "x" })]));
@@ -108,11 +108,11 @@ it.each([
   [{ plan: "not json", approval: "null" }],
   [{ plan: "{}", approval: "[]" }],
   [{ plan: '"text"', approval: "{}" }],
-])("takes what cannot be read for absent: %j", (data) => {
+])("treats what cannot be parsed as absent: %j", (data) => {
   expect(parseStored(data)).toEqual({});
 });
 
-/** A gate before a ConfigMap that is only remembered. */
+/** A gate with a ConfigMap in memory. */
 function aGate(mode: ApprovalMode = "manual") {
   const map = { data: {} as Readonly<Record<string, string>>, updates: 0, isAway: false };
   const { log, lines } = aLog();
@@ -138,7 +138,7 @@ function aGate(mode: ApprovalMode = "manual") {
   return { map, lines, pass, approve };
 }
 
-describe("a gate", () => {
+describe("the approval gate", () => {
   it("publishes what waits, announces it once, and lets the rest pass", async () => {
     const { map, pass } = aGate("deletions");
     const removal: PlannedUnit = { kind: "remove", unit: UNIT, asked: true, differences: [] };
@@ -151,7 +151,7 @@ describe("a gate", () => {
     expect(map.updates).toBe(1);
   });
 
-  it("lets an approved plan pass, and takes it down when it is done: the same another day waits again", async () => {
+  it("lets an approved plan pass, and removes it when it is applied: the same changes wait again later", async () => {
     const { map, pass, approve } = aGate();
     await pass([ROUTE]);
     approve();
@@ -162,7 +162,7 @@ describe("a gate", () => {
     expect(parseStored(map.data).plan?.id).toBe(planId([ROUTE]));
   });
 
-  it("refuses an approved plan that does not fit any more, and publishes the new one", async () => {
+  it("ignores the approval of an outdated plan, and publishes the new one", async () => {
     const { map, pass, approve, lines } = aGate();
     await pass([ROUTE]);
     approve();
@@ -172,7 +172,7 @@ describe("a gate", () => {
     expect(lines.map(({ msg }) => msg)).toContain("approval is outdated: the plan has changed");
   });
 
-  it("publishes again what somebody has deleted", async () => {
+  it("publishes a deleted plan again", async () => {
     const { map, pass } = aGate();
     await pass([ROUTE]);
     map.data = {};
@@ -180,14 +180,14 @@ describe("a gate", () => {
     expect(parseStored(map.data).plan?.id).toBe(planId([ROUTE]));
   });
 
-  it("takes down what nobody wants any more", async () => {
+  it("removes a plan that is no longer needed", async () => {
     const { map, pass } = aGate();
     await pass([ROUTE]);
     await pass([]);
     expect(map.data).toEqual({});
   });
 
-  it("lets nothing pass that needs approval while it cannot read any", async () => {
+  it("holds back everything that needs approval while it cannot read approvals", async () => {
     const { map, pass } = aGate("deletions");
     map.isAway = true;
     expect((await pass([ROUTE, REMOVAL])).plan).toEqual([ROUTE]);

@@ -6,7 +6,7 @@ import { unitOf } from "../../../../stacks/units/names.ts";
 import type { LoadBalancerState } from "../../../../stacks/units/spec.ts";
 import { aBalancerSpec, aBalancerState } from "../../../support/builders.ts";
 
-/** A watch that is shown one balancer after the other. */
+/** A watch that observes one load balancer after the other. */
 function aWatch() {
   const watch = new DriftWatch();
   return (spec = aBalancerSpec(), state: LoadBalancerState | undefined = aBalancerState()) => {
@@ -18,7 +18,7 @@ function aWatch() {
 }
 
 describe("drift", () => {
-  it("is a difference in what was as wanted, while the same is wanted", () => {
+  it("is a difference in a unit that matched its spec, while the spec is the same", () => {
     const observe = aWatch();
     expect(observe()).toEqual([]);
     expect(observe(aBalancerSpec(), aBalancerState({ algorithm: "least_connections" }))).toEqual([
@@ -26,17 +26,17 @@ describe("drift", () => {
     ]);
   });
 
-  it("is not what is wanted otherwise now", () => {
+  it("is not a difference caused by a new spec", () => {
     const observe = aWatch();
     observe();
     expect(observe(aBalancerSpec({ type: "lb21" }))).toEqual([]);
   });
 
-  it("is not what has never been seen as wanted, as after a restart", () => {
+  it("is not a difference in a unit that was never seen to match, as after a restart", () => {
     expect(aWatch()(aBalancerSpec(), aBalancerState({ type: "lb31" }))).toEqual([]);
   });
 
-  it("is told once, until the unit has been as wanted again", () => {
+  it("is reported once, until the unit has matched again", () => {
     const observe = aWatch();
     const spoilt = aBalancerState({ name: "x" });
     observe();
@@ -46,7 +46,7 @@ describe("drift", () => {
     expect(observe(aBalancerSpec(), spoilt)).toHaveLength(1);
   });
 
-  it("forgets units that are no longer wanted", () => {
+  it("is not remembered for units that are no longer wanted", () => {
     const watch = new DriftWatch();
     const spec = aBalancerSpec();
     const unit = unitOf(spec);

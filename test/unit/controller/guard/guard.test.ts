@@ -38,18 +38,18 @@ describe("guard", () => {
     expect(guard(plan, 300)).toEqual({ plan, held: 0 });
   });
 
-  it("takes out only what nobody asked for", () => {
+  it("holds back only what no object asked for", () => {
     const asked = remove(10, true);
     expect(guard([...asked, ...remove(10, false)], 20).plan).toEqual(asked);
   });
 
-  it("says how many of how many, and names some", () => {
+  it("says how many of how many, and names the first", () => {
     expect(guard(remove(9, false), 9).stopped).toBe(
       "9 of 9 units would be removed although no object asks for it: route/10.0.0.0/24, route/10.0.1.0/24, route/10.0.2.0/24 and 6 more",
     );
   });
 
-  it("holds to the limits it is given", () => {
+  it("respects other limits", () => {
     expect(guard(remove(1, false), 1, { removals: 0, share: 0 }).plan).toEqual([]);
   });
 });

@@ -38,20 +38,20 @@ describe("planRun", () => {
     ).toEqual([]);
   });
 
-  it("makes what is missing, and says that everything is", () => {
+  it("creates what is missing, with every field as a difference", () => {
     const [unit] = plan({ services: [balance(SPEC)] });
     expect(unit).toMatchObject({ kind: "make", unit: UNIT, spec: SPEC });
     expect(unit?.differences).toContainEqual({ field: "name", want: "balancer" });
   });
 
-  it("makes what differs, and says in what", () => {
+  it("changes what differs, and names the differences", () => {
     const planned = plan({ services: [balance(SPEC)], existing: { [UNIT]: aBalancerState({ type: "lb31" }) } });
     expect(planned).toEqual([
       { kind: "make", unit: UNIT, spec: SPEC, differences: [{ field: "type", want: "lb11", have: "lb31" }] },
     ]);
   });
 
-  it("changes a balancer that stays behind, until it has no owner", () => {
+  it("changes a load balancer that is kept until it has no owner", () => {
     const keeps = { spec: aBalancerSpec({ labels: { "lotse/released": "x" } }), reason: "" };
     const intent: ServiceIntent = { ...release, keeps };
     const existing = { [UNIT]: aBalancerState({ deleteProtection: false }) };
@@ -59,7 +59,7 @@ describe("planRun", () => {
     expect(plan({ services: [intent] })).toEqual([]);
   });
 
-  it("framework R09, R11: makes missing routes and removes stale ones, which nobody asked for", () => {
+  it("framework R09, R11: creates missing routes and removes stale ones, which no object asked for", () => {
     const stale = aRoute("10.120.9.0/24", "10.0.0.9");
     const planned = plan({
       routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [stale], misplaced: [] },
@@ -84,19 +84,19 @@ describe("planRun", () => {
     ]);
   });
 
-  it("removes the balancer of a Service that asks for it", () => {
+  it("removes the load balancer of a Service that asks for it", () => {
     expect(plan({ services: [release], existing: { [UNIT]: aBalancerState() } })).toMatchObject([
       { kind: "remove", unit: UNIT, asked: true },
     ]);
   });
 
-  it("HCCM S21: removes nothing that is not there, and nothing under delete protection", () => {
+  it("HCCM S21: removes nothing that does not exist or has delete protection", () => {
     expect(plan({ services: [release] })).toEqual([]);
     const existing = { [UNIT]: aBalancerState({ deleteProtection: true }) };
     expect(plan({ services: [release], existing })).toEqual([]);
   });
 
-  it("leaves the balancer of a refused Service alone", () => {
+  it("leaves the load balancer of a refused Service alone", () => {
     expect(plan({ services: [refused], existing: { [UNIT]: aBalancerState() } })).toEqual([]);
   });
 });

@@ -63,7 +63,11 @@ describe("the reason for a change", () => {
     ["an annotation for one port", "listener-81 proxyProtocol", `${prefix}/81.uses-proxyprotocol`],
     ["a cluster-wide default", "type", "the controller's HCLOUD_LOAD_BALANCERS_TYPE"],
     ["a new port", "listener-80 destinationPort", "Service default/web, spec.ports 80"],
-    ["everything about a new port that nobody set", "listener-80 protocol", "Service default/web, spec.ports 80"],
+    [
+      "everything about a new port that no annotation sets",
+      "listener-80 protocol",
+      "Service default/web, spec.ports 80",
+    ],
     ["a new node", "target server-2", "Node node-2"],
     ["a node that must not be a target", "target server-3", "Node node-3 is excluded from load balancers"],
     ["a node that is gone", "target server-4", "no Node runs on this server"],
@@ -72,7 +76,7 @@ describe("the reason for a change", () => {
     expect(reasons(service)[`Service default/web: ${field}`]).toBe(expected);
   });
 
-  it("is the occasion, where everything is changed for one: nobody's Service is being deleted then", () => {
+  it("is the occasion when all changes have one in common: no Service is being deleted then", () => {
     const found = Object.values(reasons(service, "lotse destroy"));
     expect(found.length).toBeGreaterThan(5);
     expect(new Set(found)).toEqual(new Set(["lotse destroy"]));
@@ -99,7 +103,7 @@ describe("the reason for a change", () => {
   it.each([
     ["of a new route", "Node node-1: gateway", "Node node-1, spec.podCIDRs; private address of server node-1"],
     ["of a stale route", "route 10.244.9.0/24: existence", "no Node has the pod range 10.244.9.0/24"],
-  ])("is the node, or that there is none, %s", (_, field, expected) => {
+  ])("is the Node, or that there is none, %s", (_, field, expected) => {
     expect(reasons()[field]).toBe(expected);
   });
 

@@ -9,34 +9,34 @@ const podCIDRs = ["10.244.1.0/24"];
 const condition = (status: string, reason = "RouteCreated") => [{ type: "NetworkUnavailable", status, reason }];
 const RELAXED = { servers: 45_000, loadBalancers: 0, certificates: 600_000, network: 30_000 };
 
-describe("a first pass", () => {
+describe("the first plan", () => {
   it.each([
     ["that has just joined", aNode({ podCIDRs }), 0],
     ["whose route could not be made", { ...aNode({ podCIDRs }), status: { conditions: condition("True") } }, 0],
     ["that has its route", { ...aNode({ podCIDRs }), status: { conditions: condition("False") } }, 30_000],
     ["that a CNI takes care of", { ...aNode({ podCIDRs }), status: { conditions: condition("False", "CNI") } }, 30_000],
     ["without a pod range", aNode(), 30_000],
-  ])("with a node %s accepts a network of this age", (_, node, network) => {
+  ])("with a Node %s accepts a network of this age", (_, node, network) => {
     expect(agesBefore([node], OPTIONS, RESYNC_MS)).toEqual({ ...RELAXED, network });
   });
 
-  it("needs no fresh network where routes are not ours to make", () => {
+  it("needs no fresh network where routes are not managed", () => {
     expect(agesBefore([aNode({ podCIDRs })], aRenderOptions(), RESYNC_MS)).toEqual(RELAXED);
   });
 });
 
-describe("a second pass", () => {
+describe("the second plan", () => {
   const situation = (servers: ReturnType<typeof aServer>[]): Situation => {
     const cloud = { servers, loadBalancers: [], certificates: [], network: aNetwork() };
     return assess({ services: [], nodes: [aNode({ id: 1, podCIDRs })], cloud, now: 0 }, OPTIONS);
   };
 
-  it("is not needed when the first one changes nothing", () => {
+  it("is not needed when the first changes nothing", () => {
     expect(agesToConfirm({ rendered: situation([]).rendered, plan: [] }, RESYNC_MS)?.certificates).not.toBe(0);
     expect(agesToConfirm({ rendered: { services: [], existing: {}, nodes: {} }, plan: [] }, RESYNC_MS)).toBeUndefined();
   });
 
-  it("takes the network that the first one has just read, and fresh servers, for a new route", () => {
+  it("uses the network that the first has just read, and fresh servers, for a new route", () => {
     const attached = aServer({ id: 1, privateIp: "10.0.0.2" });
     expect(agesToConfirm(situation([attached]), RESYNC_MS)).toEqual({
       ...RELAXED,

@@ -16,26 +16,26 @@ describe("a list of servers", () => {
     ["one of three", 1, 3, false],
     ["none at all", 0, 1, false],
     ["none, and there are no nodes", 0, 0, true],
-  ])("with %s (%d for %d Ready nodes) is believed: %s", (_, listed, count, isBelieved) => {
+  ])("with %s (%d for %d Ready Nodes) is plausible: %s", (_, listed, count, isBelieved) => {
     const look = () => requirePlausible({ servers: servers(listed) }, nodes(count));
     if (isBelieved) expect(look).not.toThrow();
     else expect(look).toThrow(ImplausibleCloud);
   });
 
-  it("is believed when the nodes it lacks are not Ready either", () => {
+  it("is plausible when the Nodes it lacks are not Ready either", () => {
     expect(() =>
       requirePlausible({ servers: servers(1) }, [...nodes(1), ...nodes(6, "Unknown").slice(1)]),
     ).not.toThrow();
   });
 
-  it("need not hold dedicated servers, and nodes of others", () => {
+  it("may lack dedicated servers and other providers' Nodes", () => {
     const foreign = ["hrobot://1", "hcloud://bm-2", "aws:///x"].map((providerID) =>
       aNode({ providerID, ready: "True" }),
     );
     expect(() => requirePlausible({ servers: servers(1) }, [...nodes(1), ...foreign])).not.toThrow();
   });
 
-  it("that is not believed names the nodes that contradict it", () => {
+  it("that is not plausible causes an error with the Nodes that contradict it", () => {
     try {
       requirePlausible({ servers: servers(1) }, nodes(3));
       expect.unreachable();

@@ -11,7 +11,7 @@ import { aNode, aService } from "../../../support/builders.ts";
 
 const NODE = { id: 1, labels: { a: "b" }, podCIDRs: ["10.0.0.0/24"], addresses: [{ type: "Hostname", address: "a" }] };
 
-describe("a node that changes", () => {
+describe("a change of a Node", () => {
   it.each([
     ["HCCM S3, framework S22, S24, S53: its ProviderID", { ...NODE, id: 2, name: "node-1" }, true, true],
     ["unlike framework S54: a label, which a selector may ask for", { ...NODE, labels: { a: "c" } }, true, true],
@@ -55,32 +55,32 @@ describe("a node that changes", () => {
     expect(concernsLifecycle({ ...(old && { old }), ...(now && { now }) })).toBe(expected);
   });
 
-  it("unlike HCCM S4: wakes the cluster for the address of a dedicated server, which is its target", () => {
+  it("unlike HCCM S4: wakes the cluster loop for the address of a dedicated server, which is a target", () => {
     const old = aNode({ providerID: "hrobot://5", addresses: [{ type: "InternalIP", address: "10.0.0.1" }] });
     const now = aNode({ providerID: "hrobot://5", addresses: [{ type: "InternalIP", address: "10.0.0.2" }] });
     expect(concernsCluster({ old, now })).toBe(true);
   });
 
-  it("ignores heartbeats: another version of the same", () => {
+  it("is ignored when it is only a heartbeat", () => {
     const old = aNode(NODE);
     const now: V1Node = { ...old, metadata: { ...old.metadata, resourceVersion: "2", managedFields: [] } };
     expect(concernsNode({ old, now })).toBe(false);
   });
 
-  it("wakes both for a new one, and the cluster alone for one that is gone", () => {
+  it("wakes both loops for a new Node, and the cluster loop for a deleted one", () => {
     const now = aNode(NODE);
     expect([concernsCluster({ now }), concernsNode({ now })]).toEqual([true, true]);
     expect([concernsCluster({ old: now }), concernsNode({ old: now })]).toEqual([true, false]);
   });
 
-  it("wakes both for another one of the same name", () => {
+  it("wakes both loops for another Node of the same name", () => {
     const old = aNode(NODE);
     const now = { ...old, metadata: { ...old.metadata, uid: "another" } };
     expect([concernsCluster({ old, now }), concernsNode({ old, now })]).toEqual([true, true]);
   });
 });
 
-describe("a Service that changes", () => {
+describe("a change of a Service", () => {
   const spec = (change: Partial<V1Service["spec"]>): V1Service => {
     const service = aService();
     return { ...service, spec: { ...service.spec, ...change } };
@@ -112,13 +112,13 @@ describe("a Service that changes", () => {
     expect(concernsService({ old, now: aService() })).toBe(false);
   });
 
-  it("framework S71: does not wake for its labels", () => {
+  it("framework S71: does not wake the loop when only labels change", () => {
     const old = aService();
     const now: V1Service = { ...old, metadata: { ...old.metadata, labels: { a: "b" }, resourceVersion: "9" } };
     expect(concernsService({ old, now })).toBe(false);
   });
 
-  it("wakes for a new one and one that is gone", () => {
+  it("wakes the loop for a new Service and for a deleted one", () => {
     expect(concernsService({ now: aService() })).toBe(true);
     expect(concernsService({ old: aService() })).toBe(true);
   });

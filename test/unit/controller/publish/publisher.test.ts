@@ -57,7 +57,7 @@ describe("writes to a Service", () => {
     ]);
   });
 
-  it("framework S04, S47: clear the status before the finalizer goes, with which the object may vanish", async () => {
+  it("framework S04, S47: clear the status before the finalizer, with which the object may vanish", async () => {
     await publisher.publish([{ kind: "remove-finalizer", service: SERVICE }]);
     expect(bodies()).toEqual([
       { metadata: { uid: UID }, status: { loadBalancer: { ingress: null } } },
@@ -65,12 +65,12 @@ describe("writes to a Service", () => {
     ]);
   });
 
-  it("leave a status alone that is empty", async () => {
+  it("leave an empty status alone", async () => {
     await publisher.publish([{ kind: "remove-finalizer", service: aService() }]);
     expect(api.received).toHaveLength(1);
   });
 
-  it.each([404, 409])("framework S27: are content with %d: there is nothing left to write to", async (status) => {
+  it.each([404, 409])("framework S27: accept %d: the object no longer exists", async (status) => {
     answer = (_, response) => reply(response, {}, status);
     await publisher.publish([{ kind: "remove-finalizer", service: aService() }]);
     expect(lines).not.toContainEqual(expect.objectContaining({ msg: "write failed" }));
@@ -78,7 +78,7 @@ describe("writes to a Service", () => {
 });
 
 describe("failures", () => {
-  it("framework S26: stop what follows on the same object, and nothing else", async () => {
+  it("framework S26: stop later writes to the same object, and no others", async () => {
     answer = ({ path }, response) => reply(response, {}, path.includes("/web/") ? 500 : 200);
     const other = aService({ name: "other", uid: "2" });
     await publisher.publish([
@@ -100,7 +100,7 @@ describe("conditions", () => {
   it.each([
     [true, "False", "RouteCreated", "RouteController created a route"],
     [false, "True", "NoRouteCreated", "RouteController failed to create a route"],
-  ])("framework 4.2: route there %s is NetworkUnavailable %s", async (isAvailable, status, reason, message) => {
+  ])("framework 4.2: route exists %s is NetworkUnavailable %s", async (isAvailable, status, reason, message) => {
     await publisher.publish([{ kind: "network-condition", node: aNode({ id: 1 }), isAvailable }]);
     expect(requests()).toEqual(["PATCH /api/v1/nodes/node-1/status"]);
     expect(bodies()).toMatchObject([
@@ -138,7 +138,7 @@ describe("Events", () => {
     expect(bodies()[0]).not.toHaveProperty("involvedObject.namespace");
   });
 
-  it("warn once of the same thing, and again when it changes", async () => {
+  it("warn once, and again when the message changes", async () => {
     for (const message of ["a", "a", "b"]) await publisher.publish([warning(message)]);
     expect(api.received).toHaveLength(2);
     expect(lines.filter(({ level }) => level === "warn")).toHaveLength(2);
@@ -149,7 +149,7 @@ describe("Events", () => {
     expect(bodies()).toMatchObject([{ message: "a" }, { message: "b" }, { count: 2 }]);
   });
 
-  it("framework R33: warn again of a route that fails as before, when it was there in between", async () => {
+  it("framework R33: warn again of a route that fails as before, if it existed in between", async () => {
     const node = aNode({ id: 1 });
     const about = { kind: "Node", object: node } as const;
     const failure = { about, type: "Warning", reason: "FailedToCreateRoute", message: "no" } as const;
@@ -165,7 +165,7 @@ describe("Events", () => {
     expect(lines.filter(({ level }) => level === "warn")).toHaveLength(2);
   });
 
-  it("tell of mistakes once, again when the Service is changed, and whatever runs say in between", async () => {
+  it("report mistakes once, and again when the Service is changed, whatever runs report in between", async () => {
     const about = { kind: "Service", object: SERVICE } as const;
     const reason = "SyncLoadBalancerFailed";
     const mistake = (occasion: string): Write => ({
@@ -184,7 +184,7 @@ describe("Events", () => {
     expect(said).toEqual(["wrong", "run failed", "fine", "again"]);
   });
 
-  it("count what is said again, and say it anew when the Event has expired", async () => {
+  it("count repetitions, and are written again when the first has expired", async () => {
     const event = {
       about: { kind: "Service", object: SERVICE },
       type: "Normal",
@@ -199,19 +199,19 @@ describe("Events", () => {
     expect(bodies()[1]).toMatchObject({ count: 2 });
   });
 
-  it("are cut to what the API server takes", async () => {
+  it("are truncated to what the API server accepts", async () => {
     await publisher.publish([warning("x".repeat(5_000))]);
     expect(bodies()).toMatchObject([{ message: "x".repeat(1_000) }]);
   });
 
-  it("that cannot be written keep nothing else from happening", async () => {
+  it("that cannot be written do not stop other writes", async () => {
     answer = ({ path }, response) => reply(response, {}, path.endsWith("/events") ? 500 : 200);
     await publisher.publish([warning("a"), { kind: "add-finalizer", service: SERVICE }]);
     expect(requests()).toEqual(["POST /api/v1/namespaces/default/events", `PATCH ${STATUS}`]);
   });
 });
 
-describe("a node's patch", () => {
+describe("a Node's patch", () => {
   it("HCCM N14, framework 1.3: writes ProviderID, labels and taints together, for this version, then the addresses", async () => {
     const addresses = [{ type: "Hostname", address: "a" }];
     await new Patcher(client).patchNode(aNode({ name: "a" }), {
@@ -230,7 +230,7 @@ describe("a node's patch", () => {
     ]);
   });
 
-  it("names no version where no list of others is replaced, but the node: another may have taken its name", async () => {
+  it("names the Node's UID, and no version where no shared list is replaced", async () => {
     await new Patcher(client).patchNode(aNode({ name: "a" }), { labels: { l: "1" } });
     expect(bodies()).toEqual([{ metadata: { uid: "uid-of-a", labels: { l: "1" } }, spec: {} }]);
   });
@@ -244,10 +244,10 @@ describe("a node's patch", () => {
   });
 });
 
-describe("the deletion of a node", () => {
+describe("the deletion of a Node", () => {
   const gone = () => new Patcher(client).deleteNode(aNode({ name: "a" }));
 
-  it("holds for the node and the version that were seen, and for no other", async () => {
+  it("applies to the observed Node and version only", async () => {
     await expect(gone()).resolves.toBe(true);
     expect(requests()).toEqual(["DELETE /api/v1/nodes/a"]);
     expect(bodies()).toEqual([{ preconditions: { uid: "uid-of-a", resourceVersion: "1" } }]);
@@ -256,7 +256,7 @@ describe("the deletion of a node", () => {
   it.each([
     [404, true],
     [409, false],
-  ])("answered with %s leaves it gone: %s", async (status, isGone) => {
+  ])("that gets status %s leaves it deleted: %s", async (status, isGone) => {
     answer = (_, response) => reply(response, {}, status);
     await expect(gone()).resolves.toBe(isGone);
   });

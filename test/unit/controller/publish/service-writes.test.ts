@@ -43,33 +43,33 @@ const release: ServiceIntent = {
 const refused: ServiceIntent = { kind: "refused", service: aService(), unit: UNIT, mistakes: ["this", "and that"] };
 const rendered = (more: Partial<Rendered>): Rendered => ({ services: [], existing: {}, nodes: {}, ...more });
 
-/** What a list of writes says, in few words. */
+/** A list of writes in short form. */
 const words = (writes: readonly Write[]) =>
   writes.map((write) => (write.kind === "event" ? `${write.event.type} ${write.event.reason}` : write.kind));
 const messages = (writes: readonly Write[]) =>
   writes.flatMap((write) => (write.kind === "event" ? [write.event.message] : []));
 
 describe("writes before a run", () => {
-  it("framework S06, S46: claims a Service before the cloud is touched, once", () => {
+  it("framework S06, S46: adds the finalizer before the run, once", () => {
     const claimed = aService({ finalizers: ["other", FINALIZER] });
     expect(words(serviceWritesBefore(rendered({ services: [balance(), balance(claimed)] }), [], []))).toEqual([
       "add-finalizer",
     ]);
   });
 
-  it("does not claim what is refused, and says everything that is wrong in one Event", () => {
+  it("adds no finalizer to a refused Service, and reports all mistakes in one Event", () => {
     const writes = serviceWritesBefore(rendered({ services: [refused] }), [], []);
     expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed"]);
     expect(messages(writes)).toEqual(["Error syncing load balancer: this; and that"]);
   });
 
-  it("tells a refused Service of what it may have misspelt too", () => {
+  it("reports misspelt annotations of a refused Service, too", () => {
     const notes = [{ reason: "UnknownAnnotation", message: "did you mean location?" }] as const;
     const writes = serviceWritesBefore(rendered({ services: [{ ...refused, notes }] }), [], []);
     expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed", "Warning UnknownAnnotation"]);
   });
 
-  it("tells of mistakes, and serves the rest", () => {
+  it("reports mistakes, and handles the rest", () => {
     const writes = serviceWritesBefore(
       rendered({ services: [balance(aService(), { mistakes: ["this", "and that"] })] }),
       [],
@@ -79,45 +79,45 @@ describe("writes before a run", () => {
     expect(messages(writes)).toEqual(["Error syncing load balancer: this; and that"]);
   });
 
-  it("does not claim what is released", () => {
+  it("adds no finalizer to a retired Service", () => {
     expect(serviceWritesBefore(rendered({ services: [release] }), [], [])).toEqual([]);
   });
 });
 
-describe("writes after a run, when a balancer is wanted", () => {
+describe("writes after a run for a Service with a load balancer", () => {
   const published = (intent: ServiceIntent, existing: Rendered["existing"], outcome?: UnitOutcome) =>
     serviceWritesAfter(rendered({ services: [intent], existing }), outcome ? { [UNIT]: outcome } : {});
 
-  it("framework S48: publishes its addresses once it is as wanted", () => {
+  it("framework S48: publishes its addresses once it matches its spec", () => {
     const writes = published(balance(), { [UNIT]: aBalancerState(HOSTS) }, { status: "applied", changes: [] });
     expect(writes[0]).toEqual({ kind: "ingress", service: aService(), ingress: INGRESS });
     expect(words(writes)).toEqual(["ingress", "Normal EnsuredLoadBalancer"]);
   });
 
-  it("framework S48: writes nothing when the status says so already", () => {
+  it("framework S48: writes nothing when the status has them already", () => {
     const service = aService({ ingress: [{ ip: "198.51.100.1" }, { ip: "2001:db8:ffff::1" }] });
     expect(published(balance(service), { [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
   });
 
-  it("publishes nothing of a balancer that is not there, or not yet as wanted", () => {
+  it("publishes nothing of a load balancer that does not exist, or does not match yet", () => {
     expect(published(balance(), {})).toEqual([]);
     expect(published(balance(), { [UNIT]: aBalancerState({ ...HOSTS, type: "lb31" }) })).toEqual([]);
   });
 
-  it("framework S65: tells why it could not be made", () => {
+  it("framework S65: reports why it could not be created", () => {
     const writes = published(balance(), {}, FAILED);
     expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed"]);
     expect(messages(writes)).toEqual(["Error syncing load balancer: failed to ensure load balancer: it is too long"]);
   });
 
-  it("believes the cloud, not the run: one that failed and is as wanted is published", () => {
+  it("trusts the cloud, not the run: a load balancer that matches is published even if the run failed", () => {
     expect(words(published(balance(), { [UNIT]: aBalancerState(HOSTS) }, FAILED))).toEqual([
       "ingress",
       "Normal EnsuredLoadBalancer",
     ]);
   });
 
-  it("says once what cannot be served, for all ports and nodes together", () => {
+  it("writes one Event per reason, for all ports and Nodes together", () => {
     const intent = balance(aService({ ingress: INGRESS }), {
       notes: [{ reason: "UnsupportedProtocolConfigured", message: "port 53/UDP is not served" }],
       leftOut: [
@@ -133,17 +133,17 @@ describe("writes after a run, when a balancer is wanted", () => {
     ]);
   });
 
-  it("leaves the status alone while a mistake keeps it unknown", () => {
+  it("leaves the status alone while a mistake leaves it unknown", () => {
     const intent = balance(aService(), { settings: someSettings({}, ["hostname"]) });
     expect(published(intent, { [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
   });
 
-  it("has nothing to add for a refused Service", () => {
+  it("writes nothing for a refused Service", () => {
     expect(published(refused, { [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
   });
 });
 
-describe("what is said about hosts", () => {
+describe("Events about hosts", () => {
   const changed = (...parts: string[]): UnitOutcome => ({
     status: "applied",
     changes: parts.map((part) => ({ unit: UNIT, part, operation: "create", fields: [] })),
@@ -178,27 +178,27 @@ describe("what is said about hosts", () => {
     expect(announced(existing, "target server-1", "type")).toEqual(["Normal EnsuringLoadBalancer"]);
   });
 
-  it("HCCM S5, framework S62: having none is told, once it is so", () => {
+  it("HCCM S5, framework S62: having none is reported once the load balancer matches", () => {
     expect(told(changed("server-1"), aBalancerSpec())).toEqual([
       "Warning UnAvailableLoadBalancer",
       "Normal UpdatedLoadBalancer",
     ]);
   });
 
-  it("HCCM S7: failing to change them is told as such", () => {
+  it("HCCM S7: a failure to change them has its own reason", () => {
     const services = [balance()];
     const { changes } = changed("server-1");
     const writes = serviceWritesAfter(rendered({ services }), { [UNIT]: { ...FAILED, changes } as UnitOutcome });
     expect(words(writes)).toEqual(["Warning UpdateLoadBalancerFailed"]);
   });
 
-  it("HCCM A4, E16: a new balancer whose type nobody chose is told about, and only a new one", () => {
+  it("HCCM A4, E16: a new load balancer with the default type is reported, an existing one is not", () => {
     expect(announced({}, "name")).toEqual(["Warning LoadBalancerTypeUnconfigured", "Normal EnsuringLoadBalancer"]);
     expect(announced({ [UNIT]: aBalancerState() }, "name")).toEqual(["Normal EnsuringLoadBalancer"]);
   });
 });
 
-describe("a balancer that stays behind", () => {
+describe("a load balancer that is kept", () => {
   const keeps = { spec: aBalancerSpec(), reason: "it is shared" };
   const intent: ServiceIntent = { ...release, keeps };
   const update = { unit: UNIT, part: "balancer", operation: "update", fields: ["labels"] } as const;
@@ -210,7 +210,7 @@ describe("a balancer that stays behind", () => {
     ]);
   });
 
-  it("holds its Service until it has no owner, protected or not", () => {
+  it("keeps the Service's finalizer until it has no owner, protected or not", () => {
     const existing = { [UNIT]: aBalancerState({ deleteProtection: true }) };
     expect(serviceWritesAfter(rendered({ services: [intent], existing }), {})).toEqual([]);
     const outcomes = { [UNIT]: { status: "applied", changes: [update] } } as const;
@@ -221,25 +221,25 @@ describe("a balancer that stays behind", () => {
   });
 });
 
-describe("writes after a run, when a balancer is released", () => {
+describe("writes after a run for a retired Service", () => {
   const published = (existing: Rendered["existing"], outcome?: UnitOutcome) =>
     serviceWritesAfter(rendered({ services: [release], existing }), outcome ? { [UNIT]: outcome } : {});
 
-  it("framework S64: lets the Service go when the cloud no longer lists it", () => {
+  it("framework S64: removes the finalizer when the load balancer is no longer listed", () => {
     expect(words(published({}))).toEqual(["remove-finalizer", "Normal DeletedLoadBalancer"]);
   });
 
-  it("framework S66, S74: holds the Service while the balancer is there, whatever the run says", () => {
+  it("framework S66, S74: keeps the finalizer while the load balancer exists, whatever the run reports", () => {
     expect(published({ [UNIT]: aBalancerState(HOSTS) })).toEqual([]);
     expect(published({ [UNIT]: aBalancerState(HOSTS) }, { status: "applied", changes: [] })).toEqual([]);
   });
 
-  it("tells why it could not be deleted", () => {
+  it("reports why the load balancer could not be deleted", () => {
     const writes = published({ [UNIT]: aBalancerState(HOSTS) }, FAILED);
     expect(messages(writes)).toEqual(["Error syncing load balancer: failed to delete load balancer: it is too long"]);
   });
 
-  it("HCCM S21: lets the Service go without a protected balancer, and says that it stays", () => {
+  it("HCCM S21: removes the finalizer and reports that a protected load balancer is kept", () => {
     const writes = published({ [UNIT]: aBalancerState({ name: "edge", deleteProtection: true }) });
     expect(words(writes)).toEqual(["remove-finalizer", "Warning LoadBalancerKept"]);
     expect(messages(writes)[0]).toContain("edge");
@@ -284,12 +284,12 @@ describe("writes after a run about routes", () => {
     expect(messages(writes)).toEqual(["Could not create route for node node-1: 10.120.0.0/24: it is too long"]);
   });
 
-  it("says nothing while a route is on its way", () => {
+  it("writes nothing while a route is being created", () => {
     expect(published({}, {})).toEqual([]);
     expect(published({}, { [RUNIT]: aRoute("10.120.0.0/24", "10.0.0.99") })).toEqual([]);
   });
 
-  it("marks a node that can get no route, with the reason", () => {
+  it("sets the condition of a Node that can get no route, with the reason", () => {
     const routes = {
       wanted: [],
       refused: [{ node: "node-1", reason: "it has no server", isFinal: false }],
@@ -301,7 +301,7 @@ describe("writes after a run about routes", () => {
     expect(messages(writes)[0]).toContain("it has no server");
   });
 
-  it("HCCM R9: tells of a misplaced range beside making its route", () => {
+  it("HCCM R9: reports a misplaced range, and creates its route", () => {
     const wanted = [{ node: "node-1", spec: ROUTE }];
     const routes = { wanted, refused: [], stale: [], misplaced: wanted };
     const writes = routeWrites(rendered({ routes, existing: { [RUNIT]: ROUTE } }), {}, [aNode({ id: 1 })]);
@@ -309,13 +309,13 @@ describe("writes after a run about routes", () => {
     expect(messages(writes)[0]).toContain("10.120.0.0/24");
   });
 
-  it("framework R12: leaves a node without pod ranges alone", () => {
+  it("framework R12: leaves a Node without pod ranges alone", () => {
     expect(
       routeWrites(rendered({ routes: { wanted: [], refused: [], stale: [], misplaced: [] } }), {}, [aNode({ id: 1 })]),
     ).toEqual([]);
   });
 
-  it("waits for all routes of a node", () => {
+  it("waits for all routes of a Node", () => {
     const second = aRoute("10.120.1.0/24", "10.0.0.1");
     const wanted = [ROUTE, second].map((spec) => ({ node: "node-1", spec }));
     const writes = routeWrites(
@@ -326,7 +326,7 @@ describe("writes after a run about routes", () => {
     expect(writes).toEqual([]);
   });
 
-  it("touches no condition when routes are not ours to make", () => {
+  it("leaves conditions alone where routes are not managed", () => {
     expect(routeWrites(rendered({}), {}, [aNode({ id: 1 })])).toEqual([]);
   });
 });

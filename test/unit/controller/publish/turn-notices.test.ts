@@ -29,7 +29,7 @@ describe("removals held back by the guard", () => {
     expect(write).toMatchObject({ event: { about: { kind: "Node" } } });
   });
 
-  it("are no Event when there are none", () => {
+  it("cause no Event when there are none", () => {
     expect(heldBack(undefined, { services: [kubernetes], nodes: [] })).toEqual([]);
   });
 });

@@ -32,7 +32,7 @@ const AS_WANTED = aBalancer({
   services: [aBalancerService(80)],
   targets: [aServerTarget(1)],
 });
-/** A new balancer without a type is told about. */
+/** The Event about a new load balancer without a type. */
 const ENSURING = ["LoadBalancerTypeUnconfigured", "EnsuringLoadBalancer"];
 const FAILED: UnitOutcome = {
   status: "failed",
@@ -57,7 +57,7 @@ function turnOf({ reader, view }: FakeCloud, given: Given): ClusterTurn {
   return new ClusterTurn({ ...given, view, runner, absence, guardLimits: GUARD_LIMITS, resyncMs: 60_000 });
 }
 
-/** A turn with an engine that does what `act` says, one outcome for all units; everything it is asked for is kept. */
+/** A turn with an engine that does what `act` says, with one outcome for all units, and keeps its requests. */
 function aTurn(
   given: {
     services?: ReturnType<typeof aService>[];
@@ -113,7 +113,7 @@ function aTurn(
 }
 
 describe("a turn", () => {
-  it("framework S63: claims, makes, looks again and publishes", async () => {
+  it("framework S63: sets the finalizer, creates, confirms and publishes", async () => {
     const { turn, world, cloud, requests, kinds, sessions } = aTurn();
     world.act = () => {
       cloud.balancers = [AS_WANTED];
@@ -132,7 +132,7 @@ describe("a turn", () => {
     expect(sessions.map((text) => text.split(" ")[0])).toEqual(["open", "close"]);
   });
 
-  it("goes on at once with a change that takes two runs, and tells of no failure in between", async () => {
+  it("continues at once with a change that takes two runs, and reports no failure in between", async () => {
     const claimed = aService({ ports: [2], finalizers: [FINALIZER] });
     const { turn, world, cloud, requests, kinds } = aTurn({ services: [claimed] });
     cloud.catalogue = {
@@ -154,7 +154,7 @@ describe("a turn", () => {
     expect(kinds()).toContain("EnsuredLoadBalancer");
   });
 
-  it("starts no engine for a cluster at rest, once the nodes are recorded", async () => {
+  it("starts no run for a cluster at rest, once the Nodes are recorded", async () => {
     const { turn, cloud, requests } = aTurn({
       services: [aService({ finalizers: [FINALIZER], ingress: [{ ip: "198.51.100.1" }, { ip: "2001:db8:ffff::1" }] })],
     });
@@ -165,7 +165,7 @@ describe("a turn", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("repairs what was changed by hand, naming that unit alone", async () => {
+  it("repairs what was changed by hand, and only that unit", async () => {
     const other = aService({ name: "other", uid: "1" });
     const { turn, cloud, requests } = aTurn({ services: [aService(), other] });
     cloud.balancers = [
@@ -177,7 +177,7 @@ describe("a turn", () => {
     expect(requests[0]?.existing[UNIT]).toMatchObject({ id: 42, algorithm: "least_connections" });
   });
 
-  it("removes the balancer of a Service that goes, and lets it go on proof only", async () => {
+  it("removes a deleted Service's load balancer, and the finalizer only on proof", async () => {
     const { turn, world, cloud, requests, writes, kinds } = aTurn({
       services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
     });
@@ -193,7 +193,7 @@ describe("a turn", () => {
     expect(kinds()).toEqual(["remove-finalizer", "DeletedLoadBalancer"]);
   });
 
-  it("does not let a Service go on the first list after a start: a creation may still be on its way", async () => {
+  it("keeps the finalizer on the first list after a start: a creation may still be in progress", async () => {
     const { turn, world, cloud, requests, kinds } = aTurn({
       services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
     });
@@ -210,7 +210,7 @@ describe("a turn", () => {
     expect(kinds().slice(-2)).toEqual(["remove-finalizer", "DeletedLoadBalancer"]);
   });
 
-  it("does not let a Service go when its balancer vanishes from the list: a list may lack what is there", async () => {
+  it("keeps the finalizer when the load balancer vanishes from the list: a list may be incomplete", async () => {
     const { turn, cloud, objects, requests, kinds, lines } = aTurn();
     cloud.balancers = [AS_WANTED];
     await turn.run();
@@ -226,7 +226,7 @@ describe("a turn", () => {
     expect(requests.flatMap(({ removals }) => removals)).toEqual([UNIT]);
   });
 
-  it("lets a Service go at once when its balancer vanished and the API says that there is none", async () => {
+  it("removes the finalizer at once when the load balancer vanished and a direct read finds none", async () => {
     const { turn, cloud, objects, kinds } = aTurn();
     cloud.balancers = [AS_WANTED];
     await turn.run();
@@ -241,7 +241,7 @@ describe("a turn", () => {
     ["failed", FAILED],
     ["did nothing to it", { status: "applied", changes: [] } as const],
   ])(
-    "does not let a Service go when its balancer vanishes from the list behind a removal that %s",
+    "keeps the finalizer when the load balancer vanishes from the list after a removal that %s",
     async (_, outcome) => {
       const { turn, world, cloud, kinds } = aTurn({
         services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
@@ -263,7 +263,7 @@ describe("a turn", () => {
     },
   );
 
-  it("does not believe an engine that says done when the cloud does not show it", async () => {
+  it("does not trust an engine that reports success when the cloud does not show the change", async () => {
     const { turn, writes } = aTurn();
     await expect(turn.run()).resolves.toBeLessThanOrEqual(1_000);
     const messages = writes.flatMap((write) => (write.kind === "event" ? [write.event.message] : []));
@@ -272,7 +272,7 @@ describe("a turn", () => {
     );
   });
 
-  it("says what was changed outside when a unit drifts, and nothing of drift when the intent changed", async () => {
+  it("reports drift with what was changed, and none when the Service itself changed", async () => {
     const { turn, world, cloud, objects, writes } = aTurn();
     const repair = (balancer: typeof AS_WANTED) => {
       world.act = () => {
@@ -298,7 +298,7 @@ describe("a turn", () => {
     expect(reasons).toEqual(["EnsuringLoadBalancer", "EnsuredLoadBalancer"]);
   });
 
-  it("HCCM S8: makes no balancer for a Service that it could not claim, and tries again soon", async () => {
+  it("HCCM S8: creates no load balancer for a Service whose finalizer could not be set, and retries soon", async () => {
     const { turn, world, requests } = aTurn();
     world.refuse = (writes) => writes.filter(({ kind }) => kind === "add-finalizer");
     await expect(turn.run()).resolves.toBe(1_000);
@@ -308,7 +308,7 @@ describe("a turn", () => {
     expect(requests.flatMap(({ units }) => units.map(unitOf))).toEqual([UNIT]);
   });
 
-  it("unlike HCCM R7, framework S14, S56: tells of a failure, waits, and does not try the same again at once", async () => {
+  it("unlike HCCM R7, framework S14, S56: reports a failure and backs off before it retries the same change", async () => {
     const { turn, world, requests, kinds } = aTurn();
     world.act = () => FAILED;
     const againMs = await turn.run();
@@ -319,7 +319,7 @@ describe("a turn", () => {
     expect(requests.filter(({ units }) => units.length > 0)).toHaveLength(1);
   });
 
-  it("tries at once when what failed has changed", async () => {
+  it("retries at once when the failed change has changed", async () => {
     const { turn, world, objects, requests } = aTurn();
     world.act = () => FAILED;
     await turn.run();
@@ -328,7 +328,7 @@ describe("a turn", () => {
     expect(requests.map(({ units }) => units.length)).toEqual([1, 1]);
   });
 
-  it("closes the way to the API when the engine throws", async () => {
+  it("closes the gateway when the engine throws", async () => {
     const { turn, world, sessions } = aTurn();
     world.act = () => {
       throw new Error("the engine runs one request at a time");
@@ -337,7 +337,7 @@ describe("a turn", () => {
     expect(sessions).toHaveLength(2);
   });
 
-  it("serves the others when one Service is refused", async () => {
+  it("handles the other Services when one is refused", async () => {
     const wrong = aService({ name: "wrong", uid: "1", annotations: { protocol: "x" } });
     const { turn, world, requests, kinds } = aTurn({ services: [wrong, aService()] });
     world.act = () => {
@@ -356,7 +356,7 @@ describe("a turn", () => {
     expect([requests, writes]).toEqual([[], []]);
   });
 
-  it("refuses to believe in a cloud without servers under a cluster with nodes", async () => {
+  it("rejects a list without servers when the cluster has Nodes", async () => {
     const { turn, cloud, requests, writes } = aTurn();
     cloud.servers = [];
     cloud.balancers = [AS_WANTED];
@@ -364,7 +364,7 @@ describe("a turn", () => {
     expect([requests, writes]).toEqual([[], []]);
   });
 
-  it("asks again before it disbelieves a list that lacks Ready nodes, then tells them and changes nothing", async () => {
+  it("reads again a list that lacks Ready Nodes' servers, then writes Events and changes nothing", async () => {
     const ready = [1, 2, 3].map((id) => aNode({ id, ready: "True" }));
     const { turn, cloud, requests, kinds } = aTurn({ nodes: ready });
     await expect(turn.run()).rejects.toMatchObject({ code: "implausible-cloud" });
@@ -392,7 +392,7 @@ describe("a turn", () => {
     expect(changes().at(-1)).toMatchObject({ reason: "it was changed outside the cluster" });
   });
 
-  it("looks again before it leaves out a node whose server is not in an older list", async () => {
+  it("reads a fresh list before it leaves out a Node whose server is not in an older one", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     try {
       const { turn, cloud, objects, requests } = aTurn();
@@ -408,7 +408,7 @@ describe("a turn", () => {
   });
 });
 
-/** A turn that only makes routes, and what it asks the engine for. */
+/** A turn that only creates routes, and its requests to the engine. */
 function aRouteTurn(cloud: ReturnType<typeof aCloud>, nodes: () => ReturnType<typeof aNode>[]) {
   const requests: RunRequest[] = [];
   const told: string[] = [];
@@ -440,7 +440,7 @@ function aRouteTurn(cloud: ReturnType<typeof aCloud>, nodes: () => ReturnType<ty
 }
 
 describe("routes in a turn", () => {
-  it("unlike HCCM Q4: are made from what the servers have now, not from an older list", async () => {
+  it("unlike HCCM Q4: are created from a fresh list of servers, not from an older one", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     try {
       const cloud = aCloud({ servers: [aServer({ id: 1, privateIp: "10.0.0.1" })], network: aNetwork() });
@@ -457,7 +457,7 @@ describe("routes in a turn", () => {
     }
   });
 
-  it("are held back by the guard when most would be removed, which is said in the log, in an Event and in a metric", async () => {
+  it("are held back by the guard when most would be removed, with a log message, an Event and a metric", async () => {
     const routes = Array.from({ length: 9 }, (_, index) => ({
       destination: `10.120.${index}.0/24`,
       gateway: "10.0.0.1",
@@ -472,7 +472,7 @@ describe("routes in a turn", () => {
   });
 });
 
-it("looks at the routes whenever it comes round by itself, and not at every call", async () => {
+it("reads the routes in every resync, and not at every wake-up", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   try {
     const { turn, cloud } = aTurn({ services: [], nodes: [], network: aNetwork() });
@@ -490,7 +490,7 @@ it("looks at the routes whenever it comes round by itself, and not at every call
   }
 });
 
-it("has the engine ready for the next run, once, with the credential that this will have", async () => {
+it("warms up the engine once for the next run, with that run's credential", async () => {
   const { turn, world, cloud, objects } = aTurn();
   await turn.run();
   await turn.run();

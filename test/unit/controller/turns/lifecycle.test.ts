@@ -52,8 +52,8 @@ function aTurn(...nodes: V1Node[]) {
   return { turn, cloud, done, events, lines, world };
 }
 
-describe("a pass over nodes that are not Ready", () => {
-  it("framework L18: deletes the node of a server that list and read do not know, and says so first", async () => {
+describe("a turn for Nodes that are not Ready", () => {
+  it("framework L18: deletes a Node whose server neither the list nor a direct read finds, after an Event", async () => {
     const { turn, cloud, done, events } = aTurn(aNode({ id: 1, ready: "True" }), aNode({ id: 9, ready: "False" }));
     await expect(turn.run()).resolves.toBe(PERIOD);
     expect(done).toEqual(["delete node-9"]);
@@ -61,13 +61,13 @@ describe("a pass over nodes that are not Ready", () => {
     expect(cloud.reads).toEqual(["/servers?page=1&per_page=50", "/servers/9"]);
   });
 
-  it("asks nothing of the cloud while all nodes are Ready", async () => {
+  it("sends no request to the cloud while all Nodes are Ready", async () => {
     const { turn, cloud, done } = aTurn(aNode({ id: 1, ready: "True" }), aNode({ id: 9, ready: "True" }));
     await expect(turn.run()).resolves.toBeUndefined();
     expect([cloud.reads, done]).toEqual([[], []]);
   });
 
-  it("HCCM Q1: asks with one list for all nodes, once per period", async () => {
+  it("HCCM Q1: reads one list for all Nodes, once per period", async () => {
     const { turn, cloud } = aTurn(aNode({ id: 1 }), aNode({ id: 2 }), aNode({ name: "node-2" }));
     await turn.run();
     await turn.run();
@@ -77,7 +77,7 @@ describe("a pass over nodes that are not Ready", () => {
     expect(cloud.reads).toHaveLength(2);
   });
 
-  it("asks less often for a list of many pages, so that the budget lasts", async () => {
+  it("reads a list of many pages less often, to spare the rate limit", async () => {
     const { turn, cloud } = aTurn(aNode({ id: 1 }));
     cloud.servers = Array.from({ length: 101 }, (_, index) => aServer({ id: index + 1 }));
     await expect(turn.run()).resolves.toBe(3 * PERIOD);
@@ -94,7 +94,7 @@ describe("a pass over nodes that are not Ready", () => {
     ["an outage", new CloudError("GET /servers/9", 503, "unavailable", "down")],
     ["another kind of 404", new CloudError("GET /servers/9", 404, "unknown", "no such page")],
     ["a refusal", new CloudError("GET /servers/9", 403, "forbidden", "no")],
-  ])("framework L20: deletes nothing on %s at the direct read, and serves the others", async (_, failure) => {
+  ])("framework L20: deletes no Node after %s at the direct read, and handles the others", async (_, failure) => {
     const { turn, cloud, done, lines } = aTurn(aNode({ id: 1 }), aNode({ id: 9 }));
     cloud.servers = [aServer({ id: 1, status: "off" })];
     await cloud.view.servers(PERIOD);
@@ -104,14 +104,14 @@ describe("a pass over nodes that are not Ready", () => {
     expect(lines[0]).toMatchObject({ level: "warn", node: "node-9" });
   });
 
-  it("framework L16: takes the taint off a Ready node without asking the cloud", async () => {
+  it("framework L16: removes the taint of a Ready Node without a request to the cloud", async () => {
     const { turn, cloud, done } = aTurn(aNode({ id: 1, ready: "True", taints: [SHUTDOWN_TAINT] }));
     cloud.failure = new CloudError("GET /servers", 503, "unavailable", "down");
     await turn.run();
     expect(done).toEqual([["node-1", { taints: [] }]]);
   });
 
-  it("framework L19: tells when the API server refuses, and tries again in the next pass", async () => {
+  it("framework L19: reports when the API server refuses, and retries in the next turn", async () => {
     const { turn, done, events, world } = aTurn(aNode({ id: 1, ready: "True" }), aNode({ id: 9 }));
     world.failure = new KubeError("DELETE node-9", 403, "not allowed");
     await turn.run();
@@ -121,7 +121,7 @@ describe("a pass over nodes that are not Ready", () => {
     expect(done).toEqual(["delete node-9"]);
   });
 
-  it("says nothing of a failure when the node was written to meanwhile and stays", async () => {
+  it("reports no failure when the Node was changed in the meantime and stays", async () => {
     const { turn, events, world, lines } = aTurn(aNode({ id: 1, ready: "True" }), aNode({ id: 9 }));
     world.isChanged = true;
     await turn.run();
@@ -129,7 +129,7 @@ describe("a pass over nodes that are not Ready", () => {
     expect(lines).toEqual([]);
   });
 
-  it("leaves a taint to the next pass when somebody else wrote the node", async () => {
+  it("leaves a taint to the next turn when another client wrote the Node", async () => {
     const { turn, cloud, world } = aTurn(aNode({ id: 1 }));
     cloud.servers = [aServer({ id: 1, status: "off" })];
     world.failure = new KubeError("PATCH node-1", 409, "changed");
@@ -138,7 +138,7 @@ describe("a pass over nodes that are not Ready", () => {
     await expect(turn.run()).rejects.toThrow("not allowed");
   });
 
-  it("tells, and keeps the nodes, when the project knows none of them", async () => {
+  it("keeps the Nodes, with an Event, when the project has none of their servers", async () => {
     const { turn, done, events } = aTurn(aNode({ id: 8 }), aNode({ id: 9 }));
     await turn.run();
     expect(done).toEqual([]);
@@ -148,7 +148,7 @@ describe("a pass over nodes that are not Ready", () => {
     ]);
   });
 
-  it("HCCM N7: follows dedicated servers, each by itself, without a list of the cloud's", async () => {
+  it("HCCM N7: looks up dedicated servers one by one, without listing cloud servers", async () => {
     const robots = [5, 6, 7].map((number) => aNode({ name: `metal-${number}`, providerID: `hrobot://${number}` }));
     const { turn, cloud, done, world, lines } = aTurn(...robots);
     world.robots = new Map([

@@ -43,15 +43,15 @@ function aTurn(...nodes: V1Node[]) {
   return { turn, cloud, patches, writes, lines, world, reasons };
 }
 
-describe("a pass over the nodes", () => {
-  it("framework N33: initialises a node, and tells", async () => {
+describe("a turn for Nodes", () => {
+  it("framework N33: initialises a Node and writes an Event", async () => {
     const { turn, patches, reasons } = aTurn(aNode({ name: "node-1", ...TAINTED }));
     await expect(turn.run()).resolves.toBeUndefined();
     expect(patches).toMatchObject([["node-1", { providerId: "hcloud://1", taints: [] }]]);
     expect(reasons()).toEqual(["Synced"]);
   });
 
-  it("framework N23: writes and says nothing when all is as it should be", async () => {
+  it("framework N23: writes nothing when every Node is up to date", async () => {
     const { turn, patches, world, writes, lines } = aTurn(aNode({ name: "node-1" }));
     await turn.run();
     const [, patch] = patches[0] ?? [];
@@ -65,7 +65,7 @@ describe("a pass over the nodes", () => {
     expect(lines).toHaveLength(said);
   });
 
-  it("serves many joining nodes with one list", async () => {
+  it("handles many joining Nodes with one list", async () => {
     const { turn, cloud, patches } = aTurn(aNode({ name: "node-1" }), aNode({ name: "node-2" }));
     await turn.run();
     await turn.run();
@@ -73,7 +73,7 @@ describe("a pass over the nodes", () => {
     expect(cloud.reads).toHaveLength(1);
   });
 
-  it("unlike HCCM Q1: looks for any number of nodes without server with one list, and one more a pass", async () => {
+  it("unlike HCCM Q1: looks for the servers of any number of Nodes with one list, and one more per turn", async () => {
     const lost = Array.from({ length: 50 }, (_, index) => aNode({ name: `lost-${index}`, ...TAINTED, ...ago(60) }));
     const { turn, cloud } = aTurn(...lost);
     await turn.run();
@@ -83,7 +83,7 @@ describe("a pass over the nodes", () => {
     expect(cloud.reads).toHaveLength(2);
   });
 
-  it("asks for a fresh list when a node is missing from an older one", async () => {
+  it("reads a fresh list when a Node's server is missing from an older one", async () => {
     const { turn, cloud, world, patches } = aTurn(aNode({ id: 1 }));
     await turn.run();
     patches.length = 0;
@@ -95,18 +95,15 @@ describe("a pass over the nodes", () => {
   });
 
   it.each([
-    ["a second: no word yet, and another look in a second", 1, 1_000, []],
-    ["a minute: an Event, and another look in five", 60, 5_000, ["InitializationFailed"]],
-    ["an hour: an Event, and every resync will do", 3_600, undefined, ["InitializationFailed"]],
-  ])(
-    "framework N07, N27: says what is wrong with a node that has had no server for %s",
-    async (_, age, retryMs, expected) => {
-      const { turn, reasons, patches } = aTurn(aNode({ name: "lost", ...TAINTED, ...ago(age) }));
-      await expect(turn.run()).resolves.toBe(retryMs);
-      expect(reasons()).toEqual(expected);
-      expect(patches).toEqual([]);
-    },
-  );
+    ["a second: no Event yet, retry in a second", 1, 1_000, []],
+    ["a minute: an Event, retry in five seconds", 60, 5_000, ["InitializationFailed"]],
+    ["an hour: an Event, retry at each resync", 3_600, undefined, ["InitializationFailed"]],
+  ])("framework N07, N27: handles a Node that has had no server for %s", async (_, age, retryMs, expected) => {
+    const { turn, reasons, patches } = aTurn(aNode({ name: "lost", ...TAINTED, ...ago(age) }));
+    await expect(turn.run()).resolves.toBe(retryMs);
+    expect(reasons()).toEqual(expected);
+    expect(patches).toEqual([]);
+  });
 
   it.each([
     ["waits to be initialised", { ...TAINTED, id: 9 }, "InitializationFailed", "is not initialised: no server with"],
@@ -117,14 +114,14 @@ describe("a pass over the nodes", () => {
       "InvalidExternalIPv6",
       "is not initialised: annotation",
     ],
-  ])("says of a node that %s what is wrong with it", async (_, given, reason, words) => {
+  ])("reports what is wrong with a Node that %s", async (_, given, reason, words) => {
     const { turn, writes, patches } = aTurn(aNode({ ...given, ...ago(60) }));
     await turn.run();
     expect(writes).toMatchObject([{ event: { type: "Warning", reason, message: expect.stringContaining(words) } }]);
     expect(patches).toEqual([]);
   });
 
-  it("framework N29: makes the patch anew from the node as it is now when others write it too", async () => {
+  it("framework N29: recomputes the patch from the current Node on a conflict", async () => {
     const { turn, patches, world, reasons } = aTurn(aNode({ name: "node-1", ...TAINTED }));
     world.conflicts = 3;
     const run = turn.run();
@@ -135,7 +132,7 @@ describe("a pass over the nodes", () => {
     expect(reasons()).toEqual(["Synced"]);
   });
 
-  it("framework N29: gives up after twenty conflicts, for the next pass", async () => {
+  it("framework N29: leaves the Node to the next turn after twenty conflicts", async () => {
     const { turn, world } = aTurn(aNode({ name: "node-1", ...TAINTED }));
     world.conflicts = 20;
     await expect(turn.run()).rejects.toThrow("has been modified");
@@ -146,7 +143,7 @@ describe("a pass over the nodes", () => {
   it.each([
     ["is gone", () => []],
     ["was initialised by another", () => [aNode({ name: "node-1", providerID: "k3s://a" })]],
-  ])("ends after a conflict when the node %s", async (_, after) => {
+  ])("stops after a conflict when the Node %s", async (_, after) => {
     const { turn, patches, world } = aTurn(aNode({ name: "node-1", ...TAINTED }));
     world.conflicts = 1;
     const run = turn.run();
@@ -155,7 +152,7 @@ describe("a pass over the nodes", () => {
     expect(patches).toEqual([]);
   });
 
-  it("has nothing to do for a node that is deleted before it is patched", async () => {
+  it("ignores a Node that is deleted before it is patched", async () => {
     const { turn, world, patches, reasons } = aTurn(aNode({ name: "node-1", ...TAINTED }), aNode({ name: "node-2" }));
     world.gone = "node-1";
     await expect(turn.run()).resolves.toBeUndefined();
@@ -163,7 +160,7 @@ describe("a pass over the nodes", () => {
     expect(reasons()).toEqual([]);
   });
 
-  it("warns before it removes an InternalIP for want of HCLOUD_NETWORK", async () => {
+  it("warns before it removes an InternalIP because HCLOUD_NETWORK is not set", async () => {
     const { turn, writes, patches } = aTurn(aNode({ id: 1, addresses: [{ type: "InternalIP", address: "10.0.0.2" }] }));
     await turn.run();
     expect(writes).toMatchObject([{ event: { type: "Warning", reason: "InternalIPRemoved" } }]);
@@ -173,7 +170,7 @@ describe("a pass over the nodes", () => {
   it.each([
     ["a dedicated server", "hrobot://5"],
     ["a broken ProviderID", "hcloud://x"],
-  ])("does not ask the API again and again about %s, which no list will ever have", async (_, providerID) => {
+  ])("does not keep polling for %s, which no list will ever have", async (_, providerID) => {
     const { turn, cloud, reasons } = aTurn(aNode({ providerID }));
     await turn.run();
     vi.advanceTimersByTime(10_000);
@@ -189,13 +186,13 @@ describe("a pass over the nodes", () => {
     expect([patches, writes]).toEqual([[], []]);
   });
 
-  it("passes over other providers' nodes", async () => {
+  it("ignores other providers' Nodes", async () => {
     const { turn, patches, writes } = aTurn(aNode({ providerID: "k3s://a" }));
     await turn.run();
     expect([patches, writes]).toEqual([[], []]);
   });
 
-  it("framework N30: tries all nodes when one cannot be patched, and then fails, to be repeated", async () => {
+  it("framework N30: patches all other Nodes when one fails, then fails so that the turn is retried", async () => {
     const nodes = Array.from({ length: 40 }, (_, index) => aNode({ name: `n${index}`, id: (index % 2) + 1 }));
     const { turn, world, patches } = aTurn(...nodes);
     world.broken = "n3";
