@@ -158,11 +158,7 @@ export function renderOptions(config: Config, networkId: number | undefined): Re
   };
 }
 
-function storeOf(
-  { state, namespace, clusterName }: Config,
-  home: EngineHome,
-  client: KubeClient,
-): StateStore | undefined {
+function storeOf({ state, namespace, clusterName }: Config, home: EngineHome, client: KubeClient) {
   if (state === "none") return undefined;
   if (state === "cluster") return new SecretState(client, namespace, clusterName);
   return new RemoteState(home, state, process.env);

@@ -4,15 +4,13 @@ import { differences } from "../../stacks/units/difference.ts";
 import type { Plan, PlannedUnit, Situation } from "../guard/plan.ts";
 import type { Rendered } from "../render/cluster.ts";
 
+type Outcomes = RunReport["outcomes"];
+
 /**
  * Corrects the engine's outcomes: a unit that still differs was not applied; one that no longer differs was, even if the
  * run failed later. Changes that were requested in the meantime are ignored.
  */
-export function proven(
-  outcomes: RunReport["outcomes"],
-  due: Plan,
-  { rendered, plan }: Situation,
-): RunReport["outcomes"] {
+export function proven(outcomes: Outcomes, due: Plan, { rendered, plan }: Situation): Outcomes {
   const planned = new Set(plan.map(({ unit }) => unit));
   const check = (step: PlannedUnit): readonly [string, UnitOutcome][] => {
     const outcome = outcomes[step.unit];

@@ -27,12 +27,6 @@ export interface Passed {
   readonly announced?: Plan;
 }
 
-interface Held {
-  readonly plan: Plan;
-  readonly waiting: Plan;
-  readonly objectOf: (step: PlannedUnit) => string;
-}
-
 export class ApprovalGate {
   readonly #parts: ApprovalParts;
   /** Id of the published plan; undefined while unknown. */
@@ -50,9 +44,13 @@ export class ApprovalGate {
     try {
       const stored = await this.#stored();
       const waiting = waitingSteps(plan, mode, stored);
-      if (waiting.length > 0) return await this.#hold(stored, { waiting, plan, objectOf });
-      if (stored.plan) await this.#settle(plan, stored);
-      return { plan };
+      if (waiting.length === 0) {
+        if (stored.plan) await this.#settle(plan, stored);
+        return { plan };
+      }
+      const pending = pendingPlan(waiting, objectOf, new Date());
+      const isNew = await this.#publish(pending, stored);
+      return { plan: plan.filter((step) => !waiting.includes(step)), pending, ...(isNew && { announced: waiting }) };
     } catch (error) {
       log.warn({ error: messageOf(error) }, "approvals unreadable, holding back changes that need one");
       const waiting = new Set(waitingSteps(plan, mode, {}));
@@ -65,16 +63,15 @@ export class ApprovalGate {
     return stored.plan && stored.plan.id === this.#done ? {} : stored;
   }
 
-  async #hold(stored: StoredPlan, { waiting, plan, objectOf }: Held): Promise<Passed> {
+  /** Returns whether this plan was not published before. */
+  async #publish(pending: PendingPlan, stored: StoredPlan): Promise<boolean> {
     const { map, log } = this.#parts;
-    const pending = pendingPlan(waiting, objectOf, new Date());
-    const passing = plan.filter((step) => !waiting.includes(step));
     if (stored.plan?.id !== pending.id) await map.update(() => ({ plan: JSON.stringify(pending) }));
-    if (this.#published === pending.id) return { plan: passing, pending };
+    if (this.#published === pending.id) return false;
     this.#published = pending.id;
     if (stored.approval) log.warn({ ...stored.approval }, "approval is outdated: the plan has changed");
-    log.info({ plan: pending.id, units: waiting.map(({ unit }) => unit) }, "changes wait for approval");
-    return { plan: passing, pending, announced: waiting };
+    log.info({ plan: pending.id, units: pending.steps.map(({ unit }) => unit) }, "changes wait for approval");
+    return true;
   }
 
   /** Removes an approved plan once all of it is applied: the same changes need a new approval later. */

@@ -32,16 +32,10 @@ export const EVENTS = {
   EnsuringLoadBalancer: service("Normal", "The load balancer is about to be created or changed."),
   EnsuredLoadBalancer: service("Normal", "The load balancer matches the Service.", ["SyncLoadBalancerFailed"]),
   UpdatedLoadBalancer: service("Normal", "Targets were added or removed; nothing else changed."),
-  DeletingLoadBalancer: service(
-    "Normal",
-    "The Service no longer needs its load balancer, which is about to be deleted.",
-  ),
+  DeletingLoadBalancer: service("Normal", "The load balancer is no longer needed and about to be deleted."),
   DeletedLoadBalancer: service("Normal", "The load balancer no longer exists."),
   AdoptingLoadBalancer: service("Normal", "An existing load balancer without an owner is taken over."),
-  KeepingLoadBalancer: service(
-    "Normal",
-    "The Service no longer needs its load balancer, which is kept nevertheless; the message says why.",
-  ),
+  KeepingLoadBalancer: service("Normal", "The load balancer is no longer needed but kept; the message says why."),
   LoadBalancerKept: service(
     "Normal",
     "The load balancer still exists, but no longer belongs to the Service or to any other. A Warning when delete protection is the reason: disable it in the Hetzner project and delete the load balancer there.",
@@ -77,10 +71,7 @@ export const EVENTS = {
     "Warning",
     "`externalTrafficPolicy: Local` needs kube-proxy's health check; an annotation overrides it.",
   ),
-  MaxTargetsReached: service(
-    "Warning",
-    "There are more Nodes than the load balancer type allows targets. Choose a larger type.",
-  ),
+  MaxTargetsReached: service("Warning", "The type allows fewer targets than there are Nodes. Choose a larger type."),
   TargetLeftOut: service("Warning", "A Node is not a target; the message says why."),
   UnAvailableLoadBalancer: service("Warning", "The load balancer has no targets: no Node qualifies."),
   ForeignPartsKept: service(

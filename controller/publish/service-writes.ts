@@ -50,11 +50,8 @@ function mistakeWrites({ service, mistakes }: ServiceIntent & { readonly mistake
 
 function departure({ service, keeps }: RetireIntent): Write {
   if (!keeps) return onService(service, "DeletingLoadBalancer", "Deleting load balancer");
-  return onService(
-    service,
-    "KeepingLoadBalancer",
-    `Keeping load balancer ${keeps.spec.name}, without an owner: ${keeps.reason}`,
-  );
+  const message = `Keeping load balancer ${keeps.spec.name}, without an owner: ${keeps.reason}`;
+  return onService(service, "KeepingLoadBalancer", message);
 }
 
 interface Occasion {
@@ -120,11 +117,8 @@ function writesFor(
 function failure(intent: ServiceIntent, outcome: UnitOutcome & { readonly status: "failed" }): Write {
   const { message } = outcome.failure;
   if (intent.kind === "balance" && concernsHostsOnly(outcome)) {
-    return onService(
-      intent.service,
-      "UpdateLoadBalancerFailed",
-      `Error updating load balancer with new hosts: ${message}`,
-    );
+    const text = `Error updating load balancer with new hosts: ${message}`;
+    return onService(intent.service, "UpdateLoadBalancerFailed", text);
   }
   const action = intent.kind === "retire" ? "delete" : "ensure";
   const text = `Error syncing load balancer: failed to ${action} load balancer: ${message}`;
@@ -168,13 +162,11 @@ function ingressWrites(service: V1Service, balancer: LoadBalancerState, settings
 /** One Event per reason, for all ports or Nodes together: a second one with the same reason would count as a change. */
 function noteWrites({ service, spec, notes, leftOut }: BalanceIntent): readonly Write[] {
   const left = leftOut.map(({ node, reason }) => `Node ${node} is not a target: ${reason}`);
-  const hasNoHosts = spec.targets.length === 0;
+  const noHosts = "There are no available nodes for LoadBalancer";
   return [
     ...warnings(service, notes),
     ...(left.length > 0 ? [onService(service, "TargetLeftOut", left.join("; "))] : []),
-    ...(hasNoHosts
-      ? [onService(service, "UnAvailableLoadBalancer", "There are no available nodes for LoadBalancer")]
-      : []),
+    ...(spec.targets.length === 0 ? [onService(service, "UnAvailableLoadBalancer", noHosts)] : []),
   ];
 }
 

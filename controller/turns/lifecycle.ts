@@ -90,10 +90,7 @@ export class LifecycleTurn {
       try {
         witnesses.set(verdict.serverId, await view.server(verdict.serverId));
       } catch (error) {
-        log.warn(
-          { node: node.metadata?.name, error: messageOf(error) },
-          "reading a node's server failed, and the list lacks it",
-        );
+        log.warn({ node: node.metadata?.name, error: messageOf(error) }, "reading an unlisted server failed");
       }
     });
     return witnesses;

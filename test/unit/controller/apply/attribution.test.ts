@@ -22,7 +22,7 @@ describe("a request", () => {
   it.each([
     ["to a balancer", { method: "PUT", path: "/load_balancers/42" }, unitOf(EXISTING)],
     ["for an action on it", { method: "POST", path: "/load_balancers/42/actions/add_target" }, unitOf(EXISTING)],
-    ["to somebody else's balancer", { method: "PUT", path: "/load_balancers/43" }, undefined],
+    ["to another load balancer", { method: "PUT", path: "/load_balancers/43" }, undefined],
     ["to make one", { method: "POST", path: "/load_balancers", body: '{"name":"new"}' }, unitOf(NEW)],
     ["to make an unknown one", { method: "POST", path: "/load_balancers", body: '{"name":"x"}' }, undefined],
     [

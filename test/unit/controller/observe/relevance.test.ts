@@ -42,13 +42,8 @@ describe("a change of a Node", () => {
   it.each([
     ["it is new", undefined, aNode(NODE), true],
     ["it is gone", aNode(NODE), undefined, false],
-    ["it is not Ready any more", aNode({ ...NODE, ready: "True" }), aNode({ ...NODE, ready: "Unknown" }), true],
-    [
-      "nothing is known of it any more",
-      aNode({ ...NODE, ready: "False" }),
-      aNode({ ...NODE, ready: "Unknown" }),
-      false,
-    ],
+    ["it is no longer Ready", aNode({ ...NODE, ready: "True" }), aNode({ ...NODE, ready: "Unknown" }), true],
+    ["its status becomes unknown", aNode({ ...NODE, ready: "False" }), aNode({ ...NODE, ready: "Unknown" }), false],
     ["it gets a taint", aNode(NODE), aNode({ ...NODE, taints: [{ key: "x", effect: "NoSchedule" }] }), true],
     ["another label", aNode(NODE), aNode({ ...NODE, labels: {} }), false],
   ])("wakes the lifecycle when %s: %4$s", (_, old, now, expected) => {

@@ -148,7 +148,7 @@ describe("Events about hosts", () => {
     status: "applied",
     changes: parts.map((part) => ({ unit: UNIT, part, operation: "create", fields: [] })),
   });
-  const told = (outcome: UnitOutcome, spec = SPEC) =>
+  const events = (outcome: UnitOutcome, spec = SPEC) =>
     words(
       serviceWritesAfter(
         rendered({
@@ -171,15 +171,15 @@ describe("Events about hosts", () => {
     );
 
   it("HCCM S7, framework S09, S13, S18: new hosts alone are an update, and anything else a sync", () => {
-    expect(told(changed("server-1", "ip-1.2.3.4"))).toEqual(["Normal UpdatedLoadBalancer"]);
-    expect(told(changed("server-1", "listener-80"))).toEqual(["Normal EnsuredLoadBalancer"]);
+    expect(events(changed("server-1", "ip-1.2.3.4"))).toEqual(["Normal UpdatedLoadBalancer"]);
+    expect(events(changed("server-1", "listener-80"))).toEqual(["Normal EnsuredLoadBalancer"]);
     const existing = { [UNIT]: aBalancerState() };
     expect(announced(existing, "target server-1")).toEqual([]);
     expect(announced(existing, "target server-1", "type")).toEqual(["Normal EnsuringLoadBalancer"]);
   });
 
   it("HCCM S5, framework S62: having none is reported once the load balancer matches", () => {
-    expect(told(changed("server-1"), aBalancerSpec())).toEqual([
+    expect(events(changed("server-1"), aBalancerSpec())).toEqual([
       "Warning UnAvailableLoadBalancer",
       "Normal UpdatedLoadBalancer",
     ]);

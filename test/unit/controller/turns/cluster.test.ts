@@ -182,7 +182,7 @@ describe("a turn", () => {
       services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
     });
     cloud.balancers = [AS_WANTED];
-    cloud.unlisted = [AS_WANTED]; // nobody asks: the run has said that it is gone
+    cloud.unlisted = [AS_WANTED]; // not read: the run has deleted it
     world.act = () => REMOVED;
     await turn.run();
     expect(requests).toMatchObject([{ units: [], removals: [UNIT] }]);
@@ -411,7 +411,7 @@ describe("a turn", () => {
 /** A turn that only creates routes, and its requests to the engine. */
 function aRouteTurn(cloud: ReturnType<typeof aCloud>, nodes: () => ReturnType<typeof aNode>[]) {
   const requests: RunRequest[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const facts: TurnFacts[] = [];
   const { log, lines } = aLog();
   const turn = turnOf(cloud, {
@@ -429,14 +429,14 @@ function aRouteTurn(cloud: ReturnType<typeof aCloud>, nodes: () => ReturnType<ty
       reserve: () => ({ endpoint: "", token: "" }),
     },
     publish: async (writes) => {
-      told.push(...writes.flatMap((write) => (write.kind === "event" ? [write.event.reason] : [])));
+      reported.push(...writes.flatMap((write) => (write.kind === "event" ? [write.event.reason] : [])));
       return [];
     },
     options: { ...OPTIONS, networkId: NETWORK_ID },
     report: (found) => facts.push(found),
     log,
   });
-  return { turn, requests, lines, told, facts };
+  return { turn, requests, lines, reported, facts };
 }
 
 describe("routes in a turn", () => {
@@ -463,9 +463,9 @@ describe("routes in a turn", () => {
       gateway: "10.0.0.1",
     }));
     const cloud = aCloud({ servers: [aServer({ id: 1, privateIp: "10.0.0.1" })], network: aNetwork({ routes }) });
-    const { turn, requests, lines, told, facts } = aRouteTurn(cloud, () => []);
+    const { turn, requests, lines, reported, facts } = aRouteTurn(cloud, () => []);
     await turn.run();
-    expect(told).toEqual(["RemovalsHeldBack"]);
+    expect(reported).toEqual(["RemovalsHeldBack"]);
     expect(facts).toEqual([{ planned: 0, drifted: [], held: 9, waiting: 0, hasRoutes: true }]);
     expect(requests.flatMap(({ removals }) => removals)).toEqual([]);
     expect(lines).toContainEqual(expect.objectContaining({ level: "error", msg: "removals held back by the guard" }));
