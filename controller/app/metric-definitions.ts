@@ -126,6 +126,7 @@ export interface Scraped {
 
 const RUNNING = { help: "How long the current turn has been running.", label: "name" };
 
+/** Gauges for `Metrics.observe`. */
 export const SCRAPED = {
   build: { name: "lotse_build_info", help: "1, labelled with the running version.", label: "version" },
   leader: { name: "leader_election_master_status", help: "1 while this replica leads, otherwise 0.", label: "name" },

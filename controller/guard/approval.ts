@@ -7,6 +7,7 @@ import type { Plan, PlannedUnit } from "./plan.ts";
 /** What needs approval: nothing, removals, or every change. */
 export type ApprovalMode = "none" | "deletions" | "manual";
 
+/** A step that waits, as it is published. */
 export interface PendingStep {
   readonly unit: string;
   readonly kind: PlannedUnit["kind"];

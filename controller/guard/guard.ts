@@ -10,8 +10,10 @@ export interface GuardLimits {
   readonly share: number;
 }
 
+/** The defaults. */
 export const GUARD_LIMITS: GuardLimits = { removals: 5, share: 1 / 3 };
 
+/** A plan after the guard. */
 export interface Guarded {
   readonly plan: Plan;
   /** Set when removals were taken out of the plan: which ones, for an Event. */

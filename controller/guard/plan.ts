@@ -12,6 +12,7 @@ export type PlannedUnit = { readonly unit: UnitId; readonly differences: readonl
   | { readonly kind: "remove"; readonly asked: boolean }
 );
 
+/** The units that differ from their specs, one step each. */
 export type Plan = readonly PlannedUnit[];
 
 /** A rendered snapshot and the plan that follows from it. */

@@ -2,6 +2,7 @@
 import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
 import { type EventReason, eventOf } from "./events.ts";
 
+/** One write to a Service or a Node. */
 export type Write =
   | { readonly kind: "add-finalizer"; readonly service: V1Service }
   | { readonly kind: "ingress"; readonly service: V1Service; readonly ingress: readonly V1LoadBalancerIngress[] }
