@@ -4,8 +4,7 @@ import { forPeople, printable } from "./printable.ts";
 
 export type { Logger } from "pino";
 
-/** Settings of the logger. */
-export interface LogOptions {
+interface LogOptions {
   readonly format: "json" | "text";
   readonly level: "error" | "warn" | "info" | "debug";
   /** Destination instead of standard error. */

@@ -11,8 +11,7 @@ import type { Clock } from "../work/clock.ts";
 import { hedgedProbe } from "./hedged-probe.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 
-/** Patch formats that Lotse uses. */
-export type PatchType = "merge" | "strategic-merge";
+type PatchType = "merge" | "strategic-merge";
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -208,8 +207,7 @@ export class KubeClient {
   }
 }
 
-/** Callbacks and limits of one watch. */
-export interface WatchOptions<T> {
+interface WatchOptions<T> {
   readonly onEvent: (event: WatchEvent<T>) => void;
   readonly onOpen?: () => void;
   readonly signal: AbortSignal;

@@ -47,8 +47,7 @@ export interface LeaseObject {
   };
 }
 
-/** What leader election works with. */
-export interface LeaseParts {
+interface LeaseParts {
   readonly client: Pick<KubeClient, "get" | "create" | "replace">;
   readonly config: LeaseConfig;
   /** Identity of this process; must be unique among all candidates. */

@@ -13,8 +13,7 @@ class StaleCluster extends CcmError {
   readonly retry = "soon";
 }
 
-/** What to call on changes. */
-export interface ObserverOptions {
+interface ObserverOptions {
   readonly client: KubeClient;
   readonly log: Logger;
   /** Called for changes after the first lists: before that, an absent object would look deleted. */

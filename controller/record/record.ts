@@ -5,8 +5,7 @@ import type { Exchange } from "../hcloud/sender.ts";
 import type { OwnConfigMap } from "../kube/config-map.ts";
 import { type AuditEntry, keepNewest, renderEntries, writeEntry } from "./entry.ts";
 
-/** What the record works with. */
-export interface RecordParts {
+interface RecordParts {
   readonly map: Pick<OwnConfigMap, "update">;
   readonly log: Logger;
   readonly now?: () => Date;

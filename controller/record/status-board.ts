@@ -27,8 +27,7 @@ export interface ControllerStatus {
   readonly pending?: string;
 }
 
-/** What the status board works with. */
-export interface BoardParts {
+interface BoardParts {
   readonly map: Pick<OwnConfigMap, "update">;
   readonly log: Logger;
 }

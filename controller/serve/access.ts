@@ -15,8 +15,7 @@ interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What the decisions are based on. */
-export interface AccessParts {
+interface AccessParts {
   readonly authentication: Pick<KubeClient, "create">;
   readonly authorization: Pick<KubeClient, "create">;
   readonly config: Pick<SecureConfig, "openPaths" | "tokenTtlMs" | "allowedTtlMs" | "deniedTtlMs">;

@@ -61,8 +61,7 @@ export interface Forecast {
   readonly cost?: { readonly currency: string; readonly before: number; readonly after: number };
 }
 
-/** What a forecast is made from. */
-export interface ForecastInput {
+interface ForecastInput {
   readonly cluster: string;
   readonly context: ReasonContext;
   readonly plan: Plan;

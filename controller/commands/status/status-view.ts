@@ -50,8 +50,7 @@ export interface ClusterStatus {
   readonly budget: { readonly remaining: number; readonly limit: number };
 }
 
-/** What a status is made from. */
-export interface StatusInput {
+interface StatusInput {
   readonly cluster: string;
   readonly snapshot: Snapshot;
   readonly rendered: Rendered;
