@@ -1,3 +1,4 @@
+/** The command `npm run cloud`. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

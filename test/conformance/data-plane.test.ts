@@ -1,3 +1,4 @@
+/** The data plane of the simulated cloud, with real sockets. */
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
 import { createServer as createTlsServer, request as httpsRequest } from "node:https";
 import { connect, createServer, type Server } from "node:net";
@@ -8,7 +9,7 @@ import { aBalancer, aCloud, call, type Json } from "../unit/dev-env/cloud/client
 
 const NODE_PORT = 30_080;
 const LISTEN_PORT = 18_080;
-/** Generous, for busy machines; everything usually happens within milliseconds. */
+/** Generous, for busy machines. Usually everything takes milliseconds. */
 const PATIENCE = { timeout: 20_000, interval: 10 };
 const opened = new Set<Server | HttpServer>();
 
@@ -22,7 +23,7 @@ afterEach(async () => {
 
 const aDataPlane = (): Promise<Cloud> => aCloud({ dataPlane: { timeScale: 0.005 } });
 
-/** A machine that answers every request with its name; `status` may be changed to make it sick. */
+/** A server that returns its name. Change `status` to make it unhealthy. */
 async function aNode(cloud: Cloud, name: string): Promise<{ id: number; answer: { status: number; body: string } }> {
   const { id } = cloud.addServer({ name });
   const answer = { status: 200, body: name };
@@ -40,7 +41,7 @@ const tcp = { protocol: "tcp", listen_port: LISTEN_PORT, destination_port: NODE_
 const http = { ...tcp, protocol: "http" };
 const urlOf = (lb: Json) => `http://${lb.public_net.ipv4.ip}:${LISTEN_PORT}/`;
 
-/** Which nodes answer n requests, one connection each. */
+/** The nodes that answer n requests, each over a new connection. */
 async function whoAnswers(lb: Json, times: number): Promise<readonly string[]> {
   const names: string[] = [];
   for (let n = 0; n < times; n += 1) {
@@ -50,7 +51,7 @@ async function whoAnswers(lb: Json, times: number): Promise<readonly string[]> {
 }
 
 describe("data plane", () => {
-  test("a balancer listens on a loopback address of its own and takes turns between its targets", async () => {
+  test("a load balancer listens on its own loopback address and alternates between its targets", async () => {
     const cloud = await aDataPlane();
     const nodes = [await aNode(cloud, "node-1"), await aNode(cloud, "node-2")];
     const lb = await aBalancer(cloud, { services: [tcp], targets: targets(...nodes) });
@@ -66,7 +67,7 @@ describe("data plane", () => {
     expect(a.public_net.ipv4.ip).not.toBe(b.public_net.ipv4.ip);
   });
 
-  test("private, selector and IP targets are reached too", async () => {
+  test("reaches private, selector and IP targets", async () => {
     const cloud = await aDataPlane();
     const network = cloud.addNetwork();
     const node = await aNode(cloud, "node-1");
@@ -78,7 +79,7 @@ describe("data plane", () => {
     expect(await whoAnswers(lb, 1)).toEqual(["node-1"]);
   });
 
-  test("a target that stops answering becomes unhealthy after its retries, gets no traffic, and comes back", async () => {
+  test("a target that stops answering becomes unhealthy after its retries, gets no traffic, and recovers", async () => {
     const cloud = await aDataPlane();
     const [sick, well] = [await aNode(cloud, "sick"), await aNode(cloud, "well")];
     const health_check = { protocol: "http", port: NODE_PORT, interval: 3, timeout: 3, retries: 2 };
@@ -93,7 +94,7 @@ describe("data plane", () => {
     await vi.waitFor(() => expect(healthOf()).toMatchObject({ health_status: [{ status: "healthy" }] }), PATIENCE);
   });
 
-  test("a check may go over https", async () => {
+  test("checks over https", async () => {
     const cloud = await aDataPlane();
     const { id } = cloud.addServer({ name: "node-1" });
     const pem = issueCertificate({ domainNames: ["node.example.com"], serial: 1, notBefore: 0, notAfter: 4e12 });
@@ -109,7 +110,7 @@ describe("data plane", () => {
     expect(found).toMatchObject({ health_status: [{ status: "healthy" }] });
   });
 
-  test("a check may ask for a text in the answer", async () => {
+  test("checks the text of the response", async () => {
     const cloud = await aDataPlane();
     const node = await aNode(cloud, "node-1");
     const health_check = { protocol: "http", port: NODE_PORT, http: { path: "/", response: "all fine" } };
@@ -129,7 +130,7 @@ describe("data plane", () => {
     await vi.waitFor(() => expect(cloud.state.loadBalancers.get(lb.id)?.targets[0]).toMatchObject(dead), PATIENCE);
   });
 
-  test("PROXY protocol v2 tells the target who called", async () => {
+  test("passes the client's address with PROXY protocol v2", async () => {
     const cloud = await aDataPlane();
     const { id } = cloud.addServer({ name: "node-1" });
     const seen = new Promise<Buffer>((resolve) => {
@@ -168,7 +169,7 @@ describe("data plane", () => {
     }
   });
 
-  test("https ends at the balancer, with the certificate of the asked name", async () => {
+  test("terminates TLS with the certificate for the requested name", async () => {
     const cloud = await aDataPlane();
     const node = await aNode(cloud, "node-1");
     const managed = (domain: string) => ({ name: domain, type: "managed", domain_names: [domain] });
@@ -186,7 +187,7 @@ describe("data plane", () => {
     expect(JSON.parse(answer.seen)).toMatchObject({ "x-forwarded-proto": "https", "x-forwarded-for": "127.0.0.1" });
   });
 
-  test("a healthy target that refuses a connection is skipped", async () => {
+  test("skips a healthy target that refuses a connection", async () => {
     const cloud = await aDataPlane();
     const { id } = cloud.addServer({ name: "gone" });
     const node = await aNode(cloud, "node-1");
@@ -196,7 +197,7 @@ describe("data plane", () => {
     expect(await whoAnswers(lb, 3)).toEqual(["node-1", "node-1", "node-1"]);
   });
 
-  test("large bodies pass unharmed, over tcp and http", async () => {
+  test("forwards large bodies unchanged, over tcp and http", async () => {
     const cloud = await aDataPlane();
     const node = await aNode(cloud, "node-1");
     node.answer.body = "0123456789abcdef".repeat(2 ** 17);
@@ -210,7 +211,7 @@ describe("data plane", () => {
     }
   });
 
-  test("upgraded connections are tunnelled", async () => {
+  test("tunnels upgraded connections", async () => {
     const cloud = await aDataPlane();
     const { id } = cloud.addServer({ name: "node-1" });
     const server = createHttpServer((_request, response) => response.end());
@@ -235,7 +236,7 @@ describe("data plane", () => {
   });
 
   test.skipIf(process.getuid?.() !== 0)(
-    "http is redirected to https on port 80, which needs the right to listen there",
+    "redirects http to https on port 80 (requires the privilege to listen there)",
     async () => {
       const cloud = await aDataPlane();
       const managed = { name: "c", type: "managed", domain_names: ["a.example.com"] };
@@ -250,7 +251,7 @@ describe("data plane", () => {
     },
   );
 
-  test("removing the listener or the balancer closes the socket", async () => {
+  test("closes the socket when the listener or the load balancer is removed", async () => {
     const cloud = await aDataPlane();
     const node = await aNode(cloud, "node-1");
     const lb = await aBalancer(cloud, { services: [tcp], targets: targets(node) });

@@ -1,3 +1,4 @@
+/** Random requests to the simulated cloud. */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Cloud, startCloud } from "../../dev-env/cloud/cloud.ts";
@@ -6,7 +7,7 @@ import { brokenInvariants } from "./invariants.ts";
 import { violationOf } from "./openapi.ts";
 
 const REQUESTS = 10_000;
-/** Another seed asks other questions: `FUZZ_SEED=1 npx vitest run …`. */
+/** FUZZ_SEED sets another seed: `FUZZ_SEED=1 npx vitest run …`. */
 const SEED = Number(process.env.FUZZ_SEED ?? 4711);
 
 let cloud: Cloud;
@@ -17,12 +18,12 @@ beforeAll(async () => {
 
 afterAll(() => cloud?.stop());
 
-/** Right nearly always: one wrong field is enough to refuse a request, and most should get deeper. */
+/** Mostly valid, because one invalid field rejects the whole request. */
 function mostly<T>(good: readonly T[], ...bad: readonly unknown[]): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 40, arbitrary: fc.constantFrom(...good) }, fc.constantFrom(...bad, -1, "", null, [], 1e20));
 }
 
-/** Stands for the id of something that exists when the request is sent; see `resolve`. */
+/** A placeholder for the id of an existing resource; see `resolve`. */
 const ref = (kind: string) =>
   fc.oneof(
     { weight: 30, arbitrary: fc.nat(9999).map((n) => `$${kind}:${n}`) },
@@ -93,7 +94,7 @@ const rule = fc.record({
   source_ips: fc.array(range, { minLength: 1, maxLength: 3 }),
 });
 
-/** Every field any request has, with values that are right often enough to get deep. */
+/** All fields of all requests, with values that are often valid. */
 const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   name,
   labels,
@@ -134,7 +135,7 @@ const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   dns_ptr: fc.option(name),
 };
 
-/** The fields a route wants, so that many requests are meaningful. */
+/** The fields of each route, so that many requests are meaningful. */
 const WANTS = new Map(
   Object.entries({
     "/load_balancers": "name load_balancer_type location services targets labels network",
@@ -169,7 +170,7 @@ const WANTS = new Map(
   }),
 );
 
-/** These take no body. */
+/** Actions without a body. */
 const BARE = new Set([
   "poweron",
   "poweroff",
@@ -215,7 +216,7 @@ const query = fc.oneof(
     .map(({ key, value }) => `?${key}=${encodeURIComponent(value)}`),
 );
 
-/** Things are made more often than anything else is asked, so that there is something to break. */
+/** Creations are the most frequent requests, so that there are resources to work on. */
 const request: fc.Arbitrary<FuzzRequest> = fc
   .oneof(
     {
@@ -240,7 +241,7 @@ const request: fc.Arbitrary<FuzzRequest> = fc
     }),
   );
 
-/** Puts ids of existing things in the place of references; one in twenty stays wrong. */
+/** Replaces placeholders with ids of existing resources, except one in twenty. */
 function resolve(text: string): string {
   const { servers, networks, loadBalancers, certificates, firewalls, placementGroups, primaryIps, sshKeys } =
     cloud.state;
@@ -270,7 +271,7 @@ async function send({ method, path, body }: FuzzRequest): Promise<{ status: numb
   return { status: response.status, json: text === "" ? undefined : JSON.parse(text) };
 }
 
-test(`${REQUESTS} random requests: no 5xx, always the envelope, no invariant broken`, async () => {
+test(`${REQUESTS} random requests: no 5xx, always Hetzner's error format, no invariant violated`, async () => {
   const counts = new Map<number, number>();
   const requests = fc.sample(request, { numRuns: REQUESTS, seed: SEED });
   for (const [index, asked] of requests.entries()) {

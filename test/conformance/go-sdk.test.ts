@@ -1,3 +1,4 @@
+/** The official Go SDK as a client of the simulated cloud. */
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +13,7 @@ const run = promisify(execFile);
 const hasGo = spawnSync("go", ["version"]).status === 0;
 if (!hasGo) process.stderr.write("SKIPPED: no Go on PATH, the simulator is not checked with the official SDK\n");
 
-/** The same program, linked with the oldest SDK our clients use and with the newest this Go builds. */
+/** The same program, with the oldest SDK in use and with the newest one that this Go can build. */
 const VERSIONS = [
   { sdk: "hcloud-go v2.47.0", modfile: "go.mod" },
   { sdk: "hcloud-go v2.52.0", modfile: "next.mod" },
@@ -38,7 +39,7 @@ describe.skipIf(!hasGo).each(VERSIONS)("the official Go SDK, $sdk", ({ modfile }
     await rm(directory, { recursive: true, force: true });
   });
 
-  test("creates, reads, changes, waits for and deletes every resource, and meets every class of error", async () => {
+  test("creates, reads, changes, awaits and deletes every resource, and recognises every class of error", async () => {
     const env = { HCLOUD_ENDPOINT: cloud.url, HCLOUD_TOKEN: cloud.token };
     const { stdout } = await run(join(directory, "conformance"), { env, timeout: 60_000 });
     const results: readonly Result[] = stdout

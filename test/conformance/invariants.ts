@@ -1,6 +1,7 @@
+/** Invariants of the simulated cloud. */
 import type { Cloud, CloudState } from "../../dev-env/cloud/cloud.ts";
 
-/** Everything that must hold in a cloud at any time, whatever was asked of it; gives what does not. */
+/** Checks everything that must hold at any time. Returns the violations. */
 export function brokenInvariants(cloud: Cloud): readonly string[] {
   return CHECKS.flatMap((check) => check(cloud.state));
 }

@@ -1,3 +1,4 @@
+/** A simulated cloud with a very large project. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -7,7 +8,7 @@ import { SERVERS, send, startLargeCloud } from "../support/large-cloud.ts";
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 
-/** How fast its pages are is measured by `npm run bench -- --only pages`. */
+/** `npm run bench -- --only pages` measures the speed of its lists. */
 describe("a large project", () => {
   let cloud: Cloud;
   beforeAll(async () => {
@@ -15,7 +16,7 @@ describe("a large project", () => {
   });
   afterAll(() => cloud?.stop());
 
-  test("a snapshot of it all goes through JSON and back", () => {
+  test("a snapshot survives JSON", () => {
     cloud.restore(JSON.parse(JSON.stringify(cloud.snapshot())));
     expect(cloud.state.servers.size).toBe(SERVERS);
   });

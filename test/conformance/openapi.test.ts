@@ -1,3 +1,4 @@
+/** The simulated cloud against the official API description. */
 import { describe, expect, test } from "vitest";
 import { issueCertificate } from "../../dev-env/cloud/resources/self-signed.ts";
 import { routes } from "../../dev-env/cloud/routes.ts";
@@ -11,15 +12,15 @@ inspectAnswers((method, path, status, body) => {
   if (violation) throw new Error(`not what the official description says: ${violation}`);
 });
 
-/** The tests of the simulator once more, now with every answer held against the official description. */
-describe.runIf(hasOpenApi)("answers follow the official description", async () => {
+/** Repeats the unit tests of the cloud, and validates every response against the official description. */
+describe.runIf(hasOpenApi)("responses match the official description", async () => {
   for (const part of ["traps", "transport", "listing", "actions", "faults", "snapshot"]) {
     await import(`../unit/dev-env/cloud/${part}.test.ts`);
   }
 });
 
-/** One walk through the whole API. */
-test("every route of the table answers, as the official description says", async () => {
+/** Calls the whole API once. */
+test("every route responds as the official description says", async () => {
   const cloud = await aCloud();
   const ok = async (line: string, body?: unknown): Promise<Json> => {
     const reply = await call(cloud, line, body);

@@ -1,7 +1,8 @@
+/** Validates responses against the official API description. */
 import { existsSync, readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 
-/** The official description, next to the project; what ships does not need it. */
+/** The official description, in a folder beside the project. It is not shipped. */
 const DOCUMENT = new URL("../../../shared/reference/hcloud-openapi.json", import.meta.url);
 
 interface Operation {
@@ -14,7 +15,7 @@ interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-/** What October 2026 changed since the capture: looked up first, so the document need not be patched. */
+/** Changes of October 2026, which take precedence over the older document. */
 const NEWER: Readonly<Record<string, object | null>> = {
   "DELETE /load_balancers/{} 201": { type: "object", required: ["action"] },
   "GET /networks/{}/members 200": { type: "object", required: ["members", "meta"] },
@@ -47,17 +48,17 @@ function loadSchemas(): Map<string, object> {
   return found;
 }
 
-/** Since August 2026 a free primary IP is `unassigned`; since October it may belong to a balancer. */
+/** Since August 2026 a free primary IP is `unassigned`; since October a load balancer may have one. */
 function newerField(key: string, value: unknown): unknown {
   return key === "assignee_type" ? { type: "string", enum: ["server", "load_balancer", "unassigned"] } : value;
 }
 
-/** The route of a path: numbers become `{}`. */
+/** The route of a path, with `{}` for numbers. */
 function routeOf(path: string): string {
   return path.replace(/\?.*$/, "").replace(/\/\d+(?=\/|$)/g, "/{}");
 }
 
-/** What is wrong with an answer by the official description; undefined when nothing is, or nothing is known. */
+/** How a response violates the official description; undefined if it does not, or if it is not described. */
 export function violationOf(method: string, path: string, status: number, body: unknown): string | undefined {
   if (!hasOpenApi) return undefined;
   const base = `${method} ${routeOf(path)}`;

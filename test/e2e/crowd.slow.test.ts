@@ -1,3 +1,4 @@
+/** 200 random Services at once. */
 import type { CoreV1Event, V1Service } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LoadBalancer } from "../../dev-env/cloud/resources/load-balancer-view.ts";
@@ -10,11 +11,11 @@ const CROWD = aCrowd(200, 7);
 const FOREIGN = CROWD.filter(({ isForeign }) => isForeign);
 const REFUSED = CROWD.filter(({ broken, isForeign }) => broken.length > 0 && !isForeign);
 const SERVED = CROWD.filter(({ broken, isForeign }) => broken.length === 0 && !isForeign);
-/** More balancers than a real network takes: this is about the controller. */
+/** More load balancers than a real network allows, because this tests the controller. */
 const CLOUD = { rateLimit: "off", maxNetworkMembers: 1_000 } as const;
 const PATIENCE = { timeoutMs: 110_000, intervalMs: 500 };
 
-describe("200 Services at once: right, wrong and hostile", () => {
+describe("200 Services at once: valid, invalid and hostile", () => {
   let world: World;
 
   beforeAll(async () => {
@@ -22,17 +23,17 @@ describe("200 Services at once: right, wrong and hostile", () => {
     for (const [index, pool] of Object.values(POOLS).entries()) {
       await world.addNode(index + 1, { labels: pool ? { pool } : {} });
     }
-    // Without one, every Service that names none is told so.
+    // Without a default, every Service without a type gets an Event.
     world.startController([], { HCLOUD_LOAD_BALANCERS_TYPE: "lb11" });
     await Promise.all(CROWD.map((member) => create(member)));
   });
   afterAll(() => world?.[Symbol.asyncDispose]());
 
-  it("has all kinds", () => {
+  it("includes all kinds", () => {
     expect([FOREIGN, REFUSED, SERVED].map(({ length }) => length > 10)).toEqual([true, true, true]);
   });
 
-  it("gives each right one exactly what it asks for", async () => {
+  it("gives each valid Service exactly what it requests", async () => {
     await eventually(async () => {
       const services = await readAll();
       const facts = SERVED.map(({ name }) => [name, factsOf(world, services.get(name))]);
@@ -40,7 +41,7 @@ describe("200 Services at once: right, wrong and hostile", () => {
     }, PATIENCE);
   });
 
-  it("warns each wrong one exactly once, by the annotations that are wrong, and makes nothing for it", async () => {
+  it("warns each invalid Service exactly once, names the invalid annotations, and creates nothing", async () => {
     await eventually(async () => {
       const warnings = await warningsByName();
       expect(REFUSED.filter(({ name }) => !warnings.has(name))).toEqual([]);
@@ -54,7 +55,7 @@ describe("200 Services at once: right, wrong and hostile", () => {
     expect(world.cloud.state.loadBalancers.size).toBe(SERVED.length);
   });
 
-  it("says to each what has no effect, and nothing else", async () => {
+  it("reports annotations without effect, and nothing else", async () => {
     await eventually(async () => {
       const warnings = await warningsByName();
       for (const { name, misspelt } of [...SERVED, ...REFUSED]) {
@@ -69,7 +70,7 @@ describe("200 Services at once: right, wrong and hostile", () => {
     expect(SERVED.filter(({ name }) => warnings.get(name)?.some(isFailure))).toEqual([]);
   });
 
-  it("does not touch what belongs to others", async () => {
+  it("does not touch Services of other controllers", async () => {
     const services = await readAll();
     const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
     for (const { name } of FOREIGN) {
@@ -79,7 +80,7 @@ describe("200 Services at once: right, wrong and hostile", () => {
     }
   });
 
-  it("lets all of them go, and leaves nothing", async () => {
+  it("deletes everything with the Services", async () => {
     await world.core.deleteCollectionNamespacedService({ namespace: "default" });
     await eventually(async () => {
       const left = [...(await readAll()).keys()].filter((name) => name.startsWith("member"));
@@ -113,7 +114,7 @@ describe("200 Services at once: right, wrong and hostile", () => {
   }
 });
 
-/** What a Service came to, in the words of `wantedFacts`; nothing while it has no balancer. */
+/** The actual load balancer of a Service, in the form of `wantedFacts`; undefined if there is none. */
 function factsOf({ cloud }: World, service: V1Service | undefined) {
   const uid = service?.metadata?.uid;
   const balancer = cloud.state.loadBalancers.values().find(({ labels }) => labels["hcloud-ccm/service-uid"] === uid);

@@ -1,3 +1,4 @@
+/** A migration from HCCM to Lotse and back, under traffic. */
 import type { V1Service } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LoadBalancer } from "../../dev-env/cloud/resources/load-balancer-view.ts";
@@ -9,14 +10,14 @@ import { eventually } from "../support/eventually.ts";
 import { ensureBalancer, prepareNodes } from "../support/official.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-/** Path of the official controller's binary, which is not ours to ship. */
+/** Path of HCCM's binary, which is not part of this repository. */
 const BINARY = process.env.LOTSE_OFFICIAL;
 if (!BINARY) process.stderr.write("SKIPPED: LOTSE_OFFICIAL names no binary, the swap is made with its calls alone\n");
 
 const PORT = 8_080;
 const CLOUD = { dataPlane: { timeScale: 0.1 }, rateLimit: "off" } as const;
 
-/** Options that mean the same to both controllers, in all the shapes that their balancers have. */
+/** Options with the same meaning for both controllers, in all combinations of load balancers. */
 const SERVICES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   bare: {},
   checked: { "health-check-interval": "10s", "health-check-timeout": "5s", "health-check-retries": "2" },
@@ -46,16 +47,16 @@ const SERVICES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 const SHOP = aPair({ domains: ["shop.example.com"] });
 
-/** The official controller: it starts, does all that it finds to do, and is stopped. */
+/** Runs HCCM until it has nothing left to do. */
 type Official = (world: World) => Promise<void>;
 
-/** By the calls that its source makes. */
+/** A model that makes the same calls as HCCM's source code. */
 const byItsCalls: Official = async (world) => {
   await prepareNodes(world);
   for (const service of await servicesOf(world)) await ensureBalancer(world, service);
 };
 
-/** By its binary: it has looked at a Service when it says so, and is done when it has asked for nothing more for a while. */
+/** HCCM's binary. It is done when it has logged every Service and made no requests for a while. */
 const byItsBinary: Official = async (world) => {
   const ensured = async () => {
     const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
@@ -79,7 +80,7 @@ const OFFICIALS: readonly { readonly how: string; readonly official: Official }[
   ...(BINARY ? [{ how: "by its binary", official: byItsBinary }] : []),
 ];
 
-describe.each(OFFICIALS)("a swap from the official controller and back, $how", ({ official }) => {
+describe.each(OFFICIALS)("a migration from HCCM and back, $how", ({ official }) => {
   let world: World;
   let ours: ControllerProcess;
   const clients: Clients[] = [];
@@ -117,12 +118,12 @@ describe.each(OFFICIALS)("a swap from the official controller and back, $how", (
     await world?.[Symbol.asyncDispose]();
   });
 
-  it("ours takes over as it is: no write but one note on a balancer, no request that fails", async () => {
+  it("Lotse takes over without changes, except one label of a load balancer, and without a failed request", async () => {
     const [balancers, services, issued] = [shapes(), await servicesOf(world), certificates()];
     const writesBefore = world.cloud.journal.writes.length;
     const failedBefore = failures().length;
     await takeOver();
-    // That a name in the DNS came from the Service can be seen from nothing else, once the annotation is gone.
+    // Only this label shows, after the annotation is removed, that the reverse DNS came from the Service.
     const noted = `PUT /load_balancers/${world.cloud.state.loadBalancers.find("kept")?.id}`;
     await eventually(() => expect(writesSince(writesBefore)).toEqual([noted]));
     expect(shapes()).toEqual(balancers);
@@ -131,7 +132,7 @@ describe.each(OFFICIALS)("a swap from the official controller and back, $how", (
     expect(failures().slice(failedBefore)).toEqual([]);
   });
 
-  it("ours is in charge: what changes is changed on the same balancer, and new ones are made", async () => {
+  it("Lotse changes existing load balancers in place, and creates new ones", async () => {
     const ids = [...shapes().keys()];
     const body = [{ op: "remove", path: "/spec/ports/1" }];
     await world.core.patchNamespacedService({ namespace: "default", name: "bare", body });
@@ -146,7 +147,7 @@ describe.each(OFFICIALS)("a swap from the official controller and back, $how", (
     expect([...shapes().keys()].slice(0, -1)).toEqual(ids);
   });
 
-  it("HCCM S10, S13, V4, C2, T2: the official one finds every balancer as it would have left it", async () => {
+  it("HCCM S10, S13, V4, C2, T2: HCCM finds every load balancer as it would have left it", async () => {
     await ours.stop();
     const [balancers, services, issued] = [shapes(), await servicesOf(world), certificates()];
     const failedBefore = failures().length;
@@ -157,7 +158,7 @@ describe.each(OFFICIALS)("a swap from the official controller and back, $how", (
     expect(failures().slice(failedBefore)).toEqual([]);
   });
 
-  it("ours takes over again, and every balancer goes with its Service", async () => {
+  it("Lotse takes over again, and deletes every load balancer with its Service", async () => {
     const writesBefore = world.cloud.journal.writes.length;
     await takeOver();
     expect(writesSince(writesBefore)).toEqual([]);
@@ -175,7 +176,7 @@ async function servicesOf(world: World): Promise<readonly V1Service[]> {
   return items.filter(({ spec }) => spec?.type === "LoadBalancer");
 }
 
-/** Where its clients ask, over https if its balancer has a certificate. */
+/** The address of a Service for its clients, with https if it has a certificate. */
 function placeOf({ cloud }: World, { status }: V1Service): Place {
   const host = status?.loadBalancer?.ingress?.[0]?.ip ?? "";
   const balancer = cloud.state.loadBalancers.values().find(({ public_net }) => public_net.ipv4.ip === host);
@@ -185,12 +186,12 @@ function placeOf({ cloud }: World, { status }: V1Service): Place {
   return { host, port: PORT, ...(tls && { tls }) };
 }
 
-/** What a controller publishes about a balancer. */
+/** What a controller writes into the status. */
 function publishedOf({ metadata, status }: V1Service) {
   return { name: metadata?.name, finalizers: metadata?.finalizers, ingress: status?.loadBalancer?.ingress };
 }
 
-/** All that a controller sets, and all that a client knows it by; our notes are for us alone. */
+/** Everything that a controller sets or a client depends on, without Lotse's own labels. */
 function shapeOf({ targets, services, labels, ...rest }: LoadBalancer) {
   return {
     ...rest,

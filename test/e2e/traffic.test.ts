@@ -1,3 +1,4 @@
+/** Traffic through the load balancers of Services. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Pods } from "../../dev-env/demo/pods.ts";
 import { aPair } from "../support/certificates.ts";
@@ -5,10 +6,10 @@ import { ask, Clients, type Failure } from "../support/clients.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-/** Above the ports that need a right to listen on. */
+/** Above the privileged ports. */
 const PORT = 8_080;
 const NODES = ["node-1", "node-2", "node-3", "node-4"];
-/** Health checks are ten times as fast as real ones: a machine that died is known for it after five seconds. */
+/** Health checks run ten times as fast, so that a dead node is detected after five seconds. */
 const CLOUD = { dataPlane: { timeScale: 0.1 }, rateLimit: "off" } as const;
 
 const SERVICES = {
@@ -19,7 +20,7 @@ const SERVICES = {
   local: {},
 };
 
-describe("traffic through the balancers of Services", () => {
+describe("traffic through the load balancers of Services", () => {
   let world: World;
   let pods: Pods;
   let clients: Clients;
@@ -31,14 +32,14 @@ describe("traffic through the balancers of Services", () => {
       .values()
       .find(({ labels }) => labels["hcloud-ccm/service-uid"] === metadata?.uid);
   };
-  /** The first address that the status of a Service names, as soon as it names one. */
+  /** Waits for the first address in the status of a Service. */
   const ingressOf = (name: string) =>
     eventually(async () => {
       const [first] = (await read(name)).status?.loadBalancer?.ingress ?? [];
       if (!first?.ip) throw new Error(`${name} has no address yet`);
       return first.ip;
     });
-  /** Nodes that answer when a Service is asked as often as it takes for everybody to have a turn. */
+  /** The nodes that answer enough requests for every node to be selected. */
   const nodesOf = async (name: string, port = PORT) => {
     const host = await ingressOf(name);
     const answers = await Promise.all(Array.from({ length: 2 * NODES.length }, () => ask({ host, port })));
@@ -63,11 +64,11 @@ describe("traffic through the balancers of Services", () => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  it("http: every node takes its turn", async () => {
+  it("http: alternates between all nodes", async () => {
     await eventually(async () => expect(await nodesOf("web")).toEqual(NODES));
   });
 
-  it("PROXY protocol: nodes are told who asks, and the status says that they want to be", async () => {
+  it("PROXY protocol: nodes get the client's address, and the status has ipMode Proxy", async () => {
     await eventually(async () => expect(await nodesOf("proxied")).toEqual(NODES));
     const answer = await ask({ host: await ingressOf("proxied"), port: PORT });
     expect(answer).toMatch(/^default\/proxied on node-\d for 127\.0\.0\.1$/);
@@ -75,13 +76,13 @@ describe("traffic through the balancers of Services", () => {
     expect(await ask({ host: await ingressOf("plain"), port: PORT })).not.toContain("for");
   });
 
-  it("private targets: nodes are reached over the cluster's network", async () => {
+  it("private targets: reaches nodes over the network", async () => {
     await eventually(async () => expect(await nodesOf("private")).toEqual(NODES));
     const targets = (await balancerOf("private"))?.targets ?? [];
     expect(targets.map((target) => target.type === "server" && target.use_private_ip)).toEqual(NODES.map(() => true));
   });
 
-  it("externalTrafficPolicy Local: only nodes with endpoints are asked, wherever these move", async () => {
+  it("externalTrafficPolicy Local: uses only nodes with endpoints, also after these have moved", async () => {
     pods.place("default/local", ["node-2"]);
     await patch("local", [{ op: "replace", path: "/spec/externalTrafficPolicy", value: "Local" }]);
     await eventually(async () => expect(await healthOf("local")).toEqual({ "node-2": "healthy" }));
@@ -95,7 +96,7 @@ describe("traffic through the balancers of Services", () => {
     expect(asking.failures).toEqual([]);
   });
 
-  it("https: an uploaded certificate, by its name", async () => {
+  it("https: serves an uploaded certificate by name", async () => {
     const { certificate, privateKey } = aPair({ domains: ["shop.example.com"] });
     const upload = { name: "shop", type: "uploaded", certificate, private_key: privateKey };
     await world.changeCloud("POST", "/certificates", upload);
@@ -106,7 +107,7 @@ describe("traffic through the balancers of Services", () => {
     await expect(ask({ ...place, tls: { ...tls, servername: "other.example.com" } })).rejects.toThrow("altnames");
   });
 
-  it("https: a managed certificate, which is issued for the Service", async () => {
+  it("https: serves a managed certificate of the Service", async () => {
     const domain = "managed.example.com";
     const managed = { "certificate-type": "managed", "http-managed-certificate-domains": domain };
     await world.createService("managed", { protocol: "https", ...managed }, [PORT]);
@@ -118,7 +119,7 @@ describe("traffic through the balancers of Services", () => {
     });
   });
 
-  it("a port that is added serves, and one that is removed does not; the others never notice", async () => {
+  it("adds and removes ports without affecting others", async () => {
     const host = await ingressOf("plain");
     await patch("plain", [{ op: "add", path: "/spec/ports/-", value: { name: "more", port: PORT + 1 } }]);
     await eventually(async () => expect(await nodesOf("plain", PORT + 1)).toEqual(NODES));
@@ -127,7 +128,7 @@ describe("traffic through the balancers of Services", () => {
     expect(clients.failures).toEqual([]);
   });
 
-  it("a node that dies is passed over at once; when its server and its Node are gone, so is the target", async () => {
+  it("skips a dead node at once, and removes its target with the server and the Node", async () => {
     const died = performance.now();
     pods.crash("node-4");
     await eventually(async () => expect(await healthOf("plain")).not.toHaveProperty("node-4"));
@@ -142,7 +143,7 @@ describe("traffic through the balancers of Services", () => {
     expect(clients.failures).toEqual([]);
   });
 
-  /** Nodes whose targets are not unhealthy, by name. */
+  /** Names of the nodes without an unhealthy target. */
   async function healthOf(name: string): Promise<Readonly<Record<string, string>>> {
     const found = ((await balancerOf(name))?.targets ?? []).flatMap((target) => {
       if (target.type !== "server") return [];
@@ -154,7 +155,7 @@ describe("traffic through the balancers of Services", () => {
   }
 });
 
-/** Failures that no balancer can be excused for: all but requests that were under way when their machine went. */
+/** Failures, except those of requests in flight when their node died. */
 function servable(failures: readonly Failure[], wentAt: number): readonly Failure[] {
   return failures.filter(({ startedAt, endedAt }) => startedAt > wentAt || endedAt < wentAt);
 }

@@ -1,4 +1,4 @@
-/** The tutorial, as a newcomer goes through it: every command is run, and prints what the page says. */
+/** Runs every command of the tutorial, and compares its output with the page. */
 import { mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,9 +11,9 @@ import { eventually } from "../support/eventually.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PAGES = ["2-development-environment", "3-nodes", "4-services", "5-routes"];
-/** Commands that only look: what they show may take a moment to become true. */
-const LOOKS = /^(kubectl get|lotse preview|curl --silent --header|curl --silent --max-time)/;
-/** Drift is found at the next comparison, which comes once a minute. */
+/** Read-only commands, which are repeated until they print the expected output. */
+const READ_ONLY = /^(kubectl get|lotse preview|curl --silent --header|curl --silent --max-time)/;
+/** Longer than the interval of drift detection, which is one minute. */
 const PATIENCE = { timeoutMs: 90_000, intervalMs: 500 };
 
 describe("the tutorial", () => {
@@ -42,7 +42,7 @@ describe("the tutorial", () => {
           throw new Error(`$ ${text}\n\nprints\n\n${printed}\nnot\n\n${output.join("\n")}`);
         }
       };
-      await (LOOKS.test(text) ? eventually(check, PATIENCE) : check());
+      await (READ_ONLY.test(text) ? eventually(check, PATIENCE) : check());
     }
   });
 });

@@ -10,7 +10,7 @@ import { startWorld, type World } from "../support/world.ts";
 
 const PAGE = readFileSync("docs/how-to/preview.md", "utf8");
 
-/** A text with what differs from cluster to cluster replaced by names for it. */
+/** Replaces ids and times in a text by placeholders. */
 function general(text: string): string {
   return text
     .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
@@ -35,7 +35,7 @@ describe("a controller whose changes need approval", () => {
     return id;
   };
 
-  /** Whether a command prints what the page says, with the ids and times of this world. */
+  /** Whether the output of a command matches the page, with the ids and times of this world. */
   async function shows(command: Command | undefined, plan = ""): Promise<void> {
     if (!command) throw new Error("the page has no such command");
     const { stdout, stderr } = await lotse(
@@ -57,7 +57,7 @@ describe("a controller whose changes need approval", () => {
   });
   afterAll(() => world?.[Symbol.asyncDispose]());
 
-  it("initialises nodes without asking, and holds everything else back", async () => {
+  it("initialises nodes without approval, and holds back everything else", async () => {
     await eventually(
       async () => {
         expect((await world.core.readNode({ name: "node-1" })).spec?.providerID).toMatch(/^hcloud:/);
@@ -72,12 +72,12 @@ describe("a controller whose changes need approval", () => {
     expect(finalizers).toContain("service.kubernetes.io/load-balancer-cleanup");
   });
 
-  it("shows in a preview what docs/how-to/preview.md says", async () => {
+  it("previews as docs/how-to/preview.md says", async () => {
     const [preview] = commandsOf(sectionOf(PAGE, "What would change right now"));
     await shows(preview);
   });
 
-  it("refuses a plan that does not fit any more, and carries out the one that does within seconds", async () => {
+  it("rejects an outdated plan, and applies the current one within seconds", async () => {
     const first = await waitingPlan();
     await world.createService("other");
     const second = await eventually(async () => {
@@ -94,7 +94,7 @@ describe("a controller whose changes need approval", () => {
     await eventually(async () => expect((await lotse("approve")).stdout).toBe("no plan is pending\n"));
   });
 
-  it("asks again when the same happens another day", async () => {
+  it("requires a new approval when the same change is needed again", async () => {
     const [balancer] = balancers();
     await world.changeCloud("POST", `/load_balancers/${balancer?.id}/actions/change_algorithm`, {
       type: "least_connections",
@@ -120,7 +120,7 @@ describe("a controller whose changes need approval", () => {
     await shows(undo);
   });
 
-  it("has written down every write: for whom, why, and how it ended", async () => {
+  it("records every write with its object, reason and result", async () => {
     await controller.stop();
     const { stdout } = await lotse("audit", "--since=1h", "--json");
     const entries = parseEntries(stdout);
@@ -132,7 +132,7 @@ describe("a controller whose changes need approval", () => {
     expect(writes.every(({ unit, status }) => unit !== undefined && status === 201)).toBe(true);
     const isAbout = (field: string) => (entry: AuditEntry) =>
       entry.kind === "change" && entry.differences.some((difference) => difference.field === field);
-    // The two before are creations.
+    // The two entries before are creations.
     expect(entries.filter(isAbout("algorithm")).slice(2)).toMatchObject([
       {
         object: expect.stringMatching(/^Service default\/(web|other)$/),
@@ -147,7 +147,7 @@ describe("a controller whose changes need approval", () => {
     expect((await lotse("audit", "default/web")).stdout).toMatch(/Service default\/web {2}applied/);
   });
 
-  it("holds back deletions alone, when they alone need approval", async () => {
+  it("holds back only deletions, if only they need approval", async () => {
     controller = world.startController(["--approval=deletions"]);
     await world.createService("free");
     await eventually(() => expect(balancers()).toHaveLength(3));

@@ -9,9 +9,9 @@ import { startWorld, type World } from "../support/world.ts";
 
 const PREFIX = "load-balancer.hetzner.cloud/";
 const OWNER = "hcloud-ccm/service-uid";
-/** High, because ports below 1024 may not be open to tests. */
+/** Above the privileged ports. */
 const PORT = 18_443;
-/** Balancers really listen, and look at their targets a hundred times as often. */
+/** With a data plane, and health checks a hundred times as fast. */
 const CLOUD = { dataPlane: { timeScale: 0.01 }, failingDomain: "fail.example", rateLimit: "off" } as const;
 
 let world: World;
@@ -38,7 +38,7 @@ const uidOf = async (name: string) =>
 const ownedBy = (uid: string) => certificates().filter(({ labels }) => labels[OWNER] === uid);
 const balancerOf = (uid: string) =>
   world.cloud.state.loadBalancers.values().find(({ labels }) => labels[OWNER] === uid);
-/** What each port of a Service's balancer presents. */
+/** The certificates of each port of a Service's load balancer. */
 const presented = (uid: string) =>
   Object.fromEntries(
     (balancerOf(uid)?.services ?? []).map(({ listen_port, protocol, http }) => [
@@ -76,7 +76,7 @@ const upload = (name: string, given = aPair(), labels = {}) =>
   });
 
 describe("certificates by id and name", () => {
-  it("HCCM A23: are presented, blanks and all", async () => {
+  it("HCCM A23: are served, also with blanks in the list", async () => {
     await upload("by-name");
     await upload("by-id", aPair({ serial: 2 }));
     const [byName, byId] = [certificateNamed("by-name")?.id ?? 0, certificateNamed("by-id")?.id ?? 0];
@@ -85,7 +85,7 @@ describe("certificates by id and name", () => {
     await eventually(() => expect(presented(uid)).toEqual({ [PORT]: expect.arrayContaining([byName, byId]) }));
   });
 
-  it("unlike HCCM A23: one that is missing keeps a working listener as it is, and is taken when it comes", async () => {
+  it("unlike HCCM A23: a missing one leaves a working listener unchanged, and is used once it exists", async () => {
     const uid = await uidOf("named");
     const before = presented(uid);
     await annotate("named", { "http-certificates": "late", "algorithm-type": "least_connections" });
@@ -100,12 +100,12 @@ describe("certificates by id and name", () => {
     await eventually(() => expect(presented(uid)).toEqual({ [PORT]: [certificateNamed("late")?.id] }));
   });
 
-  it("HCCM A23: are not ours: they outlive the Service", async () => {
+  it("HCCM A23: outlive the Service", async () => {
     await remove("named");
     for (const name of ["by-name", "by-id", "late"]) expect(certificateNamed(name)).toMatchObject({ used_by: [] });
   });
 
-  it("HCCM A24: says what certificate types there are, and that https needs something to present", async () => {
+  it("HCCM A24: reports the valid certificate types, and that https requires a certificate", async () => {
     await world.createService("mistaken", https({ "certificate-type": "manged" }), [PORT]);
     await world.createService("bare", { protocol: "https" }, [PORT]);
     await eventually(async () => {
@@ -119,7 +119,7 @@ describe("certificates by id and name", () => {
 });
 
 describe("a managed certificate", () => {
-  it("HCCM C1, A25, A26: is made for the Service, and presented when it is issued", async () => {
+  it("HCCM C1, A25, A26: is created for the Service, and served once it is issued", async () => {
     world.cloud.faults.add({ method: "POST", path: "/certificates", effect: { kind: "slow-action", ms: 4_000 } });
     await world.createService("managed", { ...managed("a.example.com"), "p18080.protocol": "http" }, [18_080, PORT]);
     const uid = await uidOf("managed");
@@ -130,7 +130,7 @@ describe("a managed certificate", () => {
       const { status } = await world.core.readNamespacedService({ namespace: "default", name: "managed" });
       expect(status?.loadBalancer?.ingress?.length).toBeGreaterThan(0);
     });
-    // Everything else is served meanwhile.
+    // Other listeners work meanwhile.
     expect(presented(uid)).toEqual({ 18080: "http" });
     await eventually(() => expect(presented(uid)).toEqual({ 18080: "http", [PORT]: [ownedBy(uid)[0]?.id] }));
     expect(await world.eventsAbout("managed")).toContainEqual(
@@ -140,7 +140,7 @@ describe("a managed certificate", () => {
     );
   });
 
-  it("unlike HCCM C3: follows its domains without a failed request, and the old one goes", async () => {
+  it("unlike HCCM C3: is replaced when the domains change, without a failed request, and the old one is deleted", async () => {
     const uid = await uidOf("managed");
     const [old] = ownedBy(uid);
     await using client = await startClient(uid);
@@ -161,13 +161,13 @@ describe("a managed certificate", () => {
     expect(client.failures).toEqual([]);
   });
 
-  it("unlike HCCM C3: goes with the Service", async () => {
+  it("unlike HCCM C3: is deleted with the Service", async () => {
     const uid = await uidOf("managed");
     await remove("managed");
     expect(ownedBy(uid)).toEqual([]);
   });
 
-  it("unlike HCCM: is not presented when it cannot be issued; the reason is told, and a corrected domain is issued", async () => {
+  it("unlike HCCM: is not served if it cannot be issued; an Event has the reason, and a corrected domain is issued", async () => {
     await world.createService("failing", managed("www.fail.example"), [PORT]);
     const uid = await uidOf("failing");
     await eventually(async () =>
@@ -186,7 +186,7 @@ describe("a managed certificate", () => {
     await remove("failing");
   });
 
-  it("goes when the Service asks for another kind", async () => {
+  it("is deleted when the Service changes to another kind", async () => {
     await upload("instead", aPair({ serial: 4 }));
     await world.createService("changing", managed("changing.example.com"), [PORT]);
     const uid = await uidOf("changing");
@@ -199,7 +199,7 @@ describe("a managed certificate", () => {
     await remove("changing");
   });
 
-  it("HCCM C2: that the official controller made is taken over as it is", async () => {
+  it("HCCM C2: that HCCM created is adopted unchanged", async () => {
     const service = await world.createService("swapped", { "node-selector": "none=here" }, [PORT]);
     const uid = service.metadata?.uid ?? "";
     const body = { type: "managed", domain_names: ["swap.example.com"], labels: { [OWNER]: uid } };
@@ -214,7 +214,7 @@ describe("a managed certificate", () => {
     expect(ownedBy(uid)).toEqual([]);
   });
 
-  it("unlike HCCM C2: whose name is somebody else's is refused with the remedy, and theirs is not touched", async () => {
+  it("unlike HCCM C2: whose name another owner uses is rejected with the remedy, and that one is not touched", async () => {
     await upload("theirs", aPair({ serial: 5 }));
     const theirs = certificateNamed("theirs");
     await world.createService("clashing", managed("x.example.com", { "http-managed-certificate-name": "theirs" }), [
@@ -233,7 +233,7 @@ describe("a managed certificate", () => {
     expect(certificateNamed("mine")).toBeUndefined();
   });
 
-  it("HCCM A27: is issued by the authority for tests", async () => {
+  it("HCCM A27: is issued by the staging environment", async () => {
     const staging = { "http-managed-certificate-acme-staging": "true" };
     await world.createService("staging", managed("s.example.com", staging), [PORT]);
     const uid = await uidOf("staging");
@@ -242,7 +242,7 @@ describe("a managed certificate", () => {
     await remove("staging");
   });
 
-  it("unlike HCCM C1: holds up nobody else while it is issued", async () => {
+  it("unlike HCCM C1: does not delay other Services while it is issued", async () => {
     const stuck = { method: "POST", path: "/certificates", effect: { kind: "stuck-action" } } as const;
     world.cloud.faults.add(stuck);
     await world.createService("stuck", managed("stuck.example.com"), [PORT]);
@@ -270,7 +270,7 @@ describe("a TLS Secret", () => {
     return { metadata: { name: "tls" }, ...(data && { data }), ...(type && { type }) };
   };
 
-  it("that is not there is waited for, and uploaded when it comes", async () => {
+  it("that does not exist yet is uploaded once it does", async () => {
     await world.createService("secret", https({ "tls-secret": "tls" }), [PORT]);
     await eventually(async () =>
       expect(await world.eventsAbout("secret")).toContainEqual(
@@ -283,7 +283,7 @@ describe("a TLS Secret", () => {
     expect(ownedBy(uid)).toMatchObject([{ type: "uploaded", domain_names: ["first.example.com"] }]);
   });
 
-  it("is followed when it is renewed, without a failed request, and the old certificate goes", async () => {
+  it("is uploaded again when it is renewed, without a failed request, and the old certificate is deleted", async () => {
     const uid = await uidOf("secret");
     await using client = await startClient(uid);
     expect(await client.presented()).toBe("first.example.com");
@@ -296,7 +296,7 @@ describe("a TLS Secret", () => {
     expect(client.failures).toEqual([]);
   });
 
-  it("that is broken or deleted leaves the listener with the last certificate, and an Event", async () => {
+  it("that is invalid or deleted leaves the listener with the last certificate, and causes an Event", async () => {
     const uid = await uidOf("secret");
     const before = presented(uid);
     await replace({ certificate: second.certificate, privateKey: first.privateKey });
@@ -313,13 +313,13 @@ describe("a TLS Secret", () => {
     expect(ownedBy(uid)).toHaveLength(1);
   });
 
-  it("goes with the Service", async () => {
+  it("has its certificate deleted with the Service", async () => {
     const uid = await uidOf("secret");
     await remove("secret");
     expect(ownedBy(uid)).toEqual([]);
   });
 
-  it("shows its key to nobody but the API", async () => {
+  it("sends its key to the API only", async () => {
     const events = JSON.stringify(await world.core.listNamespacedEvent({ namespace: "default" }));
     const states = JSON.stringify(await world.core.listNamespacedSecret({ namespace: "kube-system" }));
     for (const { privateKey } of [first, second]) {
@@ -331,7 +331,7 @@ describe("a TLS Secret", () => {
   });
 });
 
-/** A client that asks over https all the time, through the balancer of a Service, to a node that answers. */
+/** A client that continuously sends https requests through the load balancer of a Service. */
 async function startClient(uid: string) {
   const balancer = await eventually(() => {
     const found = balancerOf(uid);
@@ -358,7 +358,7 @@ async function startClient(uid: string) {
     }
   })();
   return {
-    /** The name on the certificate that a new connection is presented. */
+    /** The name in the certificate of a new connection. */
     presented: () => ask(ip),
     get answers() {
       return state.answers;
@@ -371,7 +371,7 @@ async function startClient(uid: string) {
   };
 }
 
-/** One request over a connection of its own; gives the name on the certificate. Anything but an answer is a failure. */
+/** Sends one request over a new connection and returns the name in the certificate. Rejects unless it succeeds. */
 function ask(host: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { host, port: PORT, rejectUnauthorized: false, agent: false, timeout: 5_000 } as const;

@@ -21,7 +21,7 @@ import { kubectl as runKubectl } from "../support/kubectl.ts";
 
 const MONITORING_APIS = ["monitoring.coreos.com/v1/PodMonitor", "monitoring.coreos.com/v1/PrometheusRule"];
 
-/** What people install: each set is rendered, applied to the API server, and read by the program. */
+/** Common sets of values. Each is rendered, applied to the API server, and parsed by the program. */
 const SETS: Readonly<Record<string, ChartValues>> = {
   "the defaults": {},
   "a DaemonSet": {
@@ -69,7 +69,7 @@ const SETS: Readonly<Record<string, ChartValues>> = {
   },
 };
 
-/** Values as people have them for HCCM's own chart: its defaults, and what its documentation shows. */
+/** Values of HCCM's chart: its defaults, and examples of its documentation. */
 const HCCM_VALUES: ChartValues = {
   kind: "Deployment",
   replicaCount: 2,
@@ -121,7 +121,7 @@ describe("the chart", () => {
     expect(await helm(["lint", "--strict", CHART])).toContain("0 chart(s) failed");
   });
 
-  it("has the version of the program, and its image's tag", async () => {
+  it("has the version of the program and of its image", async () => {
     const { version } = JSON.parse(await readFile("package.json", "utf8"));
     const chart = await readFile(join(CHART, "Chart.yaml"), "utf8");
     expect(chart).toMatch(new RegExp(`^version: ${version}$`, "m"));
@@ -137,18 +137,18 @@ describe("the chart", () => {
     ["a state", { state: { backend: "bucket" } }, "/state/backend"],
     ["an environment", { env: { HCLOUD_TOKEN: "abc" } }, "/env/HCLOUD_TOKEN"],
     ["a flag with its dashes", { args: { "--v": "2" } }, "'--v' does not match pattern"],
-  ])("refuses a mistake in %s", async (_, values, complaint) => {
+  ])("rejects invalid %s", async (_, values, complaint) => {
     await expect(renderChart(values)).rejects.toThrow(complaint);
   });
 
-  it("mounts the token as a file unless the environment shall hold it", async () => {
+  it("mounts the token as a file unless it is configured as a variable", async () => {
     const volumes = async (values: ChartValues) =>
       workloadOf(await objectsOf(values)).spec.template.spec?.volumes?.map(({ name }) => name);
     expect(await volumes({})).toEqual(["work", "token"]);
     expect(await volumes({ env: { HCLOUD_TOKEN: fromSecret("hcloud", "token") } })).toEqual(["work"]);
   });
 
-  it("HCCM D1, D2: restarts one replica, and rolls several over one by one", async () => {
+  it("HCCM D1, D2: recreates a single replica, and updates several one by one", async () => {
     const strategy = async (values: ChartValues) => workloadOf(await objectsOf(values)).spec.strategy;
     expect(await strategy({})).toEqual({ type: "Recreate" });
     expect(await strategy({ replicaCount: 2 })).toEqual({
@@ -157,27 +157,27 @@ describe("the chart", () => {
     });
   });
 
-  it("unlike HCCM D1: a DaemonSet keeps affinity, DNS and priority class", async () => {
+  it("unlike HCCM D1: a DaemonSet has affinity, DNS and priority class, too", async () => {
     const affinity = { podAntiAffinity: {} };
     const { spec } = workloadOf(await objectsOf({ kind: "DaemonSet", affinity, dnsPolicy: "None" })).spec.template;
     expect(spec).toMatchObject({ affinity, dnsPolicy: "None", priorityClassName: "system-cluster-critical" });
   });
 
-  it("HCCM D3: a flag with an empty value is bare, null drops one, numbers stay numbers", async () => {
+  it("HCCM D3: an empty value gives a bare flag, null removes it, numbers stay numbers", async () => {
     const { args } = containerOf(
       await objectsOf({ args: { bare: "", v: 4, "kube-api-burst": 1_000_000, "cloud-provider": null, state: null } }),
     );
     expect(args).toEqual(["run", "--bare", "--kube-api-burst=1000000", "--leader-elect=true", "--v=4"]);
   });
 
-  it("HCCM D5: a network means its name, the pod range and the host's network", async () => {
+  it("HCCM D5: networking sets the network's name, the pod range and the host network", async () => {
     const objects = await objectsOf({ networking: { enabled: true } });
     expect(workloadOf(objects).spec.template.spec?.hostNetwork).toBe(true);
     expect(containerOf(objects).args).toContain("--cluster-cidr=10.244.0.0/16");
     expect(containerOf(objects).env).toContainEqual({ name: "HCLOUD_NETWORK", ...fromSecret("hcloud", "network") });
   });
 
-  it("HCCM D12: starts where nothing else may yet", async () => {
+  it("HCCM D12: tolerates the taints of uninitialised nodes", async () => {
     const { tolerations } = workloadOf(await objectsOf({ networking: { enabled: true } })).spec.template.spec ?? {};
     const tolerated = tolerations?.map(({ key, effect }) => `${key}:${effect ?? ""}`);
     expect(tolerated).toEqual(
@@ -191,13 +191,13 @@ describe("the chart", () => {
     );
   });
 
-  it("names the Secrets of the state after the cluster, as the program does", async () => {
+  it("uses the same names for the Secrets of the state as the program", async () => {
     const objects = await objectsOf({ args: { "cluster-name": "Prod_1" }, state: { parts: 2 } });
     const names = objects.flatMap(({ rules = [] }) => rules.flatMap(({ resourceNames = [] }) => resourceNames));
     expect(names).toEqual(expect.arrayContaining(["lotse-state-prod-1", "lotse-state-prod-1-1"]));
   });
 
-  it("grants no wildcard and no right to read Secrets at large", async () => {
+  it("grants no wildcards, and no access to all Secrets", async () => {
     const rules = (await objectsOf({ replicaCount: 2 })).flatMap(({ rules: found = [] }) => found);
     expect(rules.length).toBeGreaterThan(5);
     for (const { apiGroups, resources, verbs, resourceNames } of rules) {
@@ -214,7 +214,7 @@ describe.each(Object.entries(SETS))("%s", (name, values) => {
     objects = await objectsOf(values, { namespace, apis: MONITORING_APIS });
   });
 
-  it("is taken by the API server, field by field", async () => {
+  it("is accepted by the API server with strict validation", async () => {
     await kubectl(["create", "namespace", namespace]);
     const strict = ["apply", "--server-side", "--validate=strict", "--force-conflicts", "--filename=-"];
     const manifest = objects.map((object) => stringify(object)).join("---\n");
@@ -232,20 +232,20 @@ describe.each(Object.entries(SETS))("%s", (name, values) => {
     for (const { matchLabels } of selectors) expect(labels).toMatchObject(matchLabels);
   });
 
-  it("grants its rights to its own service account and to nobody else", () => {
+  it("grants rights to its own service account only", () => {
     const account = workloadOf(objects).spec.template.spec?.serviceAccountName;
     const subjects = objects.flatMap((object) => object.subjects ?? []);
     expect(subjects.length).toBeGreaterThan(0);
     for (const subject of subjects) expect(subject).toEqual({ kind: "ServiceAccount", name: account, namespace });
   });
 
-  it("is a command line that the program reads without a complaint", async () => {
+  it("has a command line that the program accepts without warnings", async () => {
     const { clusterName, state } = await configOf(objects);
     expect(clusterName).toBe(name === "everything else" ? "Prod_1" : "kubernetes");
     expect(state).toBe(name === "state in a bucket" ? "s3://bucket/lotse" : "cluster");
   });
 
-  it("makes pods that meet the restricted Pod Security Standard, but for the host's network", async () => {
+  it("creates pods that meet the restricted Pod Security Standard, except for the host network", async () => {
     const { spec, metadata } = workloadOf(objects).spec.template;
     const profile = spec?.hostNetwork ? "privileged" : "restricted";
     await kubectl(["label", "namespace", namespace, `pod-security.kubernetes.io/enforce=${profile}`]);
@@ -255,7 +255,7 @@ describe.each(Object.entries(SETS))("%s", (name, values) => {
 });
 
 describe("the plain manifests", () => {
-  it("are what the chart renders", async () => {
+  it("match the chart", async () => {
     expect((await staleManifests()).map(({ file }) => file.pathname)).toEqual([]);
   });
 
@@ -270,7 +270,7 @@ describe("the plain manifests", () => {
 });
 
 describe("values of HCCM's chart", () => {
-  it("work as they are", async () => {
+  it("work unchanged", async () => {
     const config = await configOf(await objectsOf(HCCM_VALUES, { release: "hccm" }));
     expect(config).toMatchObject({
       token: TOKEN,
@@ -304,7 +304,7 @@ function fromSecret(name: string, key: string) {
   return { valueFrom: { secretKeyRef: { name, key } } };
 }
 
-/** The configuration that the program would run with in the container. */
+/** The configuration of the program in the container. */
 async function configOf(objects: readonly Rendered[]): Promise<Config> {
   const { args = [], env = [] } = containerOf(objects);
   const mounted = env.map(
@@ -326,7 +326,7 @@ function kubectl(args: readonly string[], input?: string): Promise<string> {
   return runKubectl(cluster.kubeconfig, args, input);
 }
 
-/** Stand-ins for the Prometheus operator's: they take anything, what they are is not ours to test. */
+/** Substitutes for the CRDs of the Prometheus operator, which accept anything. */
 const MONITORING_CRDS = [
   ["PodMonitor", "podmonitors"],
   ["PrometheusRule", "prometheusrules"],

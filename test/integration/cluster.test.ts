@@ -1,3 +1,4 @@
+/** The test cluster: users, nodes, crashes and cleanup. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -19,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 describe("users", () => {
-  it("may do nothing until RBAC grants it", async () => {
+  it("have no permissions until RBAC grants them", async () => {
     const nobody = connect(await cluster.kubeconfigFor({ name: "nobody" }), CoreV1Api);
     await expect(nobody.listNode()).rejects.toMatchObject({ code: 403 });
     await allow("nobody-reads-nodes", { kind: "Group", name: "readers", apiGroup: "rbac.authorization.k8s.io" });
@@ -28,7 +29,7 @@ describe("users", () => {
     await eventually(() => reader.listNode());
   });
 
-  it("may be service accounts, by name and by group", async () => {
+  it("can be service accounts, with their groups", async () => {
     const name = "system:serviceaccount:kube-system:lotse";
     const account = connect(await cluster.kubeconfigFor({ name }), CoreV1Api);
     await expect(account.listNode()).rejects.toMatchObject({ code: 403 });
@@ -36,7 +37,7 @@ describe("users", () => {
     await eventually(() => account.listNode());
   });
 
-  it("keep their keys in files that only their owner can read", async () => {
+  it("have keys in files that only the owner can read", async () => {
     for (const path of [cluster.dir, cluster.kubeconfig, await cluster.kubeconfigFor({ name: "someone" })]) {
       expect((await stat(path)).mode & 0o077).toBe(0);
     }
@@ -52,7 +53,7 @@ describe("users", () => {
 });
 
 describe("a node", () => {
-  it("registers as a kubelet with an external cloud provider does", async () => {
+  it("registers like a kubelet with an external cloud provider", async () => {
     await cluster.registerNode({
       name: "registers",
       nodeIp: "10.0.0.2",
@@ -95,7 +96,7 @@ describe("a node", () => {
     const leases = connect(cluster.kubeconfig, CoordinationV1Api);
     const renewal = async (name: string) => {
       const lease = await leases.readNamespacedLease({ name, namespace: "kube-node-lease" });
-      // The client leaves this one field a string, against its own type.
+      // Contrary to its type, the client returns a string.
       return new Date(lease.spec?.renewTime ?? 0).getTime();
     };
     const isRenewed = async (name: string) => {
@@ -112,7 +113,7 @@ describe("a node", () => {
     expect((await core.readNode({ name: "stopped" })).metadata?.name).toBe("stopped");
   });
 
-  it("leaves addresses and foreign conditions to their owners when it reports", async () => {
+  it("does not overwrite addresses and conditions of others", async () => {
     const node = await cluster.registerNode({ name: "shares", nodeIp: "10.0.0.3", statusReportMs: 50 });
     const addresses = [{ type: "ExternalIP", address: "192.0.2.1" }];
     const conditions = [{ type: "NetworkUnavailable", status: "False", reason: "RouteCreated" }];
@@ -125,7 +126,7 @@ describe("a node", () => {
     expect(status?.conditions?.map(({ type }) => type)).toContain("NetworkUnavailable");
   });
 
-  it("has the rights of a node and no others", async () => {
+  it("has the permissions of a node only", async () => {
     await cluster.registerNode({ name: "humble" });
     const identity = { name: "system:node:humble", groups: ["system:nodes"] };
     const humble = connect(await cluster.kubeconfigFor(identity), CoreV1Api);
@@ -133,7 +134,7 @@ describe("a node", () => {
     await expect(humble.patchNode({ name: "plain", body }, mergePatch())).rejects.toMatchObject({ code: 403 });
   });
 
-  it("may be registered again, as after a restart of its kubelet, and deleted", async () => {
+  it("can be registered again, as after a restart of its kubelet, and deleted", async () => {
     const first = await cluster.registerNode({ name: "returns" });
     await first.stop();
     const second = await cluster.registerNode({ name: "returns", isReady: false });
@@ -148,7 +149,7 @@ describe("a node", () => {
 });
 
 describe("the API server", () => {
-  it("comes back with its data, on the same port, after a crash", async () => {
+  it("restarts with its data on the same port after a crash", async () => {
     const { url } = cluster;
     await core.createNamespacedConfigMap({ namespace: "default", body: { metadata: { name: "kept" } } });
     const pid = cluster.apiServer.pid;
@@ -158,7 +159,7 @@ describe("the API server", () => {
     await core.readNamespacedConfigMap({ name: "kept", namespace: "default" });
   });
 
-  it("answers nobody while it is paused", async () => {
+  it("does not respond while it is paused", async () => {
     cluster.apiServer.pause();
     const answer = core.listNamespace().then(() => "answered");
     const patience = eventually(() => Promise.reject(new Error("silent")), { timeoutMs: 300 });
@@ -167,14 +168,14 @@ describe("the API server", () => {
     expect(await answer).toBe("answered");
   });
 
-  it("shows the end of its log when it does not start", async () => {
+  it("reports the end of its log if it does not start", async () => {
     const failure = startCluster({ apiServerFlags: ["--no-such-flag"] });
     await expect(failure).rejects.toThrow(/kube-apiserver exited with code 1 .*unknown flag: --no-such-flag/s);
   });
 });
 
-describe("the end", () => {
-  it("leaves no process, port or folder, and other clusters alone", async () => {
+describe("cleanup", () => {
+  it("leaves no process, port or folder, and does not affect other clusters", async () => {
     const other = await startCluster();
     await other.registerNode({ name: "n1" });
     const { dir, url } = other;
@@ -187,7 +188,7 @@ describe("the end", () => {
     await core.listNamespace();
   });
 
-  it("comes also when the process that started the cluster is killed", async () => {
+  it("also happens if the process that started the cluster is killed", async () => {
     const module = fileURLToPath(new URL("../../dev-env/cluster/cluster.ts", import.meta.url));
     const script = `
       const { startCluster } = await import(${JSON.stringify(module)});
@@ -202,11 +203,11 @@ describe("the end", () => {
     owner.kill("SIGKILL");
     await eventually(() => expect(pids.map(isRunning)).toEqual([false, false]));
     await eventually(() => expect(existsSync(dir)).toBe(false));
-    // The threads of a killed process may hold its port a moment longer than its first one lives.
+    // Threads of a killed process may hold its port a moment longer.
     await eventually(async () => expect(await isListening(url)).toBe(false));
   });
 
-  /** A zombie, which only waits for its parent to take notice, does not run. */
+  /** Zombies do not count as running. */
   function isRunning(pid: number | undefined): boolean {
     try {
       const state = execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });

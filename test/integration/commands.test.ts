@@ -15,7 +15,7 @@ const NO_TERMINAL = spawnSync("script", ["--version"]).status !== 0;
 if (NO_TERMINAL) process.stderr.write("status in a terminal is not tested: there is no program script\n");
 const PATIENT = { timeoutMs: 100_000 };
 
-/** One cluster from its first balancer to its last: each test goes on where the one before ended. */
+/** One cluster from its first load balancer to its last. The tests depend on their order. */
 describe("commands that change a cluster", { timeout: 150_000 }, () => {
   let world: World;
   let controller: ControllerProcess;
@@ -47,7 +47,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
   }, 150_000);
   afterAll(() => world?.[Symbol.asyncDispose]());
 
-  it.skipIf(NO_TERMINAL)("status in a terminal draws over itself, fits the window, and ends with Ctrl-C", async () => {
+  it.skipIf(NO_TERMINAL)("status refreshes in a terminal, fits the window, and stops with Ctrl-C", async () => {
     const frames = (text: string) => text.split("\u001b[H").slice(1);
     const terminal = startInTerminal(world, ["status"], "rows 9 cols 60");
     await eventually(() => expect(frames(terminal.printed.stdout).length).toBeGreaterThan(2), PATIENT);
@@ -64,7 +64,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     expect(stdout.endsWith("\u001b[?25h\r\n")).toBe(true);
   });
 
-  it("undo shows what it would change back, does it, and the cloud follows", async () => {
+  it("undo shows what it would restore, restores it, and the cloud follows", async () => {
     await annotate("web", "algorithm-type", "least_connections");
     await eventually(async () => expect((await balancerOf("web"))?.algorithm.type).toBe("least_connections"), PATIENT);
     const shown = await eventually(async () => {
@@ -79,7 +79,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     await eventually(async () => expect((await balancerOf("web"))?.algorithm.type).toBe("round_robin"), PATIENT);
   });
 
-  it("undo refuses what cannot be brought back, and what is no Service", async () => {
+  it("undo rejects a Service that does not exist, and a name without a namespace", async () => {
     expect(await lotse("undo", "default/gone", "--yes")).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
@@ -89,7 +89,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     expect(await lotse("undo", "web")).toMatchObject({ code: 1, stderr: expect.stringContaining("default/web") });
   });
 
-  it("release and destroy refuse to work against a controller that leads, and change nothing without --yes", async () => {
+  it("release and destroy refuse to run beside a leading controller, and change nothing without --yes", async () => {
     await controller.stop();
     const writes = world.cloud.journal.writes.length;
     expect(await lotse("release")).toMatchObject({
@@ -125,7 +125,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     expect((await service("web")).metadata?.finalizers).toContain(FINALIZER);
   });
 
-  it("release leaves balancers as they are, and they outlive their Services", async () => {
+  it("release leaves load balancers unchanged, and they outlive their Services", async () => {
     const before = await balancerOf("web");
     const addresses = (await service("web")).status?.loadBalancer?.ingress;
     expect(await lotse("release", "--yes")).toMatchObject({ code: 0 });
@@ -144,7 +144,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     expect(world.cloud.state.loadBalancers.get(before?.id ?? 0)).toBeDefined();
   });
 
-  it("destroy deletes what is the cluster's and may go, and nothing else", async () => {
+  it("destroy deletes the cluster's resources that may be deleted, and nothing else", async () => {
     await world.changeCloud("POST", "/load_balancers", {
       name: "theirs",
       load_balancer_type: "lb11",
@@ -176,7 +176,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     const names = world.cloud.state.loadBalancers.values().map((balancer) => balancer.name);
     expect(names).toEqual(expect.arrayContaining(["held", "kept", "theirs"]));
     expect(names).not.toContain(shop?.name);
-    expect(names).toHaveLength(4); // the released one too
+    expect(names).toHaveLength(4); // including the released one
     expect(world.cloud.state.networks.get(world.networkId)?.routes).toEqual([]);
     for (const name of ["shop", "held", "kept"]) {
       const { metadata, status } = await service(name);

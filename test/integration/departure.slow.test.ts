@@ -10,13 +10,13 @@ const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
 const CIDR = "--cluster-cidr=10.244.0.0/16";
 const SERVICES = ["managed", "uploaded", "bare"];
 const PATIENT = { timeoutMs: 100_000 };
-/** After a refusal the budget is as good as full again within a second. */
+/** The rate limit recovers within a second. */
 const CLOUD = { rateLimit: { perHour: 360_000 } };
-/** A Lease that nobody renews any more is free after this long. */
+/** When a Lease that is no longer renewed expires. */
 const LEASE_MS = 15_000;
 
-/** One cluster that is left, returned to, and left again, in bad weather: each test goes on where the one before ended. */
-describe("leaving when things go wrong", { timeout: 180_000 }, () => {
+/** One cluster that is released, adopted again, and destroyed, with faults. The tests depend on their order. */
+describe("release and destroy with faults", { timeout: 180_000 }, () => {
   let world: World;
   const lotse = (...args: readonly string[]) => runCommand(world, args);
   const service = (name: string) => world.core.readNamespacedService({ namespace: "default", name });
@@ -32,7 +32,7 @@ describe("leaving when things go wrong", { timeout: 180_000 }, () => {
   const ids = () => [...balancers(), ...certificates()].map(({ id }) => id).toSorted();
   const balancerOf = (uid: string) => balancers().find(({ labels }) => labels[OWNER] === uid)?.id ?? 0;
 
-  /** Runs a controller until every Service has its address and presents its certificate. */
+  /** Runs a controller until every Service has an address and serves its certificate. */
   async function startLeader() {
     const controller = world.startController(["--leader-elect=true"], { LOTSE_TLS_SECRETS: "true" });
     await eventually(async () => {
@@ -55,7 +55,7 @@ describe("leaving when things go wrong", { timeout: 180_000 }, () => {
   beforeEach(() => world.cloud.faults.clear());
   afterAll(() => world?.[Symbol.asyncDispose]());
 
-  it("neither release nor destroy works beside a controller that leads", async () => {
+  it("release and destroy refuse to run beside a leading controller", async () => {
     const controller = await startLeader();
     const writes = world.cloud.journal.writes.length;
     for (const command of ["release", "destroy"]) {
@@ -70,7 +70,7 @@ describe("leaving when things go wrong", { timeout: 180_000 }, () => {
     expect(await claimed()).toEqual(expect.arrayContaining(SERVICES));
   });
 
-  it("release takes no finalizer on a list that lacks a balancer, and leaves certificates without owner", async () => {
+  it("release keeps finalizers if a list lacks a load balancer, and leaves certificates without an owner", async () => {
     const [before, owners] = [ids(), await uids()];
     const missing = balancerOf(owners[2] ?? "");
     world.cloud.faults.add({ path: "/load_balancers", times: 3, effect: { kind: "short-list", ids: [missing] } });
@@ -87,14 +87,14 @@ describe("leaving when things go wrong", { timeout: 180_000 }, () => {
     });
   });
 
-  it("a controller that comes back takes balancers and certificates over, and makes no others", async () => {
+  it("a new controller adopts load balancers and certificates, and creates no others", async () => {
     const before = ids();
     const controller = await startLeader();
     expect([ids(), labelsOf(RELEASED)]).toEqual([before, []]);
     await controller.stop();
   });
 
-  it("destroy that fails says so, and believes no list that lacks what it could not delete", async () => {
+  it("destroy reports failures, and does not trust a list that lacks what it could not delete", async () => {
     const [, , bare = ""] = await uids();
     const missing = balancerOf(bare);
     world.cloud.faults.add({
@@ -102,7 +102,7 @@ describe("leaving when things go wrong", { timeout: 180_000 }, () => {
       path: `/load_balancers/${missing}`,
       effect: { kind: "error", code: "server_error", status: 500 },
     });
-    // The first two lists are what the command looks at before it does anything.
+    // The command reads the first two lists before it changes anything.
     world.cloud.faults.add({ path: "/load_balancers", skip: 2, effect: { kind: "short-list", ids: [missing] } });
     const { code, stdout } = await lotse("destroy", CIDR, "--yes");
     expect({ code, stdout }).toEqual({
@@ -115,7 +115,7 @@ describe("leaving when things go wrong", { timeout: 180_000 }, () => {
     expect(await claimed()).toEqual(["bare"]);
   });
 
-  it("destroy that is killed goes on when it is called again, through 429 and 500, and ends with nothing left", async () => {
+  it("destroy can be repeated after a kill, despite 429 and 500, until nothing is left", async () => {
     const controller = await startLeader();
     await controller.stop();
     world.cloud.faults.add({

@@ -24,7 +24,7 @@ const UPLOADED = aCertificateSpec({
     fingerprint: new X509Certificate(PAIR.certificate).fingerprint256,
   },
 });
-/** Longer than any run may take. */
+/** Longer than any run. */
 const ISSUING_MS = 3_600_000;
 
 let world: EngineWorld;
@@ -38,7 +38,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   world.cloud.restore(empty);
   world.cloud.journal.clear();
-  // Each test has a gateway of its own: ids come again in a restored cloud, and what was read of them would too.
+  // Each test has its own gateway, because a restored cloud reuses ids, for which the gateway has cached reads.
   const { url: endpoint, token } = world.cloud;
   gateway = new Gateway(new Upstream({ endpoint, token: () => token, userAgent: "test", timeoutMs: 5_000 }), () => {});
   await gateway.start();
@@ -46,7 +46,7 @@ beforeEach(async () => {
 afterEach(() => gateway.stop());
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** A run through the gateway, which has the keys. */
+/** Runs a request through the gateway, which has the keys. */
 async function run(request: Partial<RunRequest>): Promise<RunReport> {
   const keys = new Map([[UPLOADED.name, PAIR.privateKey]]);
   const access = gateway.open({ run: "test", mode: request.mode ?? "apply", complete: insertKeys(keys) });
@@ -63,7 +63,7 @@ const statuses = ({ outcomes }: RunReport) => Object.values(outcomes).map(({ sta
 const writes = () => world.cloud.journal.writes.map(({ method, route }) => `${method} ${route}`);
 
 describe("certificates", () => {
-  it("are made without waiting for their issuance; the same again changes nothing", async () => {
+  it("are created without waiting for their issuance, and a second run changes nothing", async () => {
     const units = [MANAGED, UPLOADED];
     const report = await run({ units });
     expect(statuses(report)).toEqual(["applied", "applied"]);
@@ -90,7 +90,7 @@ describe("certificates", () => {
     for (const { name } of changed) expect(world.cloud.state.certificates.find(name)?.labels.team).toBe("web");
   });
 
-  it("go one by one, with one call each", async () => {
+  it("are deleted with one call each", async () => {
     await run({ units: [MANAGED, UPLOADED] });
     const existing = presentOf(MANAGED, UPLOADED);
     world.cloud.journal.clear();
@@ -99,7 +99,7 @@ describe("certificates", () => {
     expect(writes()).toEqual(["DELETE /certificates/{}"]);
   });
 
-  it("are not replaced because the same certificate is written in another way", async () => {
+  it("are not replaced because of a textual difference", async () => {
     await run({ units: [UPLOADED] });
     const existing = presentOf(UPLOADED);
     const other = { ...UPLOADED, content: { ...UPLOADED.content, pem: `${PAIR.certificate}\n${aPair().certificate}` } };
@@ -108,7 +108,7 @@ describe("certificates", () => {
     expect(writes()).toEqual([]);
   });
 
-  it("fail with the API's own words", async () => {
+  it("fail with the message of the API", async () => {
     await run({ units: [UPLOADED] });
     const twin = { ...MANAGED, name: UPLOADED.name };
     const { outcomes } = await run({ units: [twin] });
@@ -125,7 +125,7 @@ describe("certificates", () => {
     expect(writes()).toEqual([]);
   });
 
-  it("leave no private key behind them", async () => {
+  it("leave no private key in files", async () => {
     await run({ units: [UPLOADED] });
     const [, line = ""] = PAIR.privateKey.split("\n");
     const files = readdirSync(world.home.directory, { recursive: true, withFileTypes: true });
@@ -135,7 +135,7 @@ describe("certificates", () => {
     }
   });
 
-  it("are in the state as the engine itself writes them", async () => {
+  it("have the same state records as the engine writes", async () => {
     const units = [MANAGED, UPLOADED];
     await run({ units });
     const byEngine = parseCheckpoint(await readFile(stateFile(world.home), "utf8"));

@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** A balancer with everything on it that the provider treats in its own way. */
+/** A load balancer with all kinds of parts. */
 function balancer(given: Partial<LoadBalancerSpec> = {}): LoadBalancerSpec {
   return aBalancerSpec({
     network: { networkId: world.networkId, publicInterface: true },
@@ -72,7 +72,7 @@ function failuresOf({ outcomes }: RunReport): readonly string[] {
 const writes = () => world.cloud.journal.writes.map(({ route: path }) => path.split("/").at(-1));
 
 describe("a run", () => {
-  it("makes a balancer and a route; the same again changes nothing", async () => {
+  it("creates a load balancer and a route, and a second run changes nothing", async () => {
     const spec = balancer();
     const units = [spec, route()];
     const made = await world.run({ units });
@@ -83,7 +83,7 @@ describe("a run", () => {
     expect(writes()).toEqual([]);
   });
 
-  it("changes nothing that the cloud already has, however the state was lost", async () => {
+  it("changes nothing that already exists, whatever happened to the state", async () => {
     const spec = balancer();
     await world.run({ units: [spec, route()] });
     const existing = { ...world.stateOf(unitOf(spec), spec.name), ...world.stateOf(routeUnit(route())) };
@@ -96,7 +96,7 @@ describe("a run", () => {
     }
   });
 
-  describe("with names and a subnet", () => {
+  describe("with reverse DNS and a subnet", () => {
     const NAMES = { ipv4: "a.example.com", ipv6: "b.example.com" };
     const named = () => balancer({ rdns: NAMES });
     const pointers = () => {
@@ -105,7 +105,7 @@ describe("a run", () => {
     };
     const attachment = () => world.cloud.state.loadBalancers.values()[0]?.private_net[0];
 
-    it("sets the names of its addresses, changes nothing then, and repairs them", async () => {
+    it("sets the reverse DNS, then changes nothing, and repairs it", async () => {
       await world.run({ units: [named()] });
       expect(pointers()).toEqual(["a.example.com", "b.example.com"]);
       world.cloud.journal.clear();
@@ -118,7 +118,7 @@ describe("a run", () => {
       expect(pointers()).toEqual(["c.example.com", "b.example.com"]);
     });
 
-    it("brings the provider's own names back when told to, and leaves them alone otherwise", async () => {
+    it("restores the default reverse DNS on request, and otherwise leaves it unchanged", async () => {
       await world.run({ units: [balancer()] });
       const own = pointers();
       await world.run({ units: [named()] }, world.stateOf(unitOf(named()), "balancer"));
@@ -130,7 +130,7 @@ describe("a run", () => {
       expect(pointers()).toEqual(own);
     });
 
-    it("attaches to the subnet, and anew only when it is outside of it, with its private targets", async () => {
+    it("attaches to the subnet, and again only if it is outside of it, with its private targets", async () => {
       const inSubnet = (subnet: string) => {
         const network = { networkId: world.networkId, publicInterface: true, subnet };
         return balancer({ network });
@@ -159,7 +159,7 @@ describe("a run", () => {
     });
   });
 
-  it("refuses a state of a newer format instead of overwriting it", async () => {
+  it("rejects a state of a newer format instead of overwriting it", async () => {
     await writeFile(stateFile(world.home), JSON.stringify({ version: 99 }));
     const report = await world.run({ units: [route()] });
     expect(report.outcomes["route/10.244.1.0/24"]).toMatchObject({
@@ -170,7 +170,7 @@ describe("a run", () => {
     await writeFile(stateFile(world.home), "");
   });
 
-  it("touches nothing it does not name, not even with a program that declares nothing", async () => {
+  it("changes nothing outside the request, even with an empty program", async () => {
     const spec = balancer();
     await world.run({ units: [spec, route()] });
     const before = world.cloud.snapshot();
@@ -182,7 +182,7 @@ describe("a run", () => {
     expect(state.checkpoint.latest.resources[0].outputs.nodes["node-1"].providerId).toBe("hcloud://1");
   });
 
-  it("makes what the cloud lost, takes away what is too much, and corrects what is wrong, in one go", async () => {
+  it("creates missing parts, removes extra ones, and corrects others, in one run", async () => {
     const spec = balancer();
     await world.run({ units: [spec] });
     const id = world.cloud.state.loadBalancers.find(spec.name)?.id;
@@ -194,7 +194,7 @@ describe("a run", () => {
     expect(writes().toSorted()).toEqual(["add_target", "delete_service", "update_service"]);
   });
 
-  it("changes in place what can be, and never makes a new balancer for it", async () => {
+  it("changes a load balancer in place and never replaces it", async () => {
     const spec = balancer();
     await world.run({ units: [spec] });
     const before = world.cloud.state.loadBalancers.find(spec.name);
@@ -223,7 +223,7 @@ describe("a run", () => {
     });
   });
 
-  it("moves a route to another gateway, old one first", async () => {
+  it("replaces the gateway of a route, old route first", async () => {
     await world.run({ units: [route()] });
     world.cloud.journal.clear();
     const moved = { ...route(), gateway: "10.0.1.2" };
@@ -231,7 +231,7 @@ describe("a run", () => {
     expect(writes()).toEqual(["delete_route", "add_route"]);
   });
 
-  it("removes one unit while others stay", async () => {
+  it("removes one unit and keeps the others", async () => {
     const spec = balancer();
     const other = balancer({ service: { namespace: "default", name: "other", uid: "other-0000" }, name: "other" });
     await world.run({ units: [spec, other, route()] });
@@ -242,7 +242,7 @@ describe("a run", () => {
     expect(world.cloud.state.networks.get(world.networkId)?.routes).toHaveLength(1);
   });
 
-  it("deletes a balancer with two calls, however much is on it", async () => {
+  it("deletes a load balancer with at most two calls, whatever its parts", async () => {
     const spec = balancer();
     await world.run({ units: [spec] });
     world.cloud.journal.clear();
@@ -251,7 +251,7 @@ describe("a run", () => {
     expect(world.cloud.journal.entries.length).toBeLessThanOrEqual(2);
   });
 
-  it("framework R35: fails the unit that fails, with the API's own words, and none of the others", async () => {
+  it("framework R35: fails only the failing unit, with the message of the API", async () => {
     const bad = balancer({
       service: { namespace: "default", name: "bad", uid: "bad-0000" },
       name: "bad",
@@ -269,7 +269,7 @@ describe("a run", () => {
     expect(failed?.status === "failed" && failed.failure.message).not.toMatch(/urn:pulumi|error occurred/);
   });
 
-  it("previews what an apply would do, and does nothing", async () => {
+  it("previews what an apply would do, and changes nothing", async () => {
     const spec = balancer();
     const { outcomes } = await world.run({ mode: "preview", units: [spec] });
     expect(outcomes[unitOf(spec)]?.changes.map(({ part, operation }) => `${operation} ${part}`).toSorted()).toEqual(
@@ -280,7 +280,7 @@ describe("a run", () => {
     expect(writes()).toEqual([]);
   });
 
-  it("leaves no history, backups or logs behind, and no credential in the state", async () => {
+  it("leaves no history, backups or logs, and no credential in the state", async () => {
     await world.run({ units: [balancer()] });
     const files = await readdir(world.home.directory, { recursive: true });
     expect(files.filter((file) => /history|backups|logs/.test(file))).toEqual([]);
@@ -291,7 +291,7 @@ describe("a run", () => {
 });
 
 describe("the state written from the cloud", () => {
-  it("says of every resource what the engine itself writes of it", async () => {
+  it("has the same records as the engine writes", async () => {
     const spec = balancer();
     const units = [spec, route()];
     await world.run({ units });
@@ -319,13 +319,13 @@ describe("the state written from the cloud", () => {
   });
 });
 
-describe("an engine that was told of a run to come", () => {
+describe("a warm engine", () => {
   const warm = async () => {
     await world.engine.warm({ endpoint: world.cloud.url, token: world.cloud.token });
     return eventually(() => {
       const [plugin, ...others] = pluginsOf(world);
       expect(others).toEqual([]);
-      return plugin?.pid ?? expect.unreachable("the plugin is started before the run");
+      return plugin?.pid ?? expect.unreachable("the plugin starts before the run");
     });
   };
 
@@ -334,10 +334,10 @@ describe("an engine that was told of a run to come", () => {
     eventually(() => {
       const [cli, ...others] = commandLines();
       expect(others).toEqual([]);
-      return cli?.pid ?? expect.unreachable("the command line is started before the run");
+      return cli?.pid ?? expect.unreachable("the command line starts before the run");
     });
 
-  it("uses the plugin and the command line that it has started for it, and ends them with the run", async () => {
+  it("uses the plugin and the command line it has started, and ends them with the run", async () => {
     const plugin = await warm();
     const cli = await waiting();
     const used = new Set<number>();
@@ -350,7 +350,7 @@ describe("an engine that was told of a run to come", () => {
     await eventually(() => expect([...pluginsOf(world), ...commandLines()]).toEqual([]));
   });
 
-  it("works on the state as it is when the run comes, not as it was when the command line started", async () => {
+  it("uses the state at the time of the run, not of the start of the command line", async () => {
     await warm();
     await waiting();
     const first = balancer();
@@ -364,7 +364,7 @@ describe("an engine that was told of a run to come", () => {
     expect(world.cloud.journal.writes.slice(before)).toEqual([]);
   });
 
-  it("replaces what waits when it is told of another one", async () => {
+  it("replaces the waiting operation when it is warmed again", async () => {
     await warm();
     const cli = await waiting();
     await warm();
@@ -373,7 +373,7 @@ describe("an engine that was told of a run to come", () => {
     expect(statusOf(await world.run({ units: [spec] }))).toEqual({ [unitOf(spec)]: "applied" });
   });
 
-  it("does without when the command line has died", async () => {
+  it("works if the command line has died", async () => {
     await warm();
     process.kill(await waiting(), "SIGKILL");
     await eventually(() => expect(commandLines()).toEqual([]));
@@ -381,7 +381,7 @@ describe("an engine that was told of a run to come", () => {
     expect(statusOf(await world.run({ units: [spec] }))).toEqual({ [unitOf(spec)]: "applied" });
   });
 
-  it("previews all the same", async () => {
+  it("can run a preview instead", async () => {
     await warm();
     await waiting();
     const spec = balancer();
@@ -390,14 +390,14 @@ describe("an engine that was told of a run to come", () => {
     expect(world.cloud.journal.writes).toEqual([]);
   });
 
-  it("does without when the plugin has died", async () => {
+  it("works if the plugin has died", async () => {
     process.kill(await warm(), "SIGKILL");
     await eventually(() => expect(pluginsOf(world)).toEqual([]));
     const spec = balancer();
     expect(statusOf(await world.run({ units: [spec] }))).toEqual({ [unitOf(spec)]: "applied" });
   });
 
-  it("does not use them for a run with another credential", async () => {
+  it("starts again for a run with another credential", async () => {
     await warm();
     const access = { endpoint: world.cloud.url, token: "b".repeat(64) };
     const spec = balancer();
@@ -408,7 +408,7 @@ describe("an engine that was told of a run to come", () => {
 describe("a broken engine", () => {
   const unit: UnitId = loadBalancerUnit(aBalancerSpec().service);
 
-  it("gives every unit an outcome when its worker is killed, and works again in the next run", async () => {
+  it("returns an outcome for every unit if its worker is killed, and recovers in the next run", async () => {
     const spec = balancer();
     const report = await world.run({ units: [spec] }, {}, ({ phase }) => {
       if (phase === "started") killWorker();
@@ -420,7 +420,7 @@ describe("a broken engine", () => {
     expect(world.cloud.state.loadBalancers.values()).toHaveLength(1);
   });
 
-  it("works again after its command line was killed in the middle of a run", async () => {
+  it("recovers after its command line was killed during a run", async () => {
     const spec = balancer();
     const report = await world.run({ units: [spec] }, {}, ({ phase }) => {
       const cli = descendantsOf(workerPid(world)).find(({ command }) => command.includes("pulumi up"));
@@ -431,7 +431,7 @@ describe("a broken engine", () => {
     expect(statusOf(again)).toEqual({ [unit]: "applied" });
   });
 
-  it("replaces a worker that has grown, after its run", async () => {
+  it("replaces a worker that has grown too large after its run", async () => {
     await using grown = await startEngineWorld({}, { maxWorkerBytes: 1 });
     const pid = workerPid(grown);
     expect(statusOf(await grown.run({ units: [route()] }))).toEqual({ "route/10.244.1.0/24": "applied" });
@@ -441,7 +441,7 @@ describe("a broken engine", () => {
     });
   });
 
-  it("notices that its worker died while it had nothing to do", async () => {
+  it("replaces a worker that died while idle", async () => {
     const pid = workerPid(world);
     killWorker();
     await eventually(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"));
@@ -449,7 +449,7 @@ describe("a broken engine", () => {
     expect(statusOf(report)).toEqual({ "route/10.244.1.0/24": "applied" });
   });
 
-  it("interrupts a run that takes too long, and kills one that does not listen", async () => {
+  it("interrupts a run at its deadline, and kills it if it does not end", async () => {
     await using slow = await startEngineWorld({ actionMs: 60_000 }, { deadlineMs: 1_500, graceMs: 1_000 });
     const spec = balancer({ network: { networkId: slow.networkId, publicInterface: true }, targets: [] });
     const report = await slow.run({ units: [spec] });
@@ -457,7 +457,7 @@ describe("a broken engine", () => {
     expect(report.durationMs).toBeLessThan(10_000);
   });
 
-  it("ends with everything it has started, and takes its scratch folder along, when its process is killed", async () => {
+  it("ends everything it started and deletes its scratch folder if its process is killed", async () => {
     const directory = await mkdtemp(join(tmpdir(), "lotse-engine-"));
     const options = {
       home: { ...world.home, directory, isScratch: true },
@@ -498,12 +498,12 @@ function workerPid({ home }: EngineWorld): number {
   return descendantsOf(process.pid).find(isWorker)?.pid ?? expect.unreachable("the engine has a worker");
 }
 
-/** Plugins that run for this engine, wherever they have ended up in the tree of processes. */
+/** Plugins of this engine, wherever they are in the process tree. */
 function pluginsOf({ home }: EngineWorld) {
   return descendantsOf(0).filter(({ command }) => command.startsWith(join(home.directory, "home", "plugins")));
 }
 
-/** Calls the cloud's API as somebody else would. */
+/** Calls the API of the cloud directly. */
 async function act(balancerId: number | undefined, action: string, body: object): Promise<void> {
   const headers = { authorization: `Bearer ${world.cloud.token}`, "content-type": "application/json" };
   const url = `${world.cloud.url}/load_balancers/${balancerId}/actions/${action}`;

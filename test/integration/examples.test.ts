@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-/** The Services of an example that want a balancer. */
+/** The Services of type LoadBalancer in an example. */
 function balanced(file: string): readonly V1Service[] {
   const objects = loadAllYaml(readFileSync(FOLDER + file, "utf8")) as readonly V1Service[];
   return objects.filter(({ kind, spec }) => kind === "Service" && spec?.type === "LoadBalancer");
@@ -42,7 +42,7 @@ function balancerOf({ metadata }: V1Service) {
 
 describe("the examples", () => {
   test.each(EXAMPLES)(
-    "%s is taken by the API server without a warning, and its Services get balancers",
+    "%s is accepted by the API server without a warning, and its Services get load balancers",
     async (file) => {
       await kubectl("apply", "--warnings-as-errors", "--validate=strict", "-f", FOLDER + file);
       for (const { metadata } of balanced(file)) {
@@ -61,7 +61,7 @@ describe("the examples", () => {
     },
   );
 
-  test("internal.yaml has no public interface, http.yaml asks for a page, https.yaml has its certificate", async () => {
+  test("internal.yaml has no public interface, http.yaml an HTTP health check, https.yaml its certificate", async () => {
     const of = async (name: string) => {
       return balancerOf(await world.core.readNamespacedService({ namespace: "default", name }));
     };
@@ -78,7 +78,7 @@ describe("the examples", () => {
     });
   });
 
-  test("go again without a trace", async () => {
+  test("are deleted completely", async () => {
     for (const file of EXAMPLES) await kubectl("delete", "--wait=false", "-f", FOLDER + file);
     await eventually(() => {
       expect(world.cloud.state.loadBalancers.size).toBe(0);

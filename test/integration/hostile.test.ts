@@ -20,10 +20,10 @@ import { startWorld, type World } from "../support/world.ts";
 
 const PREFIX = "load-balancer.hetzner.cloud/";
 const PLACE = { namespace: "kube-system", clusterName: "kubernetes" };
-/** No command line can hold the last character. */
+/** Without the last character, which command lines cannot contain. */
 const TYPED = HOSTILE.replaceAll("\u0000", "");
 
-/** Commands, and whether they show something that others wrote. */
+/** Commands, and whether their output contains user input. */
 const COMMANDS: readonly (readonly [readonly string[], boolean])[] = [
   [["status", "--once"], true],
   [["status", "--json"], true],
@@ -49,7 +49,7 @@ const COMMANDS: readonly (readonly [readonly string[], boolean])[] = [
   [["version"], false],
 ];
 
-describe("what users write into objects", () => {
+describe("hostile user input", () => {
   let world: World;
   let dir: string;
   let controller: ControllerProcess;
@@ -81,7 +81,7 @@ describe("what users write into objects", () => {
       };
       await world.core.patchNode({ ...name, body }, mergePatch());
     }
-    // A name that the API takes as it is, and that becomes part of a request and of the state.
+    // The API accepts this name, which becomes part of a request and of the state.
     await world.createService("named", { name: `$(touch ${mark()})` });
     await world.createService("plain");
   });
@@ -90,7 +90,7 @@ describe("what users write into objects", () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  it("keeps nobody else from being served", async () => {
+  it("does not affect other Services", async () => {
     await eventually(
       async () => {
         for (const { command } of descendantsOf(controller.pid)) commands.add(command);
@@ -116,20 +116,20 @@ describe("what users write into objects", () => {
     expect(files.filter((file) => file.includes("owned"))).toEqual([]);
   });
 
-  it("forges no line of the log, and sends nothing to the terminal of who reads it", () => {
+  it("forges no log line, and sends no control characters to a terminal", () => {
     expect(controller.output).toContain("owned");
     expect(controller.output.replaceAll("\t", " ")).not.toMatch(TERMINAL_OBEYS);
     for (const line of controller.output.split("\n")) expect(line).toMatch(/^\{.*\}$/);
     expect(controller.records("owned")).toEqual([]);
   });
 
-  it("comes back in Events without control characters", async () => {
+  it("appears in Events without control characters", async () => {
     const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
     expect(items.map(({ message }) => message).join(" ")).toContain("owned");
     for (const { message = "" } of items) expect(message.replaceAll("\t", " ")).not.toMatch(TERMINAL_OBEYS);
   });
 
-  describe("and what the controller has noted", () => {
+  describe("in what the controller has recorded", () => {
     beforeAll(async () => {
       await controller.stop();
       const differences = [
@@ -161,7 +161,7 @@ describe("what users write into objects", () => {
     }, 60_000);
 
     const titled = COMMANDS.map(([args, isShown]) => ({ args, isShown, title: oneLine(args.join(" ")) }));
-    it.each(titled)("lotse $title: hands no terminal over, and shows no forged line", async ({ args, isShown }) => {
+    it.each(titled)("lotse $title: prints no control characters and no forged lines", async ({ args, isShown }) => {
       const { stdout, stderr } = await runCommand(world, args);
       const printed = stdout + stderr;
       expect(printed).not.toBe("");

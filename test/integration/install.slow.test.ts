@@ -37,8 +37,8 @@ const README = shellLines(sectionOf(readFileSync("README.md", "utf8"), "Install 
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 
 /**
- * The commands that the README says under "Install on a cluster", pasted into a shell one by one. In place of Docker and git
- * are programs that note what they are told; the image is made from that without Docker, and we play the kubelet ourselves.
+ * Runs the commands of the README under "Install on a cluster". Docker and git are replaced by programs that record
+ * their arguments; the image is built without Docker, and the test acts as the kubelet.
  */
 describe.skipIf(obstacle)("an installation", () => {
   let dir: string;
@@ -67,7 +67,7 @@ describe.skipIf(obstacle)("an installation", () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  it("begins with an image of this commit, pushed under the name that the chart asks for", async () => {
+  it("builds an image of this commit, with the name that the chart uses", async () => {
     for (const line of linesWith(/^IMAGE=|^docker /)) await paste(line);
     const [built = [], pushed = []] = (await readFile(join(dir, "docker"), "utf8"))
       .trimEnd()
@@ -88,7 +88,7 @@ describe.skipIf(obstacle)("an installation", () => {
     expect(stdout).toContain(`lotse    ${imageName.split(":").at(-1)}\n`);
   }, 600_000);
 
-  it("goes on with a network, servers in it, and a Secret with token and network", async () => {
+  it("creates a network, servers, and a Secret with token and network", async () => {
     const network = cloud.addNetwork({ name: "cluster" });
     for (const index of [1, 2]) {
       const server = cloud.addServer({ name: `node-${index}`, network: network.id });
@@ -100,9 +100,9 @@ describe.skipIf(obstacle)("an installation", () => {
     await paste(line.replace("token=…", `token=${cloud.token}`).replace("network=…", "network=cluster"));
   });
 
-  it("goes on with helm install", async () => {
+  it("installs the chart", async () => {
     const [health, metrics] = [await findFreePort(), await findFreePort()];
-    // Only what differs here from a cluster of its own: the cloud, and ports that others have.
+    // Only what differs from a real cluster: the cloud, and ports that are in use.
     const values = {
       args: { "secure-port": health },
       env: {
@@ -131,7 +131,7 @@ describe.skipIf(obstacle)("an installation", () => {
     });
   });
 
-  it("initialises the nodes and makes their routes", async () => {
+  it("initialises the nodes and creates their routes", async () => {
     await eventually(
       async () => {
         const { items } = await core.listNode();
@@ -147,13 +147,13 @@ describe.skipIf(obstacle)("an installation", () => {
     expect(await paste(line)).toMatch(/^node-1 .*\nnode-2 /m);
   });
 
-  it("has the logs where the README says, and nothing there is left unread here", async () => {
+  it("shows logs as the README says, and leaves out none of its commands", async () => {
     const [line = ""] = linesWith(/^kubectl .* logs /);
-    expect(await paste(line.replace(" logs ", " get "))).toMatch(/^lotse /m); // there is no kubelet to give logs
+    expect(await paste(line.replace(" logs ", " get "))).toMatch(/^lotse /m); // without a kubelet there are no logs
     expect(README.filter((one) => !pasted.has(one))).toEqual([]);
   });
 
-  it("builds a balancer for a Service", async () => {
+  it("creates a load balancer for a Service", async () => {
     const annotations = { "load-balancer.hetzner.cloud/location": "fsn1" };
     const spec = { type: "LoadBalancer", ports: [{ port: 80 }] };
     await core.createNamespacedService({
@@ -170,7 +170,7 @@ describe.skipIf(obstacle)("an installation", () => {
     await eventually(async () => expect(await probe(pod[name])).toBe(200));
   });
 
-  it("runs as the chart says: another user, a root that cannot be written, nothing but itself in it", async () => {
+  it("runs as the chart says: another user, a read-only root, and no other processes", async () => {
     const { runAsUser } = podSpec.securityContext ?? {};
     const of = (file: string) => readFile(`/proc/${container.pid}/${file}`, "utf8");
     expect(await of("status")).toMatch(new RegExp(`^Uid:\\t${runAsUser}\\t${runAsUser}\\t`, "m"));
@@ -180,7 +180,7 @@ describe.skipIf(obstacle)("an installation", () => {
     for (const shell of ["bin/sh", "usr/bin/env"]) expect(existsSync(join(image.root, shell)), shell).toBe(false);
   });
 
-  it("takes less memory than the chart's values say: Node has nothing left to make of the sources", async () => {
+  it("takes less memory than the chart's values say, with a filled compile cache", async () => {
     const controller = container.pid ?? 0;
     expect(residentMb(controller)).toBeLessThan(130);
     const worker = descendantsOf(controller).find(({ command }) => command.includes("worker.ts"));
@@ -196,7 +196,7 @@ describe.skipIf(obstacle)("an installation", () => {
     }
   });
 
-  it("ends when it is asked to", async () => {
+  it("exits on SIGTERM", async () => {
     expect(await container.stop()).toBe(0);
   });
 
@@ -207,14 +207,14 @@ describe.skipIf(obstacle)("an installation", () => {
     return found;
   }
 
-  /** What a command prints; fails when it does. */
+  /** Runs a command and returns its output. Rejects if it fails. */
   async function paste(command: string): Promise<string> {
     const output = await shell.run(`${command}\necho "ended with $?"`);
     expect(output, command).toMatch(/ended with 0\n$/);
     return output;
   }
 
-  /** A folder with the programs that the README's commands call. */
+  /** Creates a folder with the programs that the README's commands call. */
   async function programs(): Promise<string> {
     const bin = join(dir, "bin");
     const { paths } = await ensureToolchain(["kubectl", "helm"]);
@@ -226,7 +226,7 @@ describe.skipIf(obstacle)("an installation", () => {
     return bin;
   }
 
-  /** What a kubelet mounts: the service account, and the token from its Secret. */
+  /** Mounts what a kubelet would mount: the service account, and the token from its Secret. */
   async function mountVolumes(): Promise<void> {
     const { data = {} } = await core.readNamespacedSecret({ namespace: "kube-system", name: "hcloud" });
     const body = { spec: { audiences: [], expirationSeconds: 3_600 } };
@@ -255,7 +255,7 @@ describe.skipIf(obstacle)("an installation", () => {
     return { ...api, ...environmentOf(pod.env ?? [], resolve) };
   }
 
-  /** Asks as a kubelet does, which takes any certificate. */
+  /** Sends a request like a kubelet, which accepts any certificate. */
   function probe(given: V1Probe | undefined): Promise<number | undefined> {
     const { path, port: name, scheme } = given?.httpGet ?? {};
     expect(scheme).toBe("HTTPS");

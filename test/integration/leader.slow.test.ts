@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { type Recorded, startRecordingProxy } from "../support/recording-proxy.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-/** Longer than a lease: what a hand-over may take when nothing was released, on a busy machine. */
+/** Longer than a lease, for a failover without a release on a busy machine. */
 const TAKEOVER_MS = 60_000;
 
 describe("three replicas under load", () => {
@@ -39,14 +39,14 @@ describe("three replicas under load", () => {
     return found;
   };
   const writes = () => records.filter(({ method }) => method !== "GET");
-  /** Writes to the API server, as its audit log has them, with the replica they came from. */
+  /** Writes in the audit log of the API server, with their replica. */
   const audited = () =>
     requestsOf(world.cluster)
       .filter(isWrite)
       .map((request) => ({ ...request, who: request.groups.find((group) => names.has(group)) ?? "" }))
       .toSorted((a, b) => a.receivedAt - b.receivedAt);
   const objectWrites = () => audited().filter(({ resource }) => resource !== "leases");
-  /** Who holds the lease at a moment: whoever was the last to write it. */
+  /** The holder of the lease at a given time: the replica that wrote it last. */
   const holderAt = (at: number) =>
     audited().findLast(({ resource, status, receivedAt }) => resource === "leases" && status < 300 && receivedAt <= at)
       ?.who;
@@ -58,7 +58,7 @@ describe("three replicas under load", () => {
       })
     ).spec;
 
-  /** The replica that leads, which must not be one of those. */
+  /** The leading replica, which must not be one of these. */
   const leader = (...others: readonly string[]) =>
     eventually(
       () => {
@@ -70,7 +70,7 @@ describe("three replicas under load", () => {
       { timeoutMs: TAKEOVER_MS },
     );
 
-  /** Every Service has its balancer, each once. */
+  /** Waits until every Service has exactly one load balancer. */
   const converged = (count: number) =>
     eventually(
       async () => {
@@ -86,7 +86,7 @@ describe("three replicas under load", () => {
 
   const create = (name: string) => world.createService(name, { "use-private-ip": "true" }, [80, 443]);
 
-  /** Starts work, and waits until the leader is in the middle of it. */
+  /** Starts work, and waits until the leader has begun it. */
   async function load(name: string, prefix: string): Promise<void> {
     const before = writes().length;
     for (const index of [1, 2, 3, 4]) await create(`${prefix}-${index}`);
@@ -99,7 +99,7 @@ describe("three replicas under load", () => {
     );
   }
 
-  it("elect one of them, say so on the Lease, and the others stand by with their caches filled", async () => {
+  it("elect a leader, record it in the Lease, and the others stand by with filled caches", async () => {
     const first = await leader();
     expect((await lease())?.holderIdentity).toMatch(/_[0-9a-f-]{36}$/);
     const others = [...replicas.keys()].filter((name) => name !== first);
@@ -113,7 +113,7 @@ describe("three replicas under load", () => {
     ]);
   });
 
-  it("stop writing when paused, before another begins, and never write again", async () => {
+  it("stop writing when paused, before another replica starts, and never write again", async () => {
     const paused = await leader();
     await create("first");
     await converged(1);
@@ -140,7 +140,7 @@ describe("three replicas under load", () => {
     replicas.delete(paused);
   }, 200_000);
 
-  it("take over from one that was killed in the middle of a run, and lose nothing", async () => {
+  it("take over from a replica that was killed during a run, and lose nothing", async () => {
     const killed = await leader();
     await load(killed, "late");
     replica(killed).signal("SIGKILL");
@@ -153,7 +153,7 @@ describe("three replicas under load", () => {
     replicas.delete(killed);
   }, 200_000);
 
-  it("hand over in seconds when the leader is told to stop, and leave no holder behind", async () => {
+  it("take over within seconds when the leader is stopped, and release the Lease at the end", async () => {
     await start("d");
     await eventually(() => expect(replica("d").records("standing by")).toHaveLength(1), { timeoutMs: TAKEOVER_MS });
     const last = await leader("d");
@@ -168,7 +168,7 @@ describe("three replicas under load", () => {
     expect(new Set(blocks(writes())).size, "nobody wrote in two terms").toBe(blocks(writes()).length);
   }, 120_000);
 
-  it("have written to the cluster one after the other, each while it held the Lease", () => {
+  it("wrote to the cluster in sequence, each while it held the Lease", () => {
     const terms = blocks(objectWrites());
     expect(new Set(terms).size, "nobody wrote in two terms").toBe(terms.length);
     expect(terms).toHaveLength(4);
@@ -189,7 +189,7 @@ describe("three replicas under load", () => {
   });
 });
 
-/** Who wrote, each term once: two writers at the same time would take turns. */
+/** The sequence of writers. Concurrent writers would alternate. */
 function blocks(writes: readonly { readonly who: string }[]): readonly string[] {
   return writes.map(({ who }) => who).filter((who, index, all) => who !== all[index - 1]);
 }

@@ -7,7 +7,7 @@ import { startWorld, type World } from "../support/world.ts";
 
 const UNINITIALISED = { key: "node.cloudprovider.kubernetes.io/uninitialized", value: "true", effect: "NoSchedule" };
 const SHUTDOWN = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
-/** What the controller may do, as the cluster keeps it. */
+/** Path of the controller's ClusterRole. */
 const ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/lotse";
 
 let world: World;
@@ -24,24 +24,24 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-describe("the life of nodes", () => {
+describe("node lifecycle", () => {
   let controller: ControllerProcess;
   const listings = () => world.cloud.journal.count({ method: "GET", path: "**/servers" });
 
   beforeAll(async () => {
-    // Lists come from the lifecycle alone: everything else rests for the length of these tests.
+    // Only the lifecycle loop lists servers, because the others are idle during these tests.
     controller = world.startController(["--node-monitor-period=1s", "--resync=600"]);
     for (const index of nodes.keys()) await isInitialised(`node-${index}`);
   });
   afterAll(() => controller.stop());
 
-  it("framework L07, HCCM K8: a server that is switched off taints its node once that is not Ready", async () => {
+  it("framework L07, HCCM K8: taints a node that is not Ready if its server is off", async () => {
     await world.changeCloud("POST", `/servers/${serverId("node-1")}/actions/poweroff`);
     await nodes.get(1)?.setReady(false);
     await eventually(async () => expect((await read("node-1")).spec?.taints).toContainEqual(SHUTDOWN));
   });
 
-  it("framework L16: the taint goes with the node's return, and then the cloud is not asked any more", async () => {
+  it("framework L16: removes the taint when the node is Ready again, and then no longer polls the cloud", async () => {
     await world.changeCloud("POST", `/servers/${serverId("node-1")}/actions/poweron`);
     await nodes.get(1)?.setReady(true);
     await eventually(async () => expect((await read("node-1")).spec?.taints ?? []).not.toContainEqual(SHUTDOWN));
@@ -51,7 +51,7 @@ describe("the life of nodes", () => {
     expect(listings() - before).toBeLessThanOrEqual(2);
   });
 
-  it("framework L02: a node stays while its server cannot be read, and goes when it can", async () => {
+  it("framework L02: keeps a node while its server cannot be read, and deletes it afterwards", async () => {
     const id = serverId("node-2");
     await world.changeCloud("DELETE", `/servers/${id}`);
     const outage = world.cloud.faults.add({ path: "/servers/*", effect: { kind: "error", code: "service_error" } });
@@ -63,7 +63,7 @@ describe("the life of nodes", () => {
     await eventually(async () => expect(await names()).not.toContain("node-2"));
   });
 
-  it("framework L01, L18: tells of the deletion, and takes the route along", async () => {
+  it("framework L01, L18: deletes a node with an Event, and its route", async () => {
     const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
     const event = items.find(
       ({ reason, involvedObject }) => reason === "DeletingNode" && involvedObject.name === "node-2",
@@ -80,7 +80,7 @@ describe("the life of nodes", () => {
     });
   });
 
-  it("framework L06: a Ready node stays, although its server is gone", async () => {
+  it("framework L06: keeps a Ready node, although its server does not exist", async () => {
     await world.changeCloud("DELETE", `/servers/${serverId("node-3")}`);
     const before = listings();
     await world.cluster.registerNode({ name: "stray", isReady: false });
@@ -88,14 +88,14 @@ describe("the life of nodes", () => {
     expect(await names()).toContain("node-3");
   });
 
-  it("unlike framework L09: a node that no server was ever found for is told about, not deleted", async () => {
+  it("unlike framework L09: reports a node that never had a server, and does not delete it", async () => {
     await eventually(async () => {
       expect(await world.eventsAbout("stray")).toEqual([expect.stringMatching(/^InitializationFailed: /)]);
     });
     expect(await names()).toContain("stray");
   });
 
-  it("unlike HCCM R7: a route that could not be made is told about, and made later without any event", async () => {
+  it("unlike HCCM R7: reports a route that could not be created, and creates it later without a trigger", async () => {
     const path = "/networks/*/actions/add_route";
     world.cloud.faults.add({ path, times: 1, effect: { kind: "error", code: "service_error" } });
     await world.addNode(5);
@@ -151,7 +151,7 @@ describe("nodes that join", () => {
     );
   });
 
-  it("hear which server was probably meant when none has their name", async () => {
+  it("get an Event with the server that was probably meant if none has their name", async () => {
     const { id } = world.cloud.addServer({ name: "worker.example.com" });
     await world.cluster.registerNode({ name: "worker", nodeIp: "10.0.1.99" });
     await eventually(
@@ -160,7 +160,7 @@ describe("nodes that join", () => {
     );
   });
 
-  it("framework N07, N27: stay as they registered while no server is theirs", async () => {
+  it("framework N07, N27: stay unchanged while they have no server", async () => {
     const { metadata, spec, status } = await read("worker");
     expect(spec?.taints).toContainEqual(UNINITIALISED);
     expect(spec?.providerID).toBeUndefined();
@@ -171,7 +171,7 @@ describe("nodes that join", () => {
     ]);
   });
 
-  it("framework N30: have their addresses as soon as these can be written, when they could not at first", async () => {
+  it("framework N30: get their addresses once writing them succeeds", async () => {
     const { rules } = await world.observer.get<{ rules: readonly { resources: readonly string[] }[] }>(ROLE);
     const setRules = (list: typeof rules) => world.observer.patch(ROLE, "merge", { rules: list });
     await setRules(rules.filter(({ resources }) => !resources.includes("nodes/status")));
@@ -188,7 +188,7 @@ describe("nodes that join", () => {
     await eventually(async () => expect((await read("unwritable")).status?.addresses).toContainEqual(internal));
   });
 
-  it("HCCM P18: carry the IPv6 address that they state, also when it is stated later", async () => {
+  it("HCCM P18: get the IPv6 address of their annotation, also if it is added later", async () => {
     const server = world.cloud.addServer({ name: "stated" });
     await world.cluster.registerNode({ name: "stated" });
     await isInitialised("stated");
@@ -212,7 +212,7 @@ describe("nodes that join", () => {
     expect((await read("stated")).status?.addresses).toContainEqual({ type: "ExternalIP", address: `${network}::5` });
   });
 
-  it("framework N10, HCCM N16: hear which network their --node-ip is missing", async () => {
+  it("framework N10, HCCM N16: get an Event that names the network missing for their --node-ip", async () => {
     world.cloud.addServer({ name: "detached" });
     await world.cluster.registerNode({ name: "detached", nodeIp: "10.0.1.77" });
     await eventually(

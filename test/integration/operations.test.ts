@@ -10,7 +10,7 @@ import { eventually } from "../support/eventually.ts";
 import { askSecurePort } from "../support/secure-port.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-/** What the official chart passes with networking and one replica (HCCM F1 to F7). */
+/** Flags of HCCM's chart with networking and one replica (HCCM F1 to F7). */
 const OFFICIAL_ARGS = [
   "--allow-untagged-cloud",
   "--cloud-provider=hcloud",
@@ -22,7 +22,7 @@ const OFFICIAL_ARGS = [
   "--cluster-cidr=10.244.0.0/16",
 ];
 
-describe("a controller in the place of the official one", () => {
+describe("a controller in place of HCCM", () => {
   let world: World;
   let controller: ControllerProcess;
   let securePort: number;
@@ -49,7 +49,7 @@ describe("a controller in the place of the official one", () => {
   const ingress = async () =>
     (await world.core.readNamespacedService({ namespace: "default", name: "web" })).status?.loadBalancer?.ingress ?? [];
 
-  it("HCCM F1 to F7, D3: starts with its flags and environment unchanged, and says once what has no effect", async () => {
+  it("HCCM F1 to F7, D3: starts with HCCM's flags and environment, and reports once which have no effect", async () => {
     await eventually(async () => expect((await ingress()).length).toBeGreaterThan(0), { timeoutMs: 90_000 });
     const warnings = controller.records().filter(({ msg }) => / has no effect: /.test(msg));
     expect(warnings.map(({ msg }) => msg.split(" ")[0]).toSorted()).toEqual([
@@ -61,7 +61,7 @@ describe("a controller in the place of the official one", () => {
     ]);
   });
 
-  it("answers probes to everybody, and the rest to whom the API server lets see it", async () => {
+  it("serves probes to everyone, and other paths to users whom the API server authorises", async () => {
     for (const path of ["/healthz", "/livez", "/readyz"])
       expect(await secure(path)).toEqual({ status: 200, body: "ok" });
     expect((await secure("/readyz?verbose")).body).toContain("[+]caches ok\n[+]cloud ok\n[+]engine ok\n");
@@ -70,7 +70,7 @@ describe("a controller in the place of the official one", () => {
     const token = await tokenOf("scraper");
     expect((await secure("/metrics", token)).status).toBe(403);
     await letScrape("system:serviceaccount:default:scraper");
-    // The refusal is remembered for ten seconds.
+    // Denials are cached for ten seconds.
     await eventually(async () => expect((await secure("/metrics", token)).status).toBe(200), { timeoutMs: 30_000 });
     expect((await secure("/metrics/slis", token)).body).toMatch(
       /^kubernetes_healthcheck\{name="caches",type="readyz"\} 1$/m,
@@ -83,7 +83,7 @@ describe("a controller in the place of the official one", () => {
     expect(configz.body).not.toContain(world.cloud.token);
   });
 
-  it("HCCM O1 to O4: serves metrics of what it did, without names of objects", async () => {
+  it("HCCM O1 to O4: serves metrics without names of objects", async () => {
     const { status, body } = await plain("/metrics");
     expect(status).toBe(200);
     expect(body).toMatch(/^hcloud_api_requests_total\{code="201",method="post",api_endpoint="\/load_balancers"\} 1$/m);
@@ -108,7 +108,7 @@ describe("a controller in the place of the official one", () => {
     ]);
   });
 
-  it("logs nothing at info when the cluster is at rest", async () => {
+  it("logs nothing at level info while the cluster is at rest", async () => {
     const calls = () => world.cloud.journal.count({ method: "GET", path: "**/load_balancers" });
     await eventually(() => expect(controller.records("run finished").length).toBeGreaterThan(0));
     const settled = calls();

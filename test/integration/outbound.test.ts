@@ -8,11 +8,11 @@ import { eventually } from "../support/eventually.ts";
 import { startConnectProxy, startTlsFront, type TlsFront } from "../support/tls-front.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-/** A name that nobody but the proxy can resolve. */
+/** A name that only the proxy can resolve. */
 const API = "api.hetzner.test";
 const [FIRST, SECOND] = ["1".repeat(64), "2".repeat(64)] as const;
 
-describe("the way to the Hetzner API", () => {
+describe("the connection to the Hetzner API", () => {
   let world: World;
   let front: TlsFront;
   let ends: AsyncDisposableStack;
@@ -35,13 +35,13 @@ describe("the way to the Hetzner API", () => {
   });
   afterAll(() => ends.disposeAsync());
 
-  /** Starts a controller that finds the API behind TLS. */
+  /** Starts a controller that uses the API over TLS. */
   function start(env: Readonly<Record<string, string | undefined>>): ControllerProcess {
     const endpoint = `https://127.0.0.1:${front.port}/v1`;
     controller = world.startController(["--resync=600"], { HCLOUD_ENDPOINT: endpoint, HCLOUD_TOKEN: FIRST, ...env });
     return controller;
   }
-  /** Creates a Service and waits for its balancer. */
+  /** Creates a Service and waits for its load balancer. */
   async function serve(name: string): Promise<void> {
     const { metadata } = await world.createService(name);
     const owners = () => world.cloud.state.loadBalancers.values().map(({ labels }) => labels[SERVICE_UID_LABEL]);
@@ -52,7 +52,7 @@ describe("the way to the Hetzner API", () => {
     });
   }
 
-  it("HCCM E1: uses a token that is replaced in its file from the next call on, and lives without the file", async () => {
+  it("HCCM E1: uses a new token in its file from the next call on, and tolerates a missing file", async () => {
     const file = join(world.cluster.dir, "token");
     await writeFile(file, `${FIRST}\n`);
     start({ HCLOUD_TOKEN: undefined, HCLOUD_TOKEN_FILE: file, SSL_CERT_FILE: authorityFile });
@@ -79,7 +79,7 @@ describe("the way to the Hetzner API", () => {
     expect(controller?.output).not.toMatch(new RegExp(`${FIRST}|${SECOND}`));
   });
 
-  it("leads through the proxy that the environment names, for reads and writes, and trusts a company's authority", async () => {
+  it("uses the proxy of the environment for reads and writes, and trusts an additional certificate authority", async () => {
     await using proxy = await startConnectProxy(front.port);
     start({
       HCLOUD_ENDPOINT: `https://${API}/v1`,
@@ -96,7 +96,7 @@ describe("the way to the Hetzner API", () => {
     await controller?.stop();
   });
 
-  it("does not lead through the proxy where NO_PROXY says so, nor on this machine", async () => {
+  it("bypasses the proxy for NO_PROXY and for loopback", async () => {
     await using proxy = await startConnectProxy(front.port);
     const env = { HTTPS_PROXY: `127.0.0.1:${proxy.port}`, SSL_CERT_FILE: authorityFile };
     const lost = start({ ...env, HCLOUD_ENDPOINT: `https://${API}/v1`, NO_PROXY: "hetzner.test" });
@@ -106,7 +106,7 @@ describe("the way to the Hetzner API", () => {
     expect(proxy.tunnels).toEqual([]);
   });
 
-  it("trusts nobody else", async () => {
+  it("trusts no other certificate authority", async () => {
     const stranger = start({});
     expect(await stranger.ended).toBe(1);
     expect(stranger.output).toMatch(/the Hetzner API at https:\S+ cannot be used: .*certificate/);

@@ -19,13 +19,13 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PREFIX = "load-balancer.hetzner.cloud/";
 const FLAGS = { "cluster-cidr": "10.244.0.0/16", "cluster-name": "kubernetes" };
 
-/** What a preview says of the resources: `load-balancer/default/web#listener-80 update`, without uids. */
+/** Changes in a preview, such as `load-balancer/default/web#listener-80 update`, without UIDs. */
 type Resources = readonly string[];
 
-/** A name, what it adds to the preview, and how it comes about. */
+/** A name, the changes it adds to the preview, and how to cause them. */
 type Situation = readonly [string, Resources, () => Promise<unknown>];
 
-/** A cluster that a controller has left in order, and then stopped: whatever changes now is there to be previewed. */
+/** A cluster whose controller has stopped after everything was in sync. Changes from now on can be previewed. */
 describe("previews of a cluster", () => {
   let world: World;
   let dir: string;
@@ -82,8 +82,8 @@ describe("previews of a cluster", () => {
   };
 
   /**
-   * Each changes something, on top of what those before it changed. What it adds to the preview is told in the second column.
-   * Those in a row come together: a plain preview takes seconds to start, and they touch different resources.
+   * Each adds a change to the previous ones, and the second column has what it adds to the preview. Those in a row are
+   * made together, because a plain preview takes seconds to start; they concern different resources.
    */
   const situations: readonly (readonly Situation[])[] = [
     [["nothing to do", [], async () => {}]],
@@ -197,7 +197,7 @@ describe("previews of a cluster", () => {
     },
   );
 
-  it("say why: the object and the field behind each change, and what is refused", async () => {
+  it("give the object and field of each change, and report invalid objects", async () => {
     const { units, refused, cost } = await look();
     const web = units.find(({ object }) => object === "Service default/web");
     expect(web?.parts.find(({ part }) => part === "balancer")?.fields).toEqual([
@@ -213,12 +213,12 @@ describe("previews of a cluster", () => {
       action: "adopt",
       cost: { before: 5.39, after: 16.4 },
     });
-    // Balancers of web, old and the one to adopt; then web, new, drift and the larger one.
+    // Load balancers of web, old and the one to adopt; then web, new, drift and the larger one.
     expect(cost).toEqual({ currency: "EUR", before: 16.17, after: 32.57 });
   });
 
-  it("of a larger cluster name every balancer and every route that would follow", async () => {
-    // Ranges that are free: one was never used, and one still has the route of the node that is gone.
+  it("of a larger cluster name every load balancer and route that would change", async () => {
+    // Free ranges: one was never used, and one still has the route of the deleted node.
     const ranges = { "new-1": "10.244.0.0/24", "new-2": "10.244.2.0/24" };
     for (const name of Object.keys(ranges)) world.cloud.addServer({ name, network: world.networkId });
     const from = join(dir, "nodes.yaml");
@@ -235,7 +235,7 @@ describe("previews of a cluster", () => {
     expect(lines).toEqual(expect.arrayContaining([...targets, ...routes]));
   });
 
-  it("come with exit codes, and in the form that is asked for", async () => {
+  it("have exit codes and several output formats", async () => {
     const lotse = (...args: readonly string[]) =>
       run(process.execPath, ["controller/main.ts", ...args], { cwd: ROOT, env: { ...process.env, ...env } }).then(
         ({ stdout }) => ({ code: 0, stdout, stderr: "" }),
@@ -252,7 +252,7 @@ describe("previews of a cluster", () => {
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^lotse: --from nowhere: ENOENT: /) });
   });
 
-  it("go on for ever in a dry run, which writes nothing to cloud or cluster and takes no lease", async () => {
+  it("continue in a dry run, which writes nothing to cloud or cluster and takes no lease", async () => {
     const writes = world.cloud.journal.writes.length;
     const events = (await world.core.listEventForAllNamespaces()).items.length;
     const controller = world.startController(["--dry-run", "--leader-elect=true"]);
@@ -265,12 +265,12 @@ describe("previews of a cluster", () => {
     expect((await world.core.listEventForAllNamespaces()).items.length).toBe(events);
   });
 
-  it("leave nothing behind but what they were asked to write", async () => {
+  it("leave no files except the requested ones", async () => {
     expect((await readdir(ROOT)).filter((name) => /^Pulumi\..+\.yaml$/.test(name))).toEqual(["Pulumi.kubernetes.yaml"]);
     await rm(join(ROOT, "Pulumi.kubernetes.yaml"));
   });
 
-  /** What the plain command line says, in a checkout, with the stack that `lotse stack` wrote. */
+  /** The output of the plain command line in a checkout, with the stack that `lotse stack` wrote. */
   async function plainPreview(): Promise<Resources> {
     const directory = await mkdtemp(join(dir, "stack-"));
     const exported = await writeStack(commandConfig(FLAGS, env), FLAGS, directory);
@@ -287,7 +287,7 @@ describe("previews of a cluster", () => {
       .toSorted();
   }
 
-  /** Uids and servers as numbers of nodes, so that expectations can name them. */
+  /** Replaces UIDs and server ids by numbers of nodes. */
   function withoutIds(line: string): string {
     const name = (id: string) =>
       world.cloud.state.servers.values().find((server) => String(server.id) === id)?.name ?? "";

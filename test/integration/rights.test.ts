@@ -12,13 +12,15 @@ import { eventually } from "../support/eventually.ts";
 import { askSecurePort } from "../support/secure-port.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-/** With everything that rights are asked for. The plain manifest has these but for Secrets, which a test of the chart shows. */
+/**
+ * All features that need rights. The plain manifest has the same rights except Secrets, as a test of the chart shows.
+ */
 const VALUES = { tlsSecrets: { enabled: true } };
 const SECRETS = { LOTSE_TLS_SECRETS: "true" };
-/** The state is one object until it is larger than one can be. */
+/** The state is one object unless it is too large. */
 const isSparePart = ({ name }: Right) => /^lotse-state-.*-\d+$/.test(name ?? "");
 
-/** One of everything that the controller does to objects of the API server, as its audit log saw it. */
+/** Makes the controller use every right once, and checks the audit log. */
 describe("the rights in the chart", () => {
   let world: World;
   let controller: ControllerProcess;
@@ -38,7 +40,7 @@ describe("the rights in the chart", () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  it("let nodes be initialised, routed, and deleted with their server", async () => {
+  it("suffice to initialise and route nodes, and to delete them with their server", async () => {
     await used("patch", "nodes");
     await used("patch", "nodes/status");
     await world.changeCloud("DELETE", `/servers/${world.cloud.state.servers.find("node-2")?.id}`);
@@ -47,7 +49,7 @@ describe("the rights in the chart", () => {
     await used("delete", "nodes");
   });
 
-  it("let a node be read again when somebody else has written to it meanwhile", async () => {
+  it("suffice to read a node again after a conflict", async () => {
     const taints = [{ key: "node.cloudprovider.kubernetes.io/uninitialized", value: "true", effect: "NoSchedule" }];
     for (let write = 1; !has("get", "nodes") && write < 1_000; write++) {
       const body = { metadata: { annotations: { "example.com/write": `${write}` } }, spec: { taints } };
@@ -56,7 +58,7 @@ describe("the rights in the chart", () => {
     await used("get", "nodes");
   });
 
-  it("let Services get a balancer, be told what is wrong with them more than once, and go", async () => {
+  it("suffice for load balancers of Services, repeated Events, and deletion", async () => {
     await world.createService("web");
     await eventually(async () => {
       const { status } = await world.core.readNamespacedService({ namespace: "default", name: "web" });
@@ -81,7 +83,7 @@ describe("the rights in the chart", () => {
     });
   });
 
-  it("let the state be kept and found again, by one who leads", async () => {
+  it("suffice for leader election, and to save and load the state", async () => {
     await used("create", "secrets");
     await used("update", "secrets");
     await used("update", "configmaps");
@@ -94,7 +96,7 @@ describe("the rights in the chart", () => {
     await used("watch", "configmaps");
   });
 
-  it("let a plan wait for approval, and be taken down", async () => {
+  it("suffice to publish and remove a plan for approval", async () => {
     await world.createService("asked");
     const balancers = () => world.cloud.state.loadBalancers.values().length;
     await eventually(() => expect(balancers()).toBe(1));
@@ -109,7 +111,7 @@ describe("the rights in the chart", () => {
     await eventually(async () => expect([balancers(), parseStored(await map.read()).plan]).toEqual([0, undefined]));
   });
 
-  it("let it find out who asks for metrics, and whether they may", async () => {
+  it("suffice to authenticate and authorise requests for metrics", async () => {
     const body = { spec: { audiences: [], expirationSeconds: 3_600 } };
     await world.core.createNamespacedServiceAccount({ namespace: "default", body: { metadata: { name: "reader" } } });
     const request = { namespace: "default", name: "reader", body };
@@ -119,19 +121,19 @@ describe("the rights in the chart", () => {
     await used("create", "subjectaccessreviews");
   });
 
-  it("are enough: nothing was forbidden", () => {
+  it("suffice: no request was forbidden", () => {
     const requests = requestsOf(world.cluster);
     expect(requests.length).toBeGreaterThan(20);
     expect(requests.filter(({ status }) => status === 403).map(describeRight)).toEqual([]);
   });
 
-  it("are no more than it takes: each verb was used on each resource, and on each object that is named", () => {
+  it("are minimal: each verb was used on each resource and each named object", () => {
     expect(rights.length).toBeGreaterThan(20);
     expect(idleRights(rights, requestsOf(world.cluster)).map(describeRight)).toEqual([]);
   });
 
   it.each(["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "*"])(
-    "would be found too many with one more verb: %s",
+    "would not be minimal with another verb: %s",
     (verb) => {
       const key = (right: Right) => describeRight({ ...right, verb });
       const has = new Set(rights.filter((right) => right.verb === verb).map(key));

@@ -44,7 +44,7 @@ describe("a cluster of cloud and dedicated servers", () => {
     await robot.stop();
   });
 
-  it("HCCM N6, N9, K1: initialises the dedicated one from Robot", async () => {
+  it("HCCM N6, N9, K1: initialises the dedicated server from Robot", async () => {
     await settled(async () => {
       const { metadata, spec, status } = await world.core.readNode({ name: "metal" });
       expect(spec?.providerID).toBe("hrobot://77");
@@ -59,14 +59,14 @@ describe("a cluster of cloud and dedicated servers", () => {
     });
   });
 
-  it("HCCM T1: makes both targets of a balancer, with the real plugin", async () => {
+  it("HCCM T1: adds both as targets of a load balancer, with the real plugin", async () => {
     await settled(() => {
       expect(targets()).toHaveLength(2);
       expect(ips()).toEqual(["203.0.113.77"]);
     });
   });
 
-  it("knows the address target again, and changes nothing, after a restart with its state lost", async () => {
+  it("recognises the IP target and changes nothing after a restart without state", async () => {
     await controller.stop();
     const writesBefore = world.cloud.journal.writes.length;
     controller = start();
@@ -88,7 +88,7 @@ describe("a cluster of cloud and dedicated servers", () => {
     expect(writes).toEqual([expect.stringContaining("change_algorithm")]);
   });
 
-  it("unlike HCCM E26: routes the cloud node, and leaves the dedicated one's network alone", async () => {
+  it("unlike HCCM E26: routes the cloud node, and does not touch the network of the dedicated one", async () => {
     const routes = world.cloud.state.networks.get(world.networkId)?.routes ?? [];
     expect(routes.map(({ destination }) => destination)).toEqual(["10.244.1.0/24"]);
     const { status } = await world.core.readNode({ name: "metal" });
@@ -96,7 +96,7 @@ describe("a cluster of cloud and dedicated servers", () => {
     expect(await world.eventsAbout("metal")).toEqual(["Synced: Node synced successfully"]);
   });
 
-  it("keeps node and target while Robot refuses, and deletes them when the server is gone for good", async () => {
+  it("keeps node and target while Robot rejects requests, and deletes them when the server no longer exists", async () => {
     robot.isExhausted = true;
     await metal.setReady(false);
     await settled(() =>

@@ -31,27 +31,27 @@ describe("routes", () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  it("framework R07, R26: a node is routed and says that its network is available", async () => {
+  it("framework R07, R26: routes a node, and marks its network as available", async () => {
     await settled(async () =>
       expect(await condition("node-1")).toMatchObject({ status: "False", reason: "RouteCreated" }),
     );
     expect(gatewayTo("10.244.2.0/24")).toBe(privateIp("node-2"));
   });
 
-  it("unlike HCCM R5: a wrong gateway is repaired", () => {
+  it("unlike HCCM R5: repairs a wrong gateway", () => {
     expect(gatewayTo("10.244.1.0/24")).toBe(privateIp("node-1"));
   });
 
-  it("framework R13, R14: a dead end inside the cluster's range is gone, one outside stays", async () => {
+  it("framework R13, R14: removes a blackhole route inside the cluster's range, and keeps one outside", async () => {
     await settled(() => expect(gatewayTo("10.244.77.0/24")).toBeUndefined());
     expect(gatewayTo("10.99.0.0/24")).toBe("10.0.1.200");
   });
 
-  it("unlike framework R29: the condition of a CNI is left alone", async () => {
+  it("unlike framework R29: does not touch the condition of a CNI", async () => {
     expect(await condition("node-2")).toMatchObject({ reason: "CiliumIsUp" });
   });
 
-  it("unlike HCCM R12: a node that is not called like its server keeps its route", async () => {
+  it("unlike HCCM R12: keeps the route of a node whose name differs from its server", async () => {
     const server = world.cloud.addServer({ name: "machine", network: world.networkId });
     await world.cluster.registerNode({
       name: "renamed",
@@ -62,14 +62,14 @@ describe("routes", () => {
     expect(gatewayTo("10.244.50.0/24")).toBe(server.private_net[0]?.ip);
   });
 
-  it("unlike HCCM R11: the IPv4 half of a dual-stack node is routed, and the node is available", async () => {
+  it("unlike HCCM R11: routes the IPv4 range of a dual-stack node, and marks it as available", async () => {
     world.cloud.addServer({ name: "dual", network: world.networkId });
     await world.cluster.registerNode({ name: "dual", podCidrs: ["10.244.51.0/24", "fd00:51::/64"] });
     await settled(async () => expect(await condition("dual")).toMatchObject({ status: "False" }));
     expect(gatewayTo("10.244.51.0/24")).toBe(privateIp("dual"));
   });
 
-  it("HCCM R4: a node outside the network hears of it, and is not available", async () => {
+  it("HCCM R4: reports a node outside the network, and does not mark it as available", async () => {
     world.cloud.addServer({ name: "outside" });
     await world.cluster.registerNode({ name: "outside", podCidrs: ["10.244.52.0/24"] });
     await settled(async () => {
@@ -78,7 +78,7 @@ describe("routes", () => {
     });
   });
 
-  it("HCCM R9: a range outside of --cluster-cidr is routed, and told about", async () => {
+  it("HCCM R9: routes a range outside --cluster-cidr, and reports it", async () => {
     world.cloud.addServer({ name: "elsewhere", network: world.networkId });
     await world.cluster.registerNode({ name: "elsewhere", podCidrs: ["10.245.0.0/24"] });
     await settled(() => expect(gatewayTo("10.245.0.0/24")).toBe(privateIp("elsewhere")));
@@ -91,7 +91,7 @@ describe("routes", () => {
     });
   });
 
-  it("framework R35: a removal that fails keeps no other waiting, comes again, and costs no node its condition", async () => {
+  it("framework R35: retries a failed removal, without delaying others or changing conditions", async () => {
     const failures = () => controller.records("unit failed").length;
     const before = failures();
     const path = "/networks/*/actions/delete_route";
@@ -112,7 +112,7 @@ describe("routes", () => {
     }
   });
 
-  it("unlike HCCM R6: nodes that join at once are routed without a conflict, and one from outside is no Event", async () => {
+  it("unlike HCCM R6: routes nodes that join at once without a conflict, and retries after one without an Event", async () => {
     const path = "/networks/*/actions/add_route";
     const fault = world.cloud.faults.add({ path, times: 1, effect: { kind: "error", code: "conflict" } });
     const indexes = [60, 61, 62, 63];
@@ -129,12 +129,12 @@ describe("routes", () => {
       expect(await world.eventsAbout(`node-${index}`)).toEqual([expect.stringContaining("Synced")]);
   });
 
-  it("framework R36: the route of a node that is gone goes too", async () => {
+  it("framework R36: removes the route of a deleted node", async () => {
     await world.core.deleteNode({ name: "renamed" });
     await settled(() => expect(gatewayTo("10.244.50.0/24")).toBeUndefined());
   });
 
-  it("framework R33: a network without room is announced on the node, before the API refuses", async () => {
+  it("framework R33: reports a full network on the node, before the API rejects the route", async () => {
     const failedBefore = controller.records("unit failed").length;
     for (let index = 0; routes().length < 100; index += 1) {
       await network("add_route", { destination: `10.98.${index}.0/24`, gateway: "10.0.1.200" });

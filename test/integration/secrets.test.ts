@@ -9,14 +9,14 @@ import { startWorld } from "../support/world.ts";
 
 const TOKEN = "S3cr3tT0ken".padEnd(64, "x");
 
-it("keeps the token in the controller: not in state, log, Events, nor in any process below it", async () => {
+it("keeps the token in the controller: it is not in state, log, Events, or any child process", async () => {
   const dir = await mkdtemp(join(tmpdir(), "lotse-secrets-"));
   await using world = await startWorld({ nodes: 1, cloud: { token: TOKEN, actionMs: 200 } });
   try {
     const controller = world.startController(["-v=9"], { TMPDIR: dir });
     const seen = new Map<string, string>();
     const look = () => {
-      // A child that has forked and not yet become another program is still the controller.
+      // Between fork and exec, a child is still a copy of the controller.
       const others = descendantsOf(controller.pid).filter(({ command }) => !command.includes("controller/main.ts"));
       for (const { pid, command } of others) seen.set(command, command + environmentOf(pid));
     };
@@ -49,7 +49,7 @@ function environmentOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, "utf8");
   } catch {
-    return ""; // ended meanwhile
+    return ""; // has exited meanwhile
   }
 }
 

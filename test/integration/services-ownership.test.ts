@@ -6,7 +6,7 @@ import { startWorld, type World } from "../support/world.ts";
 const SLOW = { timeoutMs: 60_000, intervalMs: 200 };
 const UID_LABEL = "hcloud-ccm/service-uid";
 
-describe("balancers that were there before their Services", () => {
+describe("load balancers that existed before their Services", () => {
   let world: World;
   let database: number;
   const balancer = (name: string) => world.cloud.state.loadBalancers.find(name);
@@ -19,7 +19,7 @@ describe("balancers that were there before their Services", () => {
   const hasAddress = async (name: string) =>
     expect((await service(name)).status?.loadBalancer?.ingress ?? []).not.toEqual([]);
 
-  /** As somebody made it by hand: a listener, a server that is no node, and a label selector. */
+  /** Created manually: a listener, a server that is not a node, and a label selector. */
   const makeByHand = (name: string, labels: Record<string, string> = {}) =>
     world.changeCloud("POST", "/load_balancers", {
       name,
@@ -69,27 +69,22 @@ describe("balancers that were there before their Services", () => {
   it.each([
     ["by name", "named", "by-hand"],
     ["by id, under the name it has", "numbered", "by-id"],
-  ])(
-    "HCCM S11, unlike HCCM V3, T2: are taken over %s, with an Event, and foreign parts stay",
-    async (_, owner, name) => {
-      expect(balancer(name)?.labels).toMatchObject({ [UID_LABEL]: await uidOf(owner), team: "ops" });
-      expect(ports(name)).toEqual([80, 8443]);
-      expect(foreignParts(name)).toEqual([true, true, true]);
-      expect(balancer(name)?.targets).toHaveLength(4);
-      const events = await world.eventsAbout(owner);
-      expect(events).toContainEqual(expect.stringMatching(/^AdoptingLoadBalancer: Taking over load balancer/));
-      await eventually(async () =>
-        expect(await world.eventsAbout(owner)).toContainEqual(
-          expect.stringMatching(/^ForeignPartsKept: listener-8443/),
-        ),
-      );
-    },
-  );
+  ])("HCCM S11, unlike HCCM V3, T2: are adopted %s, with an Event, and foreign parts stay", async (_, owner, name) => {
+    expect(balancer(name)?.labels).toMatchObject({ [UID_LABEL]: await uidOf(owner), team: "ops" });
+    expect(ports(name)).toEqual([80, 8443]);
+    expect(foreignParts(name)).toEqual([true, true, true]);
+    expect(balancer(name)?.targets).toHaveLength(4);
+    const events = await world.eventsAbout(owner);
+    expect(events).toContainEqual(expect.stringMatching(/^AdoptingLoadBalancer: Taking over load balancer/));
+    await eventually(async () =>
+      expect(await world.eventsAbout(owner)).toContainEqual(expect.stringMatching(/^ForeignPartsKept: listener-8443/)),
+    );
+  });
 
   it.each([
     ["thief", "belongs to the Service with UID another"],
     ["missing", "load balancer 99999 does not exist"],
-  ])("unlike HCCM S18: are never stolen, and nothing is made up (%s)", async (name, words) => {
+  ])("unlike HCCM S18: are never taken from another owner, and no other is created (%s)", async (name, words) => {
     await eventually(async () => {
       const failures = (await world.eventsAbout(name)).filter((event) => event.startsWith("SyncLoadBalancerFailed"));
       expect(failures).toEqual([expect.stringContaining(words)]);
@@ -97,7 +92,7 @@ describe("balancers that were there before their Services", () => {
     expect(balancer("taken")).toMatchObject({ labels: { [UID_LABEL]: "another" }, targets: [{}, {}] });
   });
 
-  it("give a port to the Service when it claims it, and drop what the Service drops", async () => {
+  it("hand a port over to the Service that declares it, and remove ports that the Service removes", async () => {
     const { spec } = await service("named");
     const value = [{ name: "db", port: 8443 }, ...(spec?.ports ?? [])];
     const body = [{ op: "replace", path: "/spec/ports", value }];
@@ -112,7 +107,7 @@ describe("balancers that were there before their Services", () => {
     await eventually(() => expect(ports("by-hand")).toEqual([80]), SLOW);
   });
 
-  it("unlike HCCM A2: are never moved, and it is said", async () => {
+  it("unlike HCCM A2: are never moved, and an Event reports it", async () => {
     const before = balancer("mine");
     await annotate("keeper", "location", "nbg1");
     await eventually(
@@ -123,7 +118,7 @@ describe("balancers that were there before their Services", () => {
     expect(balancer("mine")).toEqual(before);
   });
 
-  it("unlike HCCM S4, S17: follow a node that is about to leave, at once, whatever else is wrong", async () => {
+  it("unlike HCCM S4, S17: lose the target of a node that is about to leave, at once, despite other mistakes", async () => {
     await annotate("keeper", "protocol", "tpc");
     const body = [
       { op: "add", path: "/spec/taints", value: [{ key: "ToBeDeletedByClusterAutoscaler", effect: "NoSchedule" }] },
@@ -145,7 +140,7 @@ describe("balancers that were there before their Services", () => {
     }, SLOW);
   });
 
-  it("stay behind when they are to be kept, without owner, as they are", async () => {
+  it("are kept on request, unchanged and without an owner", async () => {
     const before = balancer("mine");
     await world.core.deleteNamespacedService({ namespace: "default", name: "keeper" });
     await eventually(async () => {
@@ -160,7 +155,7 @@ describe("balancers that were there before their Services", () => {
     );
   });
 
-  it("stay behind when others use them, without what was the Service's", async () => {
+  it("are kept if others use them, without the parts of the Service", async () => {
     await world.core.deleteNamespacedService({ namespace: "default", name: "numbered" });
     await eventually(async () => {
       const { items } = await world.core.listNamespacedService({ namespace: "default" });
@@ -172,7 +167,7 @@ describe("balancers that were there before their Services", () => {
     expect(balancer("by-id")?.labels).not.toHaveProperty(UID_LABEL);
   });
 
-  it("unlike framework S69: another class's Service is not touched, its finalizer neither", async () => {
+  it("unlike framework S69: are not touched for a Service of another class, nor is its finalizer", async () => {
     await world.core.deleteNamespacedService({ namespace: "default", name: "other-class" });
     await new Promise((resolve) => setTimeout(resolve, 4_000));
     expect((await service("other-class")).metadata?.finalizers).toEqual([FINALIZER]);

@@ -4,7 +4,7 @@ import type { LoadBalancer } from "../../controller/hcloud/api.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-/** One Service: what it asks for, what its balancer is then, and what when nothing is asked for any more. */
+/** One Service: its annotations, the resulting load balancer, and the load balancer after their removal. */
 interface Row {
   readonly title: string;
   readonly name: string;
@@ -161,7 +161,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** What the status says, by the Service's name. */
+/** The expected status, by name of the Service. */
 const STATUS: Readonly<
   Record<string, readonly [Readonly<Record<string, string>>, (entries: V1LoadBalancerIngress[]) => void]>
 > = {
@@ -176,7 +176,7 @@ const STATUS: Readonly<
   ],
 };
 
-describe("many Services at once, each with an option of its own", () => {
+describe("many Services at once, each with another option", () => {
   let world: World;
   const SLOW = { timeoutMs: 90_000, intervalMs: 250 };
   const key = (name: string) => `load-balancer.hetzner.cloud/${name}`;
@@ -222,7 +222,7 @@ describe("many Services at once, each with an option of its own", () => {
     }, SLOW);
   });
 
-  it("HCCM S20: the status says that traffic must take the way through the balancer", async () => {
+  it("HCCM S20: sets ipMode Proxy, so that traffic goes through the load balancer", async () => {
     const modes = async (name: string) => {
       const entries = (await service(name)).status?.loadBalancer?.ingress ?? [];
       return [...new Set(entries.map(({ ipMode }) => ipMode))];
@@ -232,7 +232,7 @@ describe("many Services at once, each with an option of its own", () => {
     await eventually(async () => expect(await modes("typed")).toEqual(["VIP"]), SLOW);
   });
 
-  it("unlike HCCM H4: health checks under the policy Local ask kube-proxy", async () => {
+  it("unlike HCCM H4: checks the health of kube-proxy with the policy Local", async () => {
     const port = (await service("local")).spec?.healthCheckNodePort;
     expect(port).toBeGreaterThan(0);
     await eventually(async () => {
@@ -241,13 +241,13 @@ describe("many Services at once, each with an option of its own", () => {
     }, SLOW);
   });
 
-  it("does nothing more once everything is as wanted", async () => {
+  it("makes no further requests once everything is in sync", async () => {
     const before = world.cloud.journal.writes.length;
     await new Promise((resolve) => setTimeout(resolve, 5_000));
     expect(world.cloud.journal.writes.slice(before).map(({ route }) => route)).toEqual([]);
   });
 
-  describe("when its annotations are removed", () => {
+  describe("after the annotations are removed", () => {
     let ids: Readonly<Record<string, number>>;
 
     beforeAll(async () => {
@@ -264,7 +264,7 @@ describe("many Services at once, each with an option of its own", () => {
       expect((await balancerOf(name)).id).toBe(ids[name]);
     });
 
-    it("leaves no marks behind", async () => {
+    it("leaves no bookkeeping labels", async () => {
       await eventually(async () => {
         for (const { name } of ROWS) {
           const marks = Object.keys((await balancerOf(name)).labels).filter((label) => label.startsWith("lotse/"));

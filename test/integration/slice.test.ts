@@ -20,7 +20,7 @@ describe("one Service, from a fresh cluster to its deletion", () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  it("initialises nodes: taint gone, providerID, labels and addresses as the cloud has them", async () => {
+  it("initialises nodes: removes the taint, sets providerID, labels and addresses", async () => {
     for (const server of world.cloud.state.servers.values()) {
       await eventually(async () => {
         const { metadata, spec, status } = await world.core.readNode({ name: server.name });
@@ -43,7 +43,7 @@ describe("one Service, from a fresh cluster to its deletion", () => {
     }
   });
 
-  it("HCCM S12, S16: builds the balancer and publishes its addresses", async () => {
+  it("HCCM S12, S16: creates the load balancer and publishes its addresses", async () => {
     const ports = (await service("web")).spec?.ports ?? [];
     await eventually(async () => {
       const ingress = (await service("web")).status?.loadBalancer?.ingress ?? [];
@@ -65,7 +65,7 @@ describe("one Service, from a fresh cluster to its deletion", () => {
     expect(balancer?.targets.every((target) => target.type === "server" && target.use_private_ip)).toBe(true);
   });
 
-  it("routes every node's pods and says that its network is available", async () => {
+  it("routes the pods of every node, and marks its network as available", async () => {
     const nodes = await world.core.listNode();
     await eventually(async () => {
       const routes = world.cloud.state.networks.get(world.networkId)?.routes ?? [];
@@ -85,7 +85,7 @@ describe("one Service, from a fresh cluster to its deletion", () => {
     });
   });
 
-  it("framework S73: writes nothing to the cloud when nothing changed, also after a restart with its state lost", async () => {
+  it("framework S73: writes nothing to the cloud if nothing changed, also after a restart without state", async () => {
     await controller.stop();
     const writesBefore = world.cloud.journal.writes.length;
     controller = world.startController();
@@ -95,7 +95,7 @@ describe("one Service, from a fresh cluster to its deletion", () => {
     expect(world.cloud.journal.writes.slice(writesBefore)).toEqual([]);
   });
 
-  it("unlike HCCM S2: repairs what somebody changed outside, and only that", async () => {
+  it("unlike HCCM S2: repairs drift, and changes nothing else", async () => {
     const [before] = balancers();
     const writesBefore = world.cloud.journal.writes.length;
     const [removed] = targetIds(before);
@@ -105,7 +105,7 @@ describe("one Service, from a fresh cluster to its deletion", () => {
     expect(writes).toEqual([expect.stringContaining("remove_target"), expect.stringContaining("add_target")]);
   });
 
-  it("keeps what a bad annotation is about as it was, says why once, and serves the rest and the others", async () => {
+  it("holds back only the part with an invalid annotation, reports it once, and serves everything else", async () => {
     const [before] = balancers();
     const patch = [
       { op: "add", path: "/metadata/annotations/load-balancer.hetzner.cloud~1protocol", value: "tpc" },
@@ -134,7 +134,7 @@ describe("one Service, from a fresh cluster to its deletion", () => {
     );
   });
 
-  it("removes the balancer of a deleted Service, broken or not, and lets the Service go", async () => {
+  it("deletes the load balancer of a deleted Service, even an invalid one, and removes the finalizer", async () => {
     for (const name of ["web", "other"]) await world.core.deleteNamespacedService({ namespace: "default", name });
     await eventually(async () => {
       const { items } = await world.core.listNamespacedService({ namespace: "default" });
@@ -144,7 +144,7 @@ describe("one Service, from a fresh cluster to its deletion", () => {
     expect(await world.eventsAbout("web")).toContain("DeletedLoadBalancer: Deleted load balancer");
   });
 
-  it("removes the route of a node that is gone", async () => {
+  it("removes the route of a deleted node", async () => {
     await world.core.deleteNode({ name: "node-3" });
     await eventually(() => {
       const destinations = world.cloud.state.networks
@@ -192,14 +192,14 @@ describe("a controller that cannot start", () => {
       { HCLOUD_TOKEN: token, HCLOUD_ENDPOINT: "http://127.0.0.1:9/v1" },
       /^lotse: the Hetzner API at http:\/\/127.0.0.1:9\/v1 cannot be used: .*ECONNREFUSED/,
     ],
-  ])("says in one line what is wrong: %s", async (_, flags, env, expected) => {
+  ])("reports the mistake in one line: %s", async (_, flags, env, expected) => {
     const { code, output } = await failure(flags, env);
     expect(code).toBe(1);
     expect(output.split("\n")[0]).toMatch(expected);
     expect(output.trim().split("\n").length).toBeLessThanOrEqual(2);
   });
 
-  it("says in one line what is wrong: a Kubernetes API server that does not answer", async () => {
+  it("reports the mistake in one line: an unreachable Kubernetes API server", async () => {
     const cloud = await startCloud();
     const dir = await mkdtemp(join(tmpdir(), "lotse-kubeconfig-"));
     try {

@@ -17,7 +17,7 @@ describe("state in Secrets", () => {
   const store = (cluster: string, partBytes?: number) =>
     new SecretState(world.observer, "kube-system", cluster, partBytes);
 
-  it("comes back as it was saved, also after it shrank and when it takes several Secrets", async () => {
+  it("is loaded as it was saved, also after it shrank and in several Secrets", async () => {
     const large = randomBytes(3_000).toString("hex");
     for (const text of ["{}", large, "small again"]) {
       const writer = store("shapes", 1_000);
@@ -27,7 +27,7 @@ describe("state in Secrets", () => {
     }
   });
 
-  it("is nothing at first, and nothing when a part of another generation is among its parts", async () => {
+  it("is undefined at first, and if its parts belong to different generations", async () => {
     const writer = store("torn", 100);
     expect(await writer.load()).toBeUndefined();
     await writer.save(randomBytes(300).toString("hex"));
@@ -36,7 +36,7 @@ describe("state in Secrets", () => {
     expect(await store("torn", 100).load()).toBeUndefined();
   });
 
-  it("refuses a writer that has not seen the newest", async () => {
+  it("rejects a writer that has not read the newest version", async () => {
     const [stale, fresh] = [store("race"), store("race")];
     await stale.load();
     await stale.save("one");
@@ -46,7 +46,7 @@ describe("state in Secrets", () => {
     expect(await store("race").load()).toBe("two");
   });
 
-  it("is made again when somebody deleted it", async () => {
+  it("is recreated after it was deleted", async () => {
     const writer = store("deleted");
     await writer.load();
     await writer.save("one");
@@ -66,7 +66,7 @@ describe("a controller's state", () => {
       { timeoutMs: 20_000 },
     );
 
-  it("is in the cluster by default, with every unit in it, and serves the next controller", async () => {
+  it("is in the cluster by default, contains every unit, and is used by the next controller", async () => {
     const first = world.startController();
     await world.createService("web");
     await isServed("web");
@@ -83,7 +83,7 @@ describe("a controller's state", () => {
     await second.stop();
   });
 
-  it("goes to a Pulumi backend when told so", async () => {
+  it("is saved in a Pulumi backend if configured", async () => {
     const dir = await mkdtemp(join(tmpdir(), "lotse-backend-"));
     try {
       await mkdir(join(dir, "bucket"));

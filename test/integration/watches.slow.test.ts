@@ -11,15 +11,17 @@ import { type FlakyWire, startFlakyWire } from "../support/flaky-wire.ts";
 import { askSecurePort } from "../support/secure-port.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-/** A second until the event is there, and as much again until a busy machine has acted on it. */
+/** One second until the event arrives, and one more until a busy machine has handled it. */
 const HANDLED_MS = 2_000;
-/** The longest watch and its grace, and staleness: a third of what they are in production (controller/work/timings.ts). */
+/**
+ * The longest watch with its grace, and staleness: a third of the values in production (controller/work/timings.ts).
+ */
 const HALF_OPEN_MS = 20_000 / 3 + 500;
 const RED_MS = 30_000 / 3 + 5_000;
 
 const LABEL = "node.kubernetes.io/instance-type";
 
-describe("watches over a bad wire", () => {
+describe("watches over a faulty connection", () => {
   let world: World;
   let wire: FlakyWire;
   let controller: ControllerProcess;
@@ -52,7 +54,7 @@ describe("watches over a bad wire", () => {
   /** Takes a label from the node. The controller's own copy of the node has it until the watch says otherwise. */
   const takeLabel = () =>
     world.observer.patch(paths.node("node-1"), "merge", { metadata: { labels: { [LABEL]: null } } });
-  /** Milliseconds until the label is back: an event has been seen and acted on. */
+  /** Milliseconds until the label is restored, because the controller has handled an event. */
   async function handled(since: number, withinMs = HANDLED_MS): Promise<number> {
     await eventually(async () => expect(await labels()).toHaveProperty([LABEL]), {
       timeoutMs: withinMs + 10_000,
@@ -60,26 +62,26 @@ describe("watches over a bad wire", () => {
     });
     return performance.now() - since;
   }
-  /** The same for an event of this moment. */
+  /** Removes the label, and measures the time until it is restored. */
   async function takenNow(withinMs = HANDLED_MS): Promise<number> {
     const since = performance.now();
     await takeLabel();
     return handled(since, withinMs);
   }
 
-  it("see an event at once after all connections were dropped", async () => {
+  it("deliver events at once after all connections were dropped", async () => {
     const before = interruptions().length;
     wire.drop();
     expect(await takenNow()).toBeLessThan(HANDLED_MS);
     expect(interruptions().length).toBeGreaterThan(before);
   });
 
-  it("see an event at once after a restart of the API server", async () => {
+  it("deliver events at once after a restart of the API server", async () => {
     await world.cluster.restartApiServer();
     expect(await takenNow()).toBeLessThan(HANDLED_MS);
   });
 
-  it("see at once what they missed when the API server has forgotten where they were", async () => {
+  it("deliver missed events at once after their resourceVersion has expired", async () => {
     wire.cut(true);
     await takeLabel();
     await world.cluster.restartApiServer();
@@ -89,7 +91,7 @@ describe("watches over a bad wire", () => {
     expect(controller.records("watch expired, relisting").length).toBeGreaterThan(before);
   });
 
-  it("see an event at once when an API server that had stopped goes on", async () => {
+  it("deliver events at once after a paused API server resumes", async () => {
     const before = interruptions().length;
     world.cluster.apiServer.pause();
     try {
@@ -102,17 +104,17 @@ describe("watches over a bad wire", () => {
     expect(await takenNow()).toBeLessThan(HANDLED_MS);
   }, 60_000);
 
-  it("live with answers that take seconds, and are quick again when these are", async () => {
+  it("tolerate a latency of seconds, and recover with it", async () => {
     wire.delay(1_000);
     wire.drop();
-    // A handshake and a question to see who is there, another for the watch and the patch: two seconds each.
+    // A handshake and a probe, another handshake for the watch, and the patch: two seconds each.
     const slowMs = await takenNow(40_000);
     expect(slowMs, "the wire is slow").toBeGreaterThan(4_000);
     wire.delay(0);
     expect(await takenNow()).toBeLessThan(HANDLED_MS);
   }, 90_000);
 
-  it("notice a connection that is only half open in the time that is promised, and see what they missed", async () => {
+  it("detect a half-open connection within the documented time, and deliver missed events", async () => {
     const since = new Date().toISOString();
     const noticed = () => new Set(interruptions().flatMap(({ time, path }) => (String(time) > since ? [path] : [])));
     wire.silence();
@@ -121,7 +123,7 @@ describe("watches over a bad wire", () => {
     expect((await readyz()).status).toBe(200);
   }, 60_000);
 
-  it("are as quick after a long silence, in which nothing is wrong", async () => {
+  it("are as quick after a long idle period", async () => {
     const renewals = () =>
       requestsOf(world.cluster).filter(({ verb, resource }) => verb === "watch" && resource === "nodes");
     const [before, interrupted] = [renewals().length, interruptions().length];
@@ -131,7 +133,7 @@ describe("watches over a bad wire", () => {
     expect(await takenNow()).toBeLessThan(HANDLED_MS);
   }, 90_000);
 
-  it("turn readiness red when there are none, nothing is written to the cloud, and all goes on when they are back", async () => {
+  it("make the controller unready if they fail, stop writes to the cloud, and recover", async () => {
     wire.silenceAll(true);
     await eventually(
       async () => {
@@ -142,7 +144,7 @@ describe("watches over a bad wire", () => {
       { timeoutMs: RED_MS },
     );
 
-    // What it remembers says that this Service is to be served: repairing the balancer would look right.
+    // According to its stale cache, the controller should repair this load balancer.
     await world.core.deleteNamespacedService({ namespace: "default", name: "web" });
     await world.changeCloud("POST", `/load_balancers/${balancer()?.id}/actions/delete_service`, { listen_port: 80 });
     await takeLabel();
@@ -160,7 +162,7 @@ describe("watches over a bad wire", () => {
     expect(made.filter(({ path }) => !/remove|detach|delete/.test(path))).toEqual([]);
   }, 150_000);
 
-  /** Turns that were not begun because of what is stale. */
+  /** Turns that were skipped because of stale data. */
   const refused = () =>
     controller
       .records("turn failed, retrying")

@@ -1,3 +1,4 @@
+/** The real Pulumi engine on the simulated cloud. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -9,7 +10,7 @@ import { ensureToolchain } from "../../../dev-env/toolchain/toolchain.ts";
 
 const PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ7dEwV6AcEkk9GJvFUGlBzJWiHkZuJLn9VnqvVwpuVJ me@example";
 
-/** What `declareCluster` declares, and the stack itself. */
+/** The number of resources that `declareCluster` declares, plus the stack. */
 const RESOURCES = 14;
 
 let cloud: Cloud;
@@ -45,7 +46,7 @@ afterAll(async () => {
   if (directory) await rm(directory, { recursive: true, force: true });
 });
 
-/** A small cluster with one of everything. */
+/** A small cluster with one resource of each kind. */
 function declareCluster(): void {
   const key = new hcloud.SshKey("key", { name: "key", publicKey: PUBLIC_KEY });
   const group = new hcloud.PlacementGroup("group", { name: "group", type: "spread" });
@@ -91,7 +92,7 @@ function declareCluster(): void {
   new hcloud.LoadBalancerTarget("target", target, { dependsOn: [attachment, membership] });
 }
 
-test("the real engine builds a cluster, finds nothing to do about it, and takes it down", async () => {
+test("the real engine creates a cluster, finds no changes, and destroys it", async () => {
   const built = await stack.up();
   expect(built.summary.resourceChanges?.create).toBe(RESOURCES);
   expect(cloud.state.loadBalancers.find("lb")).toMatchObject({

@@ -1,8 +1,8 @@
+/** Pitfalls of the provider that take long. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Cloud, startCloud } from "../../../dev-env/cloud/cloud.ts";
 import { Plugin } from "./plugin.ts";
 
-/** The two pitfalls in which the provider itself waits for long. */
 describe("slow pitfalls of the provider", () => {
   let cloud: Cloud;
   let plugin: Plugin;
@@ -17,7 +17,7 @@ describe("slow pitfalls of the provider", () => {
     await cloud.stop();
   });
 
-  test("pitfall 3: deleting a subnet in use is tried again and again; cut short after three of fifty tries", async () => {
+  test("pitfall 3: deleting a subnet in use is retried; cut short after three of fifty attempts", async () => {
     const network = cloud.addNetwork({ subnet: null });
     const wanted = { networkId: network.id, type: "cloud", networkZone: "eu-central", ipRange: "10.0.1.0/24" };
     const subnet = await plugin.create("networkSubnet:NetworkSubnet", wanted);
@@ -32,7 +32,7 @@ describe("slow pitfalls of the provider", () => {
     expect(await deletion).toBe("interrupted");
   });
 
-  test("pitfall 5: a private target on a balancer without network only sleeps, then fails without asking", async () => {
+  test("pitfall 5: adding a private target without a network sleeps, then fails without a request", async () => {
     const server = cloud.addServer({ name: "node-1", network: cloud.addNetwork().id });
     const lb = await plugin.create("loadBalancer:LoadBalancer", {
       name: "lb",

@@ -1,8 +1,8 @@
+/** Pitfalls of the provider, with the real plugin: each is reproduced, or shown not to apply. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../../dev-env/cloud/cloud.ts";
 import { type Deployed, FAST_POLLS, Plugin, type Properties } from "./plugin.ts";
 
-/** Each pitfall of the provider, met with the real plugin: reproduced, or shown not to apply here. */
 let cloud: Cloud;
 let plugin: Plugin;
 
@@ -18,7 +18,7 @@ afterEach(async () => {
   await cloud.stop();
 });
 
-/** Another cloud than the usual one. */
+/** Replaces the default cloud. */
 async function restart(options: CloudOptions, settings?: Properties): Promise<void> {
   await plugin.stop();
   await cloud.stop();
@@ -54,7 +54,7 @@ describe("pitfalls of the provider", () => {
     await expect(plugin.create(SERVICE, tcp(lb))).rejects.toThrow(/source_port_already_used/);
   });
 
-  test("pitfall 2: deleting a subnet that is gone while its network lives makes the provider panic", async () => {
+  test("pitfall 2: deleting a missing subnet of an existing network makes the provider panic", async () => {
     const network = cloud.addNetwork({ subnet: null });
     const wanted = { networkId: network.id, type: "cloud", networkZone: "eu-central", ipRange: "10.0.1.0/24" };
     const subnet = await plugin.create("networkSubnet:NetworkSubnet", wanted);
@@ -96,7 +96,7 @@ describe("pitfalls of the provider", () => {
     await expectPanic();
   });
 
-  test("pitfall 8: an omitted health check never differs, a partial one is refused, zero retries fail, removal keeps", async () => {
+  test("pitfall 8: an omitted health check never differs, a partial one is rejected, zero retries fail, removal has no effect", async () => {
     const lb = await balancer();
     const health = { protocol: "tcp", port: 30080, interval: 5, timeout: 4, retries: 2 };
     const service = await plugin.create(SERVICE, tcp(lb));
@@ -110,7 +110,7 @@ describe("pitfalls of the provider", () => {
     expect(cloud.state.loadBalancers.get(Number(lb.id))?.services[0]?.health_check.retries).toBe(retries);
   });
 
-  test("pitfall 9: without a cookie in the state an update sends an empty one, which is refused", async () => {
+  test("pitfall 9: without a cookie in the state, an update sends an empty one, which is rejected", async () => {
     const lb = await balancer();
     const http = (extra: Properties = {}) => tcp(lb, { protocol: "http", listenPort: 8080, ...extra });
     const service = await plugin.create(SERVICE, http());
@@ -122,7 +122,7 @@ describe("pitfalls of the provider", () => {
     await expect(plugin.update(forgetful, sticky)).rejects.toThrow(/invalid_input/);
   });
 
-  test("pitfall 10: http settings are stored for http listeners only, sticky sessions only when on", async () => {
+  test("pitfall 10: http settings are stored for http listeners only, sticky sessions only if enabled", async () => {
     const lb = await balancer();
     const service = await plugin.create(SERVICE, tcp(lb, { protocol: "http" }));
     expect(service.state.http).toMatchObject({ redirectHttp: false });
@@ -130,7 +130,7 @@ describe("pitfalls of the provider", () => {
     expect(plain.state.http ?? null).toBeNull();
   });
 
-  test("pitfall 11: an imported network attachment knows its network, so a program with subnetId would replace it", async () => {
+  test("pitfall 11: an imported network attachment has networkId, so a program with subnetId would replace it", async () => {
     const lb = await balancer();
     const network = cloud.addNetwork();
     const type = "loadBalancerNetwork:LoadBalancerNetwork";
@@ -142,13 +142,13 @@ describe("pitfalls of the provider", () => {
     expect((await plugin.diff(adopted, attachment.inputs)).action).toBe("replace");
   });
 
-  test("pitfall 12: delete protection is not lifted by the provider", async () => {
+  test("pitfall 12: the provider does not disable delete protection", async () => {
     const lb = await balancer({ deleteProtection: true });
     await expect(plugin.delete(lb)).rejects.toThrow(/protected/);
     expect(cloud.state.loadBalancers.size).toBe(1);
   });
 
-  test("pitfall 13: the delete action is not awaited; a name that lingers meets uniqueness_error", async () => {
+  test("pitfall 13: the delete action is not awaited, and reusing the name is a uniqueness_error", async () => {
     const lb = await balancer();
     await plugin.delete(lb);
     await expect(balancer()).resolves.toBeDefined();
@@ -157,7 +157,7 @@ describe("pitfalls of the provider", () => {
     await expect(balancer()).rejects.toThrow(/uniqueness_error/);
   });
 
-  test("pitfall 14: conflict is retried by the client, locked is not", async () => {
+  test("pitfall 14: the client retries conflict, but not locked", async () => {
     const lb = await balancer();
     const path = "/load_balancers/*/actions/add_service";
     cloud.faults.add({ path, times: 1, effect: { kind: "error", code: "locked" } });
@@ -167,14 +167,14 @@ describe("pitfalls of the provider", () => {
     expect(cloud.journal.count({ path })).toBe(3);
   });
 
-  test("pitfall 15: a failed action during creation leaves an orphan the state does not know", async () => {
+  test("pitfall 15: a failed action during creation leaves an orphan that is not in the state", async () => {
     const failed = { kind: "failed-action", code: "action_failed" } as const;
     cloud.faults.add({ method: "POST", path: "/firewalls", effect: failed });
     await expect(plugin.create("firewall:Firewall", { name: "wall" })).rejects.toThrow(/action_failed/);
     expect(cloud.state.firewalls.size).toBe(1);
   });
 
-  test("pitfall 16: what vanished is an error for placement groups and servers, and a panic for firewalls", async () => {
+  test("pitfall 16: a missing resource is an error for placement groups and servers, and a panic for firewalls", async () => {
     const group = await plugin.create("placementGroup:PlacementGroup", { name: "group", type: "spread" });
     await plugin.delete(group);
     await expect(plugin.delete(group)).rejects.toThrow(/not_found/);
@@ -188,7 +188,7 @@ describe("pitfalls of the provider", () => {
     await expectPanic();
   });
 
-  test("pitfall 17: removing all labels clears a network's but not a balancer's", async () => {
+  test("pitfall 17: removing all labels works for networks, but not for load balancers", async () => {
     const lb = await balancer({ labels: { a: "b" } });
     const unlabelled = { name: "lb", loadBalancerType: "lb11", location: "fsn1" };
     expect(await plugin.diff(lb, unlabelled)).toEqual({ action: "none", keys: [] });
@@ -206,7 +206,7 @@ describe("pitfalls of the provider", () => {
     expect(cloud.journal.count({ path: "/actions" })).toBe(2);
   });
 
-  test("pitfall 19: a balancer always has addresses here, so the state never says <nil>", async () => {
+  test("pitfall 19: a load balancer always has addresses here, so the state never contains <nil>", async () => {
     const lb = await balancer();
     expect([lb.state.ipv4, lb.state.ipv6].every((ip) => typeof ip === "string" && ip !== "<nil>")).toBe(true);
   });
@@ -224,14 +224,14 @@ describe("pitfalls of the provider", () => {
     expect(cloud.journal.count({ caller: "hcloud-go/" })).toBe(cloud.journal.entries.length);
   });
 
-  test("pitfall 22: fields the provider does not know are ignored", async () => {
+  test("pitfall 22: fields that the provider does not know are ignored", async () => {
     const lb = await balancer();
     expect(cloud.state.loadBalancers.get(Number(lb.id))?.public_net.ipv4).toHaveProperty("blocked", false);
     expect(lb.state).not.toHaveProperty("publicNet");
   });
 });
 
-/** The plugin died of a nil pointer; the text reaches stderr a moment later. */
+/** The plugin panicked with a nil pointer. The text reaches stderr a moment later. */
 async function expectPanic(): Promise<void> {
   const hasPanicked = () => !plugin.isAlive || plugin.stderr.join("").includes("panic");
   for (let n = 0; n < 100 && !hasPanicked(); n += 1) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,10 +1,11 @@
+/** A client of the real plugin, over gRPC. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { ensureToolchain } from "../../../dev-env/toolchain/toolchain.ts";
 
-/** The gRPC packages the SDK itself uses. */
+/** The gRPC packages of the SDK. */
 const fromSdk = createRequire(createRequire(import.meta.url).resolve("@pulumi/pulumi/package.json"));
 const grpc = fromSdk("@grpc/grpc-js");
 const { Struct } = fromSdk("google-protobuf/google/protobuf/struct_pb.js");
@@ -13,7 +14,7 @@ const { ResourceProviderClient } = fromSdk("@pulumi/pulumi/proto/provider_grpc_p
 
 export type Properties = Readonly<Record<string, unknown>>;
 
-/** A resource the plugin has created or imported. */
+/** A resource that the plugin has created or imported. */
 export interface Deployed {
   readonly type: string;
   readonly id: string;
@@ -21,13 +22,13 @@ export interface Deployed {
   readonly state: Properties;
 }
 
-/** What the plugin would do about changed inputs. */
+/** How the plugin would apply changed inputs. */
 export interface Verdict {
   readonly action: "none" | "update" | "replace";
   readonly keys: readonly string[];
 }
 
-/** Provider settings for tests: an action is noticed 10 ms after it ended. */
+/** Provider settings for tests: polls actions every 10 ms. */
 export const FAST_POLLS: Properties = { pollInterval: "10ms", pollFunction: "constant" };
 
 export interface PluginAccess {
@@ -38,11 +39,11 @@ export interface PluginAccess {
 // biome-ignore lint/suspicious/noExplicitAny: generated stubs without usable types
 type Message = any;
 
-/** The real `pulumi-resource-hcloud`, spoken to as the engine does. */
+/** The real `pulumi-resource-hcloud`, called as the engine does. */
 export class Plugin {
   readonly #process: ChildProcess;
   readonly #client: Message;
-  /** What the plugin wrote to stderr; a panic of the provider ends up here. */
+  /** Output of the plugin to stderr, including panics. */
   readonly stderr: string[] = [];
 
   private constructor(child: ChildProcess, port: string) {
@@ -51,11 +52,11 @@ export class Plugin {
     this.#client = new ResourceProviderClient(`127.0.0.1:${port}`, grpc.credentials.createInsecure());
   }
 
-  /** Starts and configures the plugin; token and endpoint reach it by environment, polls are fast so that tests are. */
+  /** Starts and configures the plugin, with token and endpoint in the environment. */
   static async start({ url, token }: PluginAccess, settings: Properties = FAST_POLLS): Promise<Plugin> {
     const { paths } = await ensureToolchain(["pulumi-resource-hcloud"]);
     const env = { PATH: "", HCLOUD_TOKEN: token, HCLOUD_ENDPOINT: url };
-    // The argument is the engine's address for log messages; nobody listens, and nobody minds.
+    // The argument is the engine's address for log messages. Nothing listens there, which the plugin tolerates.
     const child = spawn(paths["pulumi-resource-hcloud"], ["127.0.0.1:1"], { env, stdio: ["ignore", "pipe", "pipe"] });
     const [port] = await once(createInterface({ input: child.stdout }), "line");
     const plugin = new Plugin(child, port);
@@ -63,7 +64,7 @@ export class Plugin {
     return plugin;
   }
 
-  /** False once the process has ended, which only a panic makes it do. */
+  /** False after the process has exited, which only a panic causes. */
   get isAlive(): boolean {
     return this.#process.exitCode === null && this.#process.signalCode === null;
   }
@@ -86,7 +87,7 @@ export class Plugin {
     return { type, id: response.getId(), inputs: checked, state: fromStruct(response.getProperties()) };
   }
 
-  /** What `pulumi refresh` does; undefined when the resource is gone. */
+  /** Reads a resource, as `pulumi refresh` does; undefined if it no longer exists. */
   async read(resource: Pick<Deployed, "type" | "id"> & Partial<Deployed>): Promise<Deployed | undefined> {
     const request = new messages.ReadRequest();
     request.setId(resource.id);

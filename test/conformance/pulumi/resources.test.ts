@@ -1,18 +1,19 @@
+/** Every resource of the real plugin on the simulated cloud. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cloud, startCloud } from "../../../dev-env/cloud/cloud.ts";
 import { issueCertificate } from "../../../dev-env/cloud/resources/self-signed.ts";
 import { type Deployed, Plugin, type Properties } from "./plugin.ts";
 
-/** One kind of resource: what it is made of, a change in place, a change that replaces, and its import id. */
+/** One kind of resource: inputs, a change in place, a change that replaces it, and its import id. */
 interface Case {
   readonly type: string;
   readonly inputs: () => Properties;
-  /** Changes made in place; absent where the provider has none. */
+  /** Changes in place; absent if there are none. */
   readonly update?: () => Properties;
-  /** Changes that need a new resource; absent where the provider has none. */
+  /** Changes that require a replacement; absent if there are none. */
   readonly replace?: () => Properties;
   readonly importId?: (resource: Deployed) => string;
-  /** Inputs the API does not give back, so an import cannot know them. */
+  /** Inputs that the API does not return, so that an import lacks them. */
   readonly writeOnly?: readonly string[];
 }
 
@@ -182,7 +183,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-/** State without the bridge's bookkeeping; to the provider nothing, null and empty are the same. */
+/** The state without internal fields of the bridge. Absent, null and empty are equal for the provider. */
 function meaningOf(state: Properties = {}): Properties {
   const isNothing = (value: unknown) =>
     value === null || (typeof value === "object" && Object.keys(value ?? {}).length === 0);
@@ -190,7 +191,7 @@ function meaningOf(state: Properties = {}): Properties {
   return Object.fromEntries(entries);
 }
 
-/** A refresh right after a change finds nothing new, and the program still wants what is there. */
+/** A refresh after a change finds no difference, and neither does the program. */
 async function expectSettled(resource: Deployed): Promise<void> {
   const read = await plugin.read(resource);
   expect(read?.id).toBe(resource.id);
