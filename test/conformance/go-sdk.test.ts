@@ -11,7 +11,7 @@ import { type Cloud, startCloud } from "../../dev-env/cloud/cloud.ts";
 const source = fileURLToPath(new URL("go-sdk", import.meta.url));
 const run = promisify(execFile);
 const hasGo = spawnSync("go", ["version"]).status === 0;
-if (!hasGo) process.stderr.write("SKIPPED: no Go on PATH, the simulator is not checked with the official SDK\n");
+if (!hasGo) process.stderr.write("SKIPPED: the official Go SDK, because Go is not on PATH\n");
 
 /** The same program, with the oldest SDK in use and with the newest one that this Go can build. */
 const VERSIONS = [

@@ -22,7 +22,7 @@ const NEWER: Readonly<Record<string, object | null>> = {
 };
 
 export const hasOpenApi = existsSync(DOCUMENT);
-if (!hasOpenApi) process.stderr.write("SKIPPED: no OpenAPI document, answers are not checked against it\n");
+if (!hasOpenApi) process.stderr.write("SKIPPED: validation of responses, because there is no OpenAPI document\n");
 
 const schemas = hasOpenApi ? loadSchemas() : new Map<string, object>();
 const validators = new Map<string, ValidateFunction>();

@@ -12,7 +12,8 @@ import { startWorld, type World } from "../support/world.ts";
 
 /** Path of HCCM's binary, which is not part of this repository. */
 const BINARY = process.env.LOTSE_OFFICIAL;
-if (!BINARY) process.stderr.write("SKIPPED: LOTSE_OFFICIAL names no binary, the swap is made with its calls alone\n");
+if (!BINARY)
+  process.stderr.write("SKIPPED: HCCM's own binary, because LOTSE_OFFICIAL is not set; its calls are simulated\n");
 
 const PORT = 8_080;
 const CLOUD = { dataPlane: { timeScale: 0.1 }, rateLimit: "off" } as const;

@@ -30,7 +30,7 @@ const GRAVE: ReadonlySet<string | undefined> = new Set(["high", "critical"]);
 export function judgeAudit(output: string, allowed: Allowed): Judgement {
   const report = parse(output);
   if (!report?.vulnerabilities) {
-    return { isFine: true, message: "SKIPPED: the registry has no answers about known weaknesses (npm audit)" };
+    return { isFine: true, message: "SKIPPED: npm audit, because the registry does not support it" };
   }
   const all = Object.values(report.vulnerabilities).flatMap(({ via = [] }) => via);
   const grave = all.filter((it): it is Advisory => typeof it !== "string" && GRAVE.has(it.severity));

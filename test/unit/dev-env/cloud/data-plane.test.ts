@@ -47,7 +47,7 @@ describe("choosing a backend", () => {
   test("least connections prefers the backend with the fewest connections", () => {
     const pool = aPool("least_connections");
     const [first, second] = [pool.pick(), pool.pick()];
-    if (!first || !second) throw new Error("nobody is healthy");
+    if (!first || !second) throw new Error("no backend is healthy");
     const leave = pool.occupy(first);
     pool.occupy(second);
     expect([pool.pick()?.target, pool.pick()?.target]).toEqual([3, 3]);

@@ -32,7 +32,7 @@ describe("differences of a load balancer", () => {
       { network: { networkId: NETWORK_ID, ip: "10.0.0.5" } },
     ],
     [
-      "a subnet that nobody asks for",
+      "a subnet that is not requested",
       { network: { networkId: NETWORK_ID, publicInterface: true } },
       { network: { networkId: NETWORK_ID, ip: "10.0.0.5", subnet: "10.0.0.0/24" } },
     ],
