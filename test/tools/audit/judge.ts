@@ -35,7 +35,7 @@ export function judgeAudit(output: string, allowed: Allowed): Judgement {
   const all = Object.values(report.vulnerabilities).flatMap(({ via = [] }) => via);
   const grave = all.filter((it): it is Advisory => typeof it !== "string" && GRAVE.has(it.severity));
   const unknown = [...new Map(grave.map((it) => [it.url ?? "", it])).values()].filter(({ url = "" }) => !allowed[url]);
-  if (unknown.length === 0) return { isFine: true, message: "no grave weakness is known that is not allowed" };
+  if (unknown.length === 0) return { isFine: true, message: "no severe vulnerabilities, except accepted ones" };
   const lines = unknown.map(({ severity, name, title, url }) => `${severity}: ${name}: ${title} ${url}`);
   return { isFine: false, message: lines.join("\n") };
 }
