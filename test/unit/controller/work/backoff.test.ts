@@ -20,7 +20,7 @@ describe("backing off", () => {
     ["soon", [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]],
     ["backoff", [5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]],
     ["never", [300_000, 300_000]],
-  ] as const)("waits longer each time a unit fails that may be tried again %s (HCCM S6)", (retry, expected) => {
+  ] as const)("HCCM S6: waits longer after each failure of a unit with the verdict %s", (retry, expected) => {
     expect(pauses(retry, expected.length)).toEqual(expected);
   });
 
