@@ -25,8 +25,21 @@ const PROOF_INTERVAL_MS = 1_000;
 /** Makes the cloud what the spec says. Parts that a killed run left half-made are removed first, and made again. */
 export async function applyCloud(cloud: CloudStage, spec: CloudSpec): Promise<CloudOutputs> {
   const strangers = await settle(cloud, ownParts(await listEnvironment(cloud.read, cloud.environment, cloud.uids)));
-  if (strangers.length > 0) await cloud.stage.destroy(strangers);
+  if (strangers.length > 0) await destroyLeftovers(cloud, strangers);
   return parseOutputs(await cloud.stage.up(cloudProgram(spec)));
+}
+
+/** Destroys what a killed run left behind. The API may still be working on it, and refuses until it has finished. */
+async function destroyLeftovers({ stage }: CloudStage, target: readonly string[]): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await stage.destroy(target);
+    } catch (error) {
+      const isLocked = error instanceof DevEnvError && /\blocked\b/.test(error.message);
+      if (!isLocked || attempt === PROOF_TRIES) throw error;
+      await delay(PROOF_INTERVAL_MS);
+    }
+  }
 }
 
 /**
