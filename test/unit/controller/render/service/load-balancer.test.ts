@@ -231,7 +231,7 @@ describe("renderLoadBalancer", () => {
       ["A3: an unknown zone", { location: "", "network-zone": "moon" }, "eu-central, us-east"],
       ["A10: an unknown subnet", { "private-subnet-ip-range": "10.0.3.0/24" }, "10.0.1.0/24, 10.0.2.0/24"],
       ["A9: an address outside of the network", { "private-ipv4": "10.9.0.1" }, "10.0.1.0/24, 10.0.2.0/24"],
-      ["A9: an address that somebody has", { "private-ipv4": "10.0.1.7" }, "another server or load balancer"],
+      ["A9: an address that is in use", { "private-ipv4": "10.0.1.7" }, "another server or load balancer"],
       ["A9: a reserved address", { "private-ipv4": "10.0.1.255" }, "reserved"],
       [
         "A9: an address outside of the subnet",
