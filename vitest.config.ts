@@ -1,11 +1,17 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 /** Tests that start etcd, API servers and engines. */
 const real = ["test/{integration,e2e,conformance,chaos}/**/*.test.ts"];
 /** Those of them that wait, break things at random or take a crowd: not for every change (`npm run test:slow`). */
 const slow = ["test/**/*.slow.test.ts"];
-/** Two at a time is what two cores carry. */
-const limits = { maxWorkers: 2, testTimeout: 120_000, hookTimeout: 120_000 };
+/** Two at a time is what two cores carry. They start hundreds of processes, which share what Node compiled before. */
+const limits = {
+  maxWorkers: 2,
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  env: { NODE_COMPILE_CACHE: fileURLToPath(new URL(".lotse/compile-cache", import.meta.url)) },
+};
 
 export default defineConfig({
   test: {
@@ -19,7 +25,11 @@ export default defineConfig({
         },
       },
       { test: { name: "integration", include: real, exclude: slow, ...limits } },
+      // `npm run test:nodes` starts each file in namespaces of its own.
+      { test: { name: "nodes", include: ["test/nodes/**/*.test.ts"], ...limits } },
       { test: { name: "slow", include: slow, ...limits } },
+      // Needs programs that take long to build.
+      { test: { name: "release", include: ["test/release/**/*.test.ts"], ...limits } },
     ],
   },
 });

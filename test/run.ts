@@ -1,17 +1,18 @@
 /**
- * `npm test`, `npm run test:slow` and `npm run test:all`: set-up where needed, then the checks and tests of the tier,
- * and a summary at the end.
+ * `npm test`, `npm run test:slow`, `npm run test:release` and `npm run test:all`: set-up where needed, then the checks and
+ * tests of the tier, and a summary at the end.
  *
- * | tier | checks | unit | integration | slow |
- * | --- | --- | --- | --- | --- |
- * | fast, the default | yes | yes | yes | |
- * | slow | | | | yes |
- * | all | yes | yes | yes | yes |
+ * | tier | checks | unit | integration | slow | nodes | release |
+ * | --- | --- | --- | --- | --- | --- | --- |
+ * | fast, the default | yes | yes | yes | | | |
+ * | slow | | | | yes | | |
+ * | release | | | | | | yes |
+ * | all | yes | yes | yes | yes | where the computer permits it | |
  */
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { ProgressDisplay } from "../dev-env/toolchain/progress.ts";
 import { ensureToolchain, ToolchainError } from "../dev-env/toolchain/toolchain.ts";
 
@@ -20,6 +21,7 @@ interface StepResult {
   readonly isFine: boolean;
   readonly seconds: number;
   readonly counts?: Counts;
+  readonly failures?: readonly string[];
 }
 
 interface Counts {
@@ -28,10 +30,29 @@ interface Counts {
   readonly skipped: number;
 }
 
+/** The part of Vitest's JSON report about one file. */
+interface ReportedFile {
+  readonly name: string;
+  readonly status: string;
+  readonly message: string;
+  readonly assertionResults: readonly {
+    readonly status: string;
+    readonly fullName: string;
+    readonly failureMessages: readonly string[];
+  }[];
+}
+
+/** What a test project reports: counts, and one text per failed test for the end of the output, where it is seen. */
+interface TestReport {
+  readonly counts: Counts;
+  readonly failures: readonly string[];
+}
+
 const TIERS: Readonly<Record<string, { readonly hasChecks: boolean; readonly projects: readonly string[] }>> = {
   fast: { hasChecks: true, projects: ["unit", "integration"] },
   slow: { hasChecks: false, projects: ["slow"] },
-  all: { hasChecks: true, projects: ["unit", "integration", "slow"] },
+  release: { hasChecks: false, projects: ["release"] },
+  all: { hasChecks: true, projects: ["unit", "integration", "slow", "nodes"] },
 };
 
 const tier = TIERS[process.argv[2] ?? "fast"];
@@ -49,7 +70,7 @@ async function runAll(): Promise<boolean> {
   }
   if (!(await setUp())) return false;
   const results = tier.hasChecks ? [...(await runChecks())] : [];
-  for (const project of tier.projects) results.push(await test(project));
+  for (const project of tier.projects) results.push(await (project === "nodes" ? testNodes() : test(project)));
   summarise(results);
   return results.every(({ isFine }) => isFine);
 }
@@ -104,17 +125,45 @@ async function test(project: string): Promise<StepResult> {
   const args = ["run", "--project", project, "--reporter=default", "--reporter=json", `--outputFile=${report}`];
   const child = spawn("vitest", args, { stdio: ["ignore", "inherit", "inherit"] });
   const isFine = (await exitOf(child)) === 0;
-  return { name: `${project} tests`, isFine, seconds: secondsSince(started), counts: await countsOf(report) };
+  return { name: `${project} tests`, isFine, seconds: secondsSince(started), ...(await readReport(report)) };
 }
 
-async function countsOf(report: string): Promise<Counts> {
+/** Real nodes: each file has its own Vitest and its own report. Without a report, everything was skipped or failed. */
+async function testNodes(): Promise<StepResult> {
+  const started = performance.now();
+  const folder = join(scratch, "nodes");
+  await mkdir(folder);
+  const env = { ...process.env, LOTSE_REPORTS: folder };
+  const child = spawn("node", ["test/nodes/main.ts"], { stdio: ["ignore", "inherit", "inherit"], env });
+  const isFine = (await exitOf(child)) === 0;
+  const reports = await Promise.all((await readdir(folder)).map((file) => readReport(join(folder, file))));
+  const sum = (field: keyof Counts) => reports.reduce((total, { counts }) => total + counts[field], 0);
+  const skipped = isFine && reports.length === 0 ? 1 : sum("skipped");
+  const counts = { passed: sum("passed"), failed: sum("failed"), skipped };
+  const failures = reports.flatMap((report) => report.failures);
+  return { name: "nodes tests", isFine, seconds: secondsSince(started), counts, failures };
+}
+
+async function readReport(path: string): Promise<TestReport> {
   try {
-    const result = JSON.parse(await readFile(report, "utf8"));
-    const { numPassedTests: passed, numFailedTests: failed, numPendingTests: skipped } = result;
-    return { passed, failed, skipped };
+    const report = JSON.parse(await readFile(path, "utf8"));
+    const { numPassedTests: passed, numFailedTests: failed, numPendingTests: skipped } = report;
+    return { counts: { passed, failed, skipped }, failures: report.testResults.flatMap(failuresOfFile) };
   } catch {
-    return { passed: 0, failed: 1, skipped: 0 }; // the runner itself failed, as the exit code says
+    // The runner itself failed, as its exit code says.
+    return { counts: { passed: 0, failed: 1, skipped: 0 }, failures: ["the test runner failed, see above"] };
   }
+}
+
+function failuresOfFile(file: ReportedFile): readonly string[] {
+  const path = relative(process.cwd(), file.name);
+  const failed = file.assertionResults.filter(({ status }) => status === "failed");
+  if (failed.length === 0) return file.status === "failed" ? [`${path}: ${file.message}`] : [];
+  return failed.map(({ fullName, failureMessages }) => `${path}: ${fullName}\n${indent(failureMessages.join("\n"))}`);
+}
+
+function indent(text: string): string {
+  return text.split("\n").slice(0, 12).join("\n").replace(/^/gm, "    ");
 }
 
 function exitOf(child: ReturnType<typeof spawn>): Promise<number | null> {
@@ -133,6 +182,8 @@ function line({ name, isFine, seconds, counts }: StepResult): string {
 function summarise(results: readonly StepResult[]): void {
   const sum = (field: keyof Counts) => results.reduce((total, { counts }) => total + (counts?.[field] ?? 0), 0);
   const failedChecks = results.filter(({ isFine, counts }) => !isFine && !counts?.failed).length;
+  const failures = results.flatMap(({ failures = [] }) => failures);
   process.stdout.write(`\n${results.map(line).join("\n")}\n\n`);
+  if (failures.length > 0) process.stdout.write(`failed:\n\n${failures.join("\n\n")}\n\n`);
   process.stdout.write(`${sum("passed")} passed, ${sum("failed") + failedChecks} failed, ${sum("skipped")} skipped\n`);
 }

@@ -1,15 +1,15 @@
 /** Builds the Hetzner side of the controller from its configuration. */
-import packageJson from "../../package.json" with { type: "json" };
 import type { Config, RobotConfig } from "../config/config.ts";
 import { ConfigError, messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
+import { userAgent } from "../diagnostics/version.ts";
 import { type ApiResponse, traced } from "../hcloud/exchange.ts";
 import { Gateway } from "../hcloud/gateway.ts";
-import { CloudReader } from "../hcloud/reader.ts";
+import { CloudReader, CloudView } from "../hcloud/reader.ts";
 import type { Exchange } from "../hcloud/sender.ts";
-import { Upstream } from "../hcloud/upstream.ts";
-import { CloudView } from "../hcloud/view.ts";
+import { Upstream } from "../hcloud/sender.ts";
 import { trustAuthorities } from "../net/authorities.ts";
+import { openWayOut, readText } from "../net/outbound.ts";
 import { secretFile } from "../net/secret-file.ts";
 import { RobotClient } from "../robot/client.ts";
 
@@ -31,7 +31,7 @@ export async function openCloud(config: Config, log: Logger, ends: AsyncDisposab
   const upstream = new Upstream({
     endpoint,
     token: tokenFile === undefined ? () => token : secretFile(tokenFile, token, log),
-    userAgent: `lotse/${packageJson.version}`,
+    userAgent: userAgent(),
     timeoutMs: API_TIMEOUT_MS,
     ...(ports.mayWrite && { mayWrite: ports.mayWrite }),
     ...(ports.inFlight && { inFlight: ports.inFlight }),
@@ -88,10 +88,12 @@ export async function checkAttachment(config: Config, networkId: number | undefi
 
 /** IDs of the networks that this server is attached to. Throws where there is no metadata service, as outside Hetzner Cloud. */
 export async function fetchAttachedNetworks(endpoint: string): Promise<readonly number[]> {
-  const response = await fetch(`${endpoint}/private-networks`, { signal: AbortSignal.timeout(METADATA_TIMEOUT_MS) });
-  if (!response.ok) throw new Error(`the metadata service responded with status ${response.status}`);
+  const direct = openWayOut(endpoint, {}, 1); // never through a proxy
+  const options = { headers: { connection: "close" }, timeoutMs: METADATA_TIMEOUT_MS };
+  const { status, body } = await readText(direct, `${endpoint}/private-networks`, options);
+  if (status !== 200) throw new Error(`the metadata service responded with status ${status}`);
   // A YAML list of which only one field matters.
-  return [...(await response.text()).matchAll(/^[\s-]*network_id:\s*(\d+)\s*$/gm)].map(([, id]) => Number(id));
+  return [...body.matchAll(/^[\s-]*network_id:\s*(\d+)\s*$/gm)].map(([, id]) => Number(id));
 }
 
 /** The network's ID. Also proves that the API is reachable and accepts the token. */

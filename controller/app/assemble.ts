@@ -4,12 +4,10 @@ import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { Engine } from "../../stacks/engine/engine.ts";
 import { RemoteState } from "../../stacks/state/remote-state.ts";
-import type { StateStore } from "../../stacks/state/state-store.ts";
 import type { EngineHome } from "../../stacks/state/workspace.ts";
 import type { Config } from "../config/config.ts";
-import { NotLeader } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
-import { ApprovalGate } from "../guard/approval-gate.ts";
+import { ApprovalGate } from "../guard/approval.ts";
 import { type ClientOptions, KubeClient } from "../kube/client.ts";
 import { OwnConfigMap } from "../kube/config-map.ts";
 import { EventRecorder } from "../kube/events.ts";
@@ -20,6 +18,7 @@ import { SecretState } from "../kube/state-secrets.ts";
 import { Patcher } from "../kube/write.ts";
 import { eventOf } from "../publish/events.ts";
 import { Publisher, type PublishParts } from "../publish/publisher.ts";
+import { StateMirror } from "../record/mirror.ts";
 import { AuditRecord } from "../record/record.ts";
 import { StatusBoard } from "../record/status-board.ts";
 import type { RenderOptions } from "../render/cluster.ts";
@@ -30,7 +29,8 @@ import { makeScratch } from "./scratch.ts";
 
 /** How long an interrupted run may take to end before it is killed. */
 const GRACE_MS = 10_000;
-const MAX_WORKER_BYTES = 256 * 1024 * 1024;
+/** How long a prepared engine waits for a change before it ends: about the length of a burst. */
+const IDLE_MS = 30_000;
 
 /** The Kubernetes side. Throws when the API server does not respond. */
 export async function openCluster(
@@ -39,7 +39,7 @@ export async function openCluster(
   ends: AsyncDisposableStack,
   { onEvent, ...ports }: ClientOptions & Pick<PublishParts, "onEvent"> = {},
 ) {
-  const client = new KubeClient(await loadAccess(config.kubeconfig, config.master), ports);
+  const client = new KubeClient(await loadAccess(config.kubeconfig, config), ports);
   ends.defer(() => client.close());
   await client.get("/version");
   const patcher = new Patcher(client);
@@ -52,7 +52,7 @@ export async function openLeadership(config: Config, log: Logger, ends: AsyncDis
   const { lease } = config;
   if (!lease) return ALONE;
   const timeoutMs = Math.round(lease.deadlineMs / 3);
-  const client = new KubeClient(await loadAccess(config.kubeconfig, config.master), { timeoutMs });
+  const client = new KubeClient(await loadAccess(config.kubeconfig, config), { timeoutMs });
   ends.defer(() => client.close());
   const recorder = new EventRecorder(client, log);
   const { type, component } = eventOf("LeaderElection");
@@ -68,34 +68,46 @@ export async function openLeadership(config: Config, log: Logger, ends: AsyncDis
   return leadership;
 }
 
-/** A started engine for one command. It has no stored state, so that the controller can run at the same time. */
-export async function startOwnEngine(config: Config, client: KubeClient, ends: AsyncDisposableStack): Promise<Engine> {
-  const engine = await openEngine({ ...config, state: "none" }, client, ends);
+/** A started engine for one command, beside which the controller can run. */
+export async function startOwnEngine(config: Config, ends: AsyncDisposableStack): Promise<Engine> {
+  const { engine } = await openEngine(config, ends);
   await engine.start();
   return engine;
 }
 
-/** The engine, not yet started, in a folder that is removed at the end. Starting it reads the stored state. */
-export async function openEngine(
-  config: Config,
-  client: KubeClient,
-  ends: AsyncDisposableStack,
-  { mayWrite = () => true, onWorker }: { readonly mayWrite?: () => boolean; readonly onWorker?: () => void } = {},
-): Promise<Engine> {
+/** The engine, not yet started, in a folder that is removed at the end. */
+export async function openEngine(config: Config, ends: AsyncDisposableStack, onWorker?: () => void) {
   const directory = await makeScratch();
   ends.defer(() => rm(directory, { recursive: true, force: true }));
   const home = { ...findEngine(process.env), directory, isScratch: true, stack: config.clusterName };
-  const store = storeOf(config, home, client);
   const engine = new Engine({
     home,
     deadlineMs: config.runDeadlineMs,
     graceMs: GRACE_MS,
-    maxWorkerBytes: MAX_WORKER_BYTES,
-    ...(store && { store: guarded(store, mayWrite) }),
+    idleMs: IDLE_MS,
     ...(onWorker && { onWorker }),
   });
   ends.defer(() => engine.stop());
-  return engine;
+  return { engine, home };
+}
+
+/** The mirror of units and outputs; undefined when it is kept nowhere. */
+export function openMirror(config: Config, parts: MirrorParts, ends: AsyncDisposableStack): StateMirror | undefined {
+  const { state, namespace, clusterName } = config;
+  const { home, client, mayWrite, log } = parts;
+  if (state === "none") return undefined;
+  const store =
+    state === "cluster" ? new SecretState(client, namespace, clusterName) : new RemoteState(home, state, process.env);
+  const mirror = new StateMirror({ stack: clusterName, store, mayWrite, log });
+  ends.defer(() => mirror.stop());
+  return mirror;
+}
+
+interface MirrorParts {
+  readonly home: EngineHome;
+  readonly client: KubeClient;
+  readonly mayWrite: () => boolean;
+  readonly log: Logger;
 }
 
 /** The ConfigMaps that the controller maintains: the record of changes, its status, and the plan that waits for approval. */
@@ -121,7 +133,9 @@ export async function openServing(config: Config, served: Served, ends: AsyncDis
   if (metrics) ends.use(await serveMetrics(metrics, served));
   if (!secure) return;
   const clientFor = async (kubeconfig: string | undefined) => {
-    const client = new KubeClient(await loadAccess(kubeconfig ?? config.kubeconfig, config.master));
+    const client = new KubeClient(
+      await loadAccess(kubeconfig ?? config.kubeconfig, kubeconfig ? { master: config.master } : config),
+    );
     ends.defer(() => client.close());
     return client;
   };
@@ -129,17 +143,6 @@ export async function openServing(config: Config, served: Served, ends: AsyncDis
   const authorization = await clientFor(secure.authorizationKubeconfig);
   const access = new Access({ authentication, authorization, config: secure, log: served.log });
   ends.use(await serveSecurely(secure, access, served));
-}
-
-/** Refuses to save once leadership is lost. */
-function guarded(store: StateStore, mayWrite: () => boolean): StateStore {
-  return {
-    load: () => store.load(),
-    save: async (text) => {
-      if (!mayWrite()) throw new NotLeader();
-      await store.save(text);
-    },
-  };
 }
 
 /** The part of the configuration that rendering depends on. */
@@ -153,13 +156,8 @@ export function renderOptions(config: Config, networkId: number | undefined): Re
     defaults: serviceDefaults,
     robots: robot !== undefined,
     classes: config.loadBalancerClasses,
+    adoption: config.adoption,
     forwardInternalIps: robot?.forwardInternalIps ?? true,
     ...(networkId !== undefined && { networkId }),
   };
-}
-
-function storeOf({ state, namespace, clusterName }: Config, home: EngineHome, client: KubeClient) {
-  if (state === "none") return undefined;
-  if (state === "cluster") return new SecretState(client, namespace, clusterName);
-  return new RemoteState(home, state, process.env);
 }

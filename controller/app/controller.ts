@@ -1,20 +1,32 @@
 /** The controller: opens its parts, connects them, and runs the loops until a signal. */
-import { Absence } from "../apply/absence.ts";
+import { Absence } from "../apply/proof.ts";
 import { Runner } from "../apply/runner.ts";
 import type { Config } from "../config/config.ts";
 import { renderConfigz } from "../config/configz.ts";
 import { LeadershipLost } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
+import { Pace } from "../guard/pace.ts";
+import { minIntervalMs } from "../hcloud/budget.ts";
+import { pricesOf } from "../hcloud/prices.ts";
 import type { Leadership } from "../kube/lease.ts";
+import { type LoopName, Watches } from "../observe/watches.ts";
 import type { AuditRecord } from "../record/record.ts";
 import { ClusterTurn } from "../turns/cluster.ts";
 import { LifecycleTurn } from "../turns/lifecycle.ts";
 import { NodeTurn } from "../turns/nodes.ts";
-import { Loops } from "../work/loops.ts";
-import { openCluster, openEngine, openLeadership, openReports, openServing, renderOptions } from "./assemble.ts";
+import { aborted } from "../work/clock.ts";
+import { Loops } from "../work/loop.ts";
+import {
+  openCluster,
+  openEngine,
+  openLeadership,
+  openMirror,
+  openReports,
+  openServing,
+  renderOptions,
+} from "./assemble.ts";
 import { checkAttachment, openCloud } from "./assemble-cloud.ts";
 import { Telemetry } from "./telemetry.ts";
-import { type LoopName, Watches } from "./watches.ts";
 
 /** A turn waits until no event has arrived for `quietMs`, but `patienceMs` at most. */
 const GATHER = { quietMs: 100, patienceMs: 1_000 };
@@ -29,20 +41,22 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
   const telemetry = new Telemetry(config);
   const parts = await openParts(config, log, { telemetry, ends });
   const { engine, leadership, reports } = parts;
-  const watches = new Watches(config, parts.client, log);
-  const loops = openLoops({ ...parts, config, log, telemetry, watches });
+  const pace = new Pace();
+  const watches = new Watches(config, { client: parts.client, pace, log });
+  const { loops, wake } = openLoops({ ...parts, config, log, telemetry, watches, pace });
   ends.defer(() => loops.stop(leadership.isHeld ? STOP_GRACE_MS : 0, () => engine.stop()));
   ends.defer(() => watches.stop());
 
   const checks = telemetry.checks({ observer: watches.observer, leadership, loops });
   const served = { registry: telemetry.metrics.registry, checks, configz: renderConfigz(config), log };
   await openServing(config, served, ends);
-  await Promise.race([watches.start((...names) => loops.wake(...names)), aborted(signal)]);
+  await Promise.race([watches.start(wake), aborted(signal)]);
   if (signal.aborted || !(await leadership.acquire(signal))) return;
 
   await engine.start();
   loops.start();
-  reports.watchPlan?.(() => loops.wake("cluster"));
+  wake("cluster"); // the first turn usually finds something to do
+  reports.watchPlan?.(() => wake("cluster"));
   const { nodes, services } = watches.observed();
   log.info({ cluster: config.clusterName, nodes: nodes.length, services: services.length }, "controller running");
   const lost = await Promise.race([aborted(signal), leadership.lost]);
@@ -73,8 +87,9 @@ async function openParts(config: Config, log: Logger, { telemetry, ends }: Openi
   });
   const reports = openReports(config, cluster.client, log, ends);
   Object.assign(later, { leadership, record: reports.record });
-  const engine = await openEngine(config, cluster.client, ends, { mayWrite, onWorker: () => metrics.workerStarted() });
-  return { leadership, ...cluster, reports, ...cloud, engine };
+  const { engine, home } = await openEngine(config, ends, () => metrics.workerStarted());
+  const mirror = openMirror(config, { home, client: cluster.client, mayWrite, log }, ends);
+  return { leadership, ...cluster, reports, ...cloud, engine, ...(mirror && { mirror }) };
 }
 
 interface LoopParts extends Awaited<ReturnType<typeof openParts>> {
@@ -82,30 +97,44 @@ interface LoopParts extends Awaited<ReturnType<typeof openParts>> {
   readonly log: Logger;
   readonly telemetry: Telemetry;
   readonly watches: Watches;
+  readonly pace: Pace;
 }
 
-/** The loops of the enabled controllers, not yet started. */
-function openLoops(parts: LoopParts): Loops<LoopName> {
+/** The loops of the enabled controllers, not yet started, and what wakes them. */
+function openLoops(parts: LoopParts) {
   const { config, log, telemetry } = parts;
-  const turns = buildTurns(parts);
+  const { runner, ...turns } = buildTurns(parts, () => loops.wake("cluster"));
   const works = {
     nodes: config.nodes && (() => turns.nodes.run()),
     lifecycle: config.lifecycle && (() => turns.lifecycle.run()),
     cluster: (config.loadBalancers || config.clusterCidrs.length > 0) && (() => turns.cluster.run()),
   };
-  return new Loops(works, { ...GATHER, everyMs: config.resyncMs, log, observer: telemetry.metrics });
+  // Nodes are few and urgent: their loops are not slowed down.
+  const slowest = (name: string) => (name === "cluster" ? minIntervalMs(parts.gateway.budget) : 0);
+  const shared = { ...GATHER, everyMs: config.resyncMs, minIntervalMs: slowest, log, observer: telemetry.metrics };
+  const loops: Loops<LoopName> = new Loops(works, shared);
+  const wake = (...names: readonly LoopName[]) => {
+    if (loops.isStarted && names.includes("cluster")) {
+      runner.hurry();
+      runner.prepare(); // the engine starts while the turn gathers events and reads lists
+    }
+    loops.wake(...names);
+  };
+  return { loops, wake };
 }
 
-function buildTurns(parts: LoopParts) {
+function buildTurns(parts: LoopParts, onArrival: () => void) {
   const { config, log, telemetry, watches, view, gateway, engine, publish, patcher, robot, reports } = parts;
   const options = renderOptions(config, parts.networkId);
   const nodes = () => watches.observer.nodes();
-  const shared = { nodes, view, publish, patcher, log };
+  const shared = { nodes, view, publish, patcher, log, ...(parts.mirror && { mirror: parts.mirror }) };
   const runner = new Runner({
     engine,
     gateway,
     log,
     record: reports.record,
+    onArrival,
+    prices: async () => pricesOf(await parts.reader.pricing()),
     onReport: (report) => telemetry.noteRun(report),
     context: async (rendered) => {
       const servers = await view.servers(REASON_AGE_MS);
@@ -115,12 +144,14 @@ function buildTurns(parts: LoopParts) {
   const robotState = robot && ((number: number) => robot.state(number));
   const { nodeMonitorMs: periodMs, guard: guardLimits, resyncMs } = config;
   return {
+    runner,
     nodes: new NodeTurn({ ...shared, options, ...(robot && { robots: () => robot.inventory() }) }),
     lifecycle: new LifecycleTurn({ ...shared, periodMs, ...(robotState && { robotState }) }),
     cluster: new ClusterTurn({
       ...shared,
       ...reports,
       observed: watches.observed,
+      pace: parts.pace,
       options,
       guardLimits,
       resyncMs,
@@ -129,11 +160,4 @@ function buildTurns(parts: LoopParts) {
       report: (facts) => telemetry.metrics.turn(facts),
     }),
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -82,7 +82,10 @@ function runMetrics({ counter, gauge, histogram }: ReturnType<typeof makers>) {
     held: gauge("lotse_guard_held_units", "Removals held back by the guard."),
     waiting: gauge("lotse_plan_waiting_units", "Units whose change waits for approval."),
     planned: gauge("lotse_units_pending", "Units that differed from their specs in the last turn."),
-    workers: counter("lotse_engine_worker_starts_total", "Starts of the engine's worker process, including the first."),
+    workers: counter(
+      "lotse_engine_worker_starts_total",
+      "Starts of the engine's worker process: one for each run, and one for each that was prepared in vain.",
+    ),
   };
 }
 

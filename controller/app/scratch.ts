@@ -1,5 +1,5 @@
 /** The engine's working folder: created for one process, and useless after it. */
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { endPlugins } from "../../stacks/engine/leftovers.ts";
@@ -21,11 +21,18 @@ export async function makeScratch(parent = tmpdir()): Promise<string> {
 
 async function discard(folder: string): Promise<void> {
   try {
+    if (!(await isOurs(folder))) return;
     endPlugins(folder);
     await rm(folder, { recursive: true, force: true });
   } catch {
-    // Probably another user's folder. It does no harm.
+    // It has been removed meanwhile, or contains files of another user. It does no harm.
   }
+}
+
+/** Whether we created a folder: other users may write to the parent, and could choose what is killed and removed. */
+async function isOurs(folder: string): Promise<boolean> {
+  const found = await lstat(folder);
+  return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o777) === 0o700;
 }
 
 /** Folders of processes that no longer exist. One with our own process ID that we did not create is from an earlier process. */
@@ -39,8 +46,8 @@ async function abandoned(parent: string): Promise<readonly string[]> {
   return folders.filter((folder) => !mine.has(folder));
 }
 
-/** True also for other users' processes, which we may not signal. */
-function isAlive(pid: number): boolean {
+/** Whether a process exists. True also for other users' processes, which we may not signal. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

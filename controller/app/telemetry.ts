@@ -1,12 +1,12 @@
 /** Metrics and health checks, from what the edges report. */
-import packageJson from "../../package.json" with { type: "json" };
 import type { RunReport } from "../../stacks/engine/run.ts";
 import type { Config } from "../config/config.ts";
+import { programVersion } from "../diagnostics/version.ts";
 import type { Exchange } from "../hcloud/sender.ts";
 import type { Leadership } from "../kube/lease.ts";
-import type { KubeObserver } from "../kube/observer.ts";
+import type { KubeObserver } from "../observe/watches.ts";
 import { type Check, type Checks, CloudContact } from "../serve/health.ts";
-import type { Loops } from "../work/loops.ts";
+import type { Loops } from "../work/loop.ts";
 import type { CloudPorts } from "./assemble-cloud.ts";
 import { Metrics } from "./metrics.ts";
 
@@ -21,7 +21,7 @@ export interface Watched {
 const STUCK_RUNS = 3;
 
 export class Telemetry {
-  readonly metrics = new Metrics(packageJson.version);
+  readonly metrics = new Metrics(programVersion());
   readonly #config: Config;
   readonly #cloud = new CloudContact();
   #isStopping = false;

@@ -1,8 +1,14 @@
-/** What a run really did, according to the cloud's lists. */
+/** Proof by the cloud's lists: what a run really did, and whether a load balancer or certificate is really gone. */
 import type { RunReport, UnitOutcome } from "../../stacks/engine/run.ts";
-import { differences } from "../../stacks/units/difference.ts";
+import { describeField, differences } from "../../stacks/units/difference.ts";
+import { SERVICE_UID_LABEL, serviceKeyOf } from "../../stacks/units/names.ts";
+import type { CertificateState, LoadBalancerState, UnitId } from "../../stacks/units/spec.ts";
+import { messageOf } from "../diagnostics/errors.ts";
 import type { Plan, PlannedUnit, Situation } from "../guard/plan.ts";
+import type { CloudReader } from "../hcloud/reader.ts";
 import type { Rendered } from "../render/cluster.ts";
+import type { ServiceIntent } from "../render/intents.ts";
+import { TIMINGS } from "../work/timings.ts";
 
 type Outcomes = RunReport["outcomes"];
 
@@ -19,7 +25,7 @@ export function proven(outcomes: Outcomes, due: Plan, { rendered, plan }: Situat
     const left = planned.has(step.unit) ? leftOf(step, rendered) : [];
     if (left.length === 0) return [[step.unit, { status: "applied", changes }]];
     if (outcome.status === "failed") return [[step.unit, outcome]];
-    const message = `the run succeeded, but the Hetzner API does not show the change: ${left.map(({ field }) => field).join(", ")}`;
+    const message = `the run succeeded, but the Hetzner API does not show the change: ${left.map(describeField).join(", ")}`;
     return [[step.unit, { status: "failed", changes, failure: { code: "not-converged", message, retry: "soon" } }]];
   };
   return Object.fromEntries(due.flatMap(check));
@@ -29,4 +35,118 @@ function leftOf(step: PlannedUnit, { existing }: Rendered): PlannedUnit["differe
   const state = existing[step.unit];
   if (step.kind === "make") return differences(step.spec, state);
   return state ? step.differences : [];
+}
+
+/** Failures after which the API may still carry out the request. */
+const UNANSWERED = new Set(["unavailable", "timeout", "bad_gateway"]);
+
+/** A unit is gone when one of these parts is deleted. */
+const MAIN_PARTS = new Set(["balancer", "certificate"]);
+
+/** What a Service owns in the cloud. */
+type Possession = LoadBalancerState | CertificateState;
+
+/** What is remembered of a unit: that it was listed, and when its creation was last requested without a response. Neither: it is gone. */
+interface Trace {
+  readonly known?: Possession;
+  readonly askedAt?: number;
+}
+
+/** A retired Service that may still own something in the cloud. */
+export interface Doubt {
+  readonly intent: ServiceIntent;
+  /** Time until the next check. */
+  readonly waitMs: number;
+  /** What exists although it is not listed, for logs; empty while a creation may still be in progress. */
+  readonly left: readonly string[];
+}
+
+/**
+ * A killed controller or a request without a response may have left a creation in progress, and a list may be incomplete.
+ * Removing a Service's finalizer too early would leave a load balancer or certificate without an owner.
+ *
+ * | listed | history | verdict |
+ * | --- | --- | --- |
+ * | yes | – | exists |
+ * | no | a run deleted it | gone |
+ * | no | was listed before | gone when a direct read finds nothing, or nothing that belongs to this Service |
+ * | no | never listed, or its creation got no response | gone 30 s after the start, or after that request |
+ */
+export class Absence {
+  readonly #cloud: Pick<CloudReader, "labels">;
+  readonly #now: () => number;
+  readonly #traces = new Map<UnitId, Trace>();
+  #startedAt: number | undefined;
+
+  constructor(cloud: Pick<CloudReader, "labels">, now: () => number = () => performance.now()) {
+    this.#cloud = cloud;
+    this.#now = now;
+  }
+
+  /** Remembers what is listed. */
+  observe(rendered: Rendered): void {
+    this.#startedAt ??= this.#now();
+    for (const [unit, known] of possessionsIn(rendered)) this.#traces.set(unit, { known });
+    const services = new Set(rendered.services.map(({ unit }) => serviceKeyOf(unit)));
+    for (const unit of this.#traces.keys()) if (!services.has(serviceKeyOf(unit))) this.#traces.delete(unit);
+  }
+
+  /** Remembers that a run deleted a unit, or that its creation may still be in progress. */
+  learn({ kind, unit }: PlannedUnit, outcome: UnitOutcome | undefined): void {
+    const isDeleted = outcome?.changes.some(({ operation, part }) => operation === "delete" && MAIN_PARTS.has(part));
+    if (kind === "remove" && isDeleted) this.#traces.set(unit, {});
+    const isUnanswered = outcome?.status === "failed" && UNANSWERED.has(outcome.failure.code);
+    if (kind === "make" && isUnanswered) this.#traces.set(unit, { ...this.#traces.get(unit), askedAt: this.#now() });
+  }
+
+  /** Retired Services that may still own something. Reads from the API where the lists are not proof enough. */
+  async unproven(rendered: Rendered): Promise<readonly Doubt[]> {
+    const listed = new Set(possessionsIn(rendered).map(([, known]) => identityOf(known)));
+    const retired = rendered.services.filter(({ kind }) => kind === "retire");
+    return (await Promise.all(retired.map((intent) => this.#doubtsOf(intent, listed)))).flat();
+  }
+
+  async #doubtsOf(intent: ServiceIntent, listed: ReadonlySet<string>): Promise<readonly Doubt[]> {
+    // A load balancer without history may have been requested just before the start.
+    const traces = new Map<UnitId, Trace>([
+      [intent.unit, { askedAt: this.#startedAt ?? this.#now() }],
+      ...this.#traces,
+    ]);
+    const absent = [...traces].filter(
+      ([unit, { known }]) =>
+        serviceKeyOf(unit) === serviceKeyOf(intent.unit) && !(known && listed.has(identityOf(known))),
+    );
+    const waitMs = Math.max(...absent.flatMap(([, { askedAt }]) => askedAt ?? [])) + TIMINGS.absence - this.#now();
+    if (waitMs > 0) return [{ intent, waitMs, left: [] }];
+    const left: string[] = [];
+    for (const [unit, { known }] of absent) {
+      const found = known && (await this.#find(known, intent));
+      if (found === undefined) this.#traces.set(unit, {});
+      else left.push(found);
+    }
+    return left.length > 0 ? [{ intent, waitMs: TIMINGS.absence, left }] : [];
+  }
+
+  /** Reads it directly. Undefined when it is gone or no longer belongs to the Service. */
+  async #find({ kind, id, name }: Possession, { service }: ServiceIntent): Promise<string | undefined> {
+    const what = `${kind.replace("-", " ")} ${name} (id ${id})`;
+    try {
+      const labels = await this.#cloud.labels(kind === "certificate" ? kind : "load_balancer", id);
+      const isOwned = labels !== undefined && labels[SERVICE_UID_LABEL] === service.metadata?.uid;
+      return isOwned ? `${what} still exists, but the API does not list it` : undefined;
+    } catch (error) {
+      return `${what} cannot be read: ${messageOf(error)}`;
+    }
+  }
+}
+
+function possessionsIn({ existing }: Rendered): readonly (readonly [UnitId, Possession])[] {
+  return (Object.keys(existing) as UnitId[]).flatMap((unit) => {
+    const state = existing[unit];
+    return state && state.kind !== "route" ? [[unit, state] as const] : [];
+  });
+}
+
+function identityOf({ kind, id }: Possession): string {
+  return `${kind} ${id}`;
 }

@@ -1,41 +1,60 @@
 /** Runs the engine for all due steps, with the gateway open for that time, and logs and records every change with its reason. */
 import type { Engine } from "../../stacks/engine/engine.ts";
-import type { RunReport, RunRequest, Step } from "../../stacks/engine/run.ts";
+import { failureOf } from "../../stacks/engine/errors.ts";
+import type { RunReport, RunRequest, Step, UnitOutcome } from "../../stacks/engine/run.ts";
+import { existence } from "../../stacks/units/difference.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
-import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
-import type { Drift } from "../guard/drift.ts";
+import type { Approval, Description } from "../guard/approval.ts";
+import type { Drift } from "../guard/guard.ts";
 import type { Plan, PlannedUnit } from "../guard/plan.ts";
-import { objectOf, type ReasonContext, reasonFor } from "../guard/reason.ts";
+import type { ApiError } from "../hcloud/exchange.ts";
 import type { Credential, Gateway } from "../hcloud/gateway.ts";
-import { changeEntries, outcomeEntries } from "../record/entry.ts";
+import type { Prices } from "../hcloud/prices.ts";
+import type { Exchange } from "../hcloud/sender.ts";
+import { changeEntries, DRIFT, outcomeEntries } from "../record/entry.ts";
+import { forecastUnit } from "../record/forecast.ts";
+import { unitSummary, unitText } from "../record/forecast-text.ts";
+import { objectOf, type ReasonContext, reasonFor } from "../record/reason.ts";
 import type { AuditRecord } from "../record/record.ts";
 import type { LastRun } from "../record/status-board.ts";
 import { insertKeys, privateKeys } from "../render/certificates.ts";
 import type { Rendered } from "../render/cluster.ts";
-import { attributionOf, newBalancers } from "./attribution.ts";
+import { scopeOf } from "./scope.ts";
 
 export interface RunnerParts {
-  readonly engine: Pick<Engine, "run" | "saveState" | "warm">;
+  readonly engine: Pick<Engine, "run" | "prepare">;
   readonly gateway: Pick<Gateway, "open" | "reserve">;
   /** Receives changes with their reasons, and outcomes. */
   readonly record?: Pick<AuditRecord, "add">;
   /** Where reasons for changes are looked up. */
   readonly context: (rendered: Rendered) => Promise<ReasonContext>;
+  /** Prices of the provider, if they are known. */
+  readonly prices?: () => Promise<Prices>;
+  /** Called when an action has ended that outlasted its run. */
+  readonly onArrival?: () => void;
   /** Called after every run. */
   readonly onReport?: (report: RunReport) => void;
   readonly log: Logger;
 }
 
+type Outcomes = RunReport["outcomes"];
+
+/** A run and what came of it. */
+export interface Run extends RunReport {
+  readonly id: string;
+}
+
 export class Runner {
   readonly #parts: RunnerParts;
   #lastRun: LastRun | undefined;
-  /** Node records of the last successful run, as JSON. */
-  #recorded = "";
   #runs = 0;
-  #savedRuns = 0;
-  /** The credential of the next run, for which the engine is warmed up. */
+  /** The credential of the next run, for which the engine is prepared. */
   #next: Credential | undefined;
+  /** Fires when others wait for the current run. */
+  #hurry = new AbortController();
+  /** Actions that outlast their run, by unit. */
+  readonly #slow = new Map<string, number>();
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
@@ -46,56 +65,123 @@ export class Runner {
     return this.#lastRun;
   }
 
-  /** One run for all due steps. There is no run when nothing is due and the Nodes' records are unchanged. */
-  async apply(due: Plan, rendered: Rendered, drifted: readonly Drift[]): Promise<RunReport["outcomes"]> {
-    const recorded = JSON.stringify(rendered.nodes);
-    if (due.length === 0 && recorded === this.#recorded) return {};
-    const { engine, gateway, record, onReport } = this.#parts;
-    const run = `${Date.now().toString(36)}-${++this.#runs}`;
+  /** Whether a unit has slow actions that outlast their run. Nothing may be planned for it until they have ended. */
+  isUnderWay(unit: UnitId): boolean {
+    return this.#slow.has(unit);
+  }
+
+  /** Says that others wait: the current run does not wait for slow actions. */
+  hurry(): void {
+    this.#hurry.abort();
+  }
+
+  /** One run for all due steps. Failures are those that the API reported, where it did. A unit under way has no outcome. */
+  async apply(due: Plan, rendered: Rendered, drifted: readonly Drift[]): Promise<Run> {
+    const { engine, gateway, record } = this.#parts;
+    const id = `${Date.now().toString(36)}-${++this.#runs}`;
     const context = await this.#parts.context(rendered);
-    const log = this.#parts.log.child({ run });
-    const why = explainRun(due, drifted, context);
+    const log = this.#parts.log.child({ run: id });
+    const drift = new Set(drifted.map(({ unit }) => unit));
+    const why = explainRun(due, drift, context);
+    const errors = new Map<string, ApiError>();
+    // An action may also end before the run that no longer waits for it.
+    const slow = new Set<string>();
+    this.#hurry = new AbortController();
+    if (due.length > 1) this.#hurry.abort(); // the units of a run wait for each other
     const info = {
-      run,
+      run: id,
       mode: "apply",
-      attribute: attributionOf(due, rendered.existing),
-      newBalancer: newBalancers(due, rendered.existing),
+      ...scopeOf(due, rendered.existing),
       complete: insertKeys(privateKeys(rendered)),
+      // A failed read is not the cause: the plugin retries it, or takes it for an absent resource.
+      onExchange: ({ unit, method, error }: Exchange) => {
+        if (unit !== undefined && error && method !== "GET") errors.set(unit, error);
+      },
+      hurry: this.#hurry.signal,
+      onSlow: (unit: string, ended: Promise<unknown>) => {
+        slow.add(unit);
+        this.#follow(unit, ended);
+      },
     } as const;
     const access = gateway.open(info, this.#next);
     this.#next = undefined;
-    if (due.length > 0) record?.add(changeEntries(run, due, context, new Date()));
+    record?.add(changeEntries({ run: id, at: new Date(), drift }, due, context));
     try {
       const report = await engine.run(runRequest("apply", due, rendered, access), (step) => logStep(log, step, why));
-      onReport?.(report);
-      if (allApplied(report)) this.#recorded = recorded;
-      logReport(log, report);
-      record?.add(outcomeEntries(run, report.outcomes, new Date()));
-      if (due.length > 0) this.#lastRun = lastRunOf(run, report);
-      return report.outcomes;
+      const ended = Object.entries(withApiErrors(report.outcomes, errors)).filter(([unit]) => !slow.has(unit));
+      return { id, ...report, outcomes: Object.fromEntries(ended) };
     } finally {
       await access.close();
     }
   }
 
-  /** Saves the state and warms up the engine. Called last in a turn, so that users do not wait for it. */
-  async settle(): Promise<void> {
-    const { engine, gateway, log } = this.#parts;
-    if (this.#savedRuns !== this.#runs) {
-      this.#savedRuns = this.#runs;
-      // The state can be rebuilt, so a failure is no reason to stop.
-      await engine.saveState().catch((error: unknown) => {
-        log.warn({ error: messageOf(error) }, "state not saved, retrying after the next run");
-      });
-    }
-    if (this.#next) return;
-    this.#next = gateway.reserve();
-    await engine.warm(this.#next);
+  /** Reports how a run ended, once its outcomes are proven. */
+  conclude(run: Run): void {
+    const { record, onReport, log } = this.#parts;
+    onReport?.(run);
+    logReport(log.child({ run: run.id }), run);
+    record?.add(outcomeEntries(run.id, run.outcomes, new Date()));
+    this.#lastRun = lastRunOf(run);
+  }
+
+  /** What the engine would do, with reasons and prices, for people to approve. Makes no changes. */
+  async preview(plan: Plan, rendered: Rendered): Promise<readonly Description[]> {
+    const { context, prices } = this.#parts;
+    const outcomes = await previewRun(this.#parts, plan, rendered);
+    const known = await prices?.().catch(() => undefined); // a forecast without prices is better than none
+    const input = { context: await context(rendered), outcomes, ...(known && { prices: known }) };
+    return plan.map((step) => {
+      const forecast = forecastUnit(step, input);
+      const text = unitText(forecast, known?.currency);
+      return { unit: step.unit, object: forecast.object, summary: unitSummary(forecast, known?.currency), text };
+    });
+  }
+
+  /** Adds approvals to the record, with who gave them. */
+  recordApprovals(approvals: readonly Approval[]): void {
+    const now = new Date();
+    const common = { at: now.toISOString(), run: `approval-${now.getTime().toString(36)}` };
+    for (const { step, by } of approvals) this.#parts.log.info({ object: step.object, by }, "change approved");
+    this.#parts.record?.add(
+      approvals.map(({ step: { unit, object }, by }) => ({ kind: "approval", ...common, unit, object, by })),
+    );
+  }
+
+  #follow(unit: string, ended: Promise<unknown>): void {
+    this.#slow.set(unit, (this.#slow.get(unit) ?? 0) + 1);
+    const arrive = () => {
+      const left = (this.#slow.get(unit) ?? 1) - 1;
+      if (left > 0) this.#slow.set(unit, left);
+      else this.#slow.delete(unit);
+      this.#parts.onArrival?.();
+    };
+    ended.then(arrive, arrive);
+  }
+
+  /** Prepares the engine for a run that is likely to follow. */
+  prepare(): void {
+    const { engine, gateway } = this.#parts;
+    this.#next ??= gateway.reserve();
+    engine.prepare(this.#next);
   }
 }
 
-/** The engine's request for a plan: its units, and the state of all units that exist. */
-export function runRequest(
+/** The engine's preview of a plan. The gateway lets only reads pass, whatever the engine tries. */
+export async function previewRun(
+  { engine, gateway }: { readonly engine: Pick<Engine, "run">; readonly gateway: Pick<Gateway, "open"> },
+  plan: Plan,
+  rendered: Rendered,
+): Promise<Outcomes> {
+  const access = gateway.open({ run: "preview", mode: "preview" });
+  try {
+    return (await engine.run(runRequest("preview", plan, rendered, access))).outcomes;
+  } finally {
+    await access.close();
+  }
+}
+
+/** The engine's request for a plan: its units, and what exists of them. */
+function runRequest(
   mode: RunRequest["mode"],
   plan: Plan,
   rendered: Rendered,
@@ -106,17 +192,25 @@ export function runRequest(
     units: plan.flatMap((step) => (step.kind === "make" ? [step.spec] : [])),
     removals: plan.flatMap((step) => (step.kind === "remove" ? [step.unit] : [])),
     existing: rendered.existing,
-    nodes: rendered.nodes,
     access: { endpoint: access.endpoint, token: access.token },
   };
 }
 
-function allApplied({ outcomes }: RunReport): boolean {
-  return Object.values(outcomes).every((outcome) => outcome.status === "applied");
+/** Failed units with the API's own error instead of the engine's text about it. */
+function withApiErrors(outcomes: Outcomes, errors: ReadonlyMap<string, ApiError>): Outcomes {
+  const explained = Object.entries(outcomes).map(([unit, outcome]): [string, UnitOutcome] => {
+    const error = errors.get(unit);
+    if (outcome.status === "applied" || !error || OWN_FAILURES.has(outcome.failure.code)) return [unit, outcome];
+    return [unit, { ...outcome, failure: failureOf(error.code, error.message) }];
+  });
+  return Object.fromEntries(explained);
 }
 
+/** Failures that an error of the API does not explain. */
+const OWN_FAILURES = new Set(["deadline", "worker-died"]);
+
 /** A summary for the status. */
-function lastRunOf(run: string, { outcomes, durationMs }: RunReport): LastRun {
+function lastRunOf({ id: run, outcomes, durationMs }: Run): LastRun {
   const failed = Object.entries(outcomes).flatMap(([unit, outcome]) =>
     outcome.status === "failed" ? [[unit, outcome.failure.message]] : [],
   );
@@ -131,12 +225,11 @@ interface Why {
 }
 
 /** The reason for each step, taken from its first difference. The reason for a new unit is that it should exist. */
-function explainRun(due: Plan, drifted: readonly Drift[], context: ReasonContext): ReadonlyMap<UnitId, Why> {
-  const outside = new Set(drifted.map(({ unit }) => unit));
+function explainRun(due: Plan, drift: ReadonlySet<UnitId>, context: ReasonContext): ReadonlyMap<UnitId, Why> {
   const reasonOf = (step: PlannedUnit) => {
-    if (outside.has(step.unit)) return "it was changed outside the cluster";
+    if (drift.has(step.unit)) return DRIFT;
     const isNew = context.rendered.existing[step.unit] === undefined;
-    const [first] = isNew ? [{ field: "existence" }] : step.differences;
+    const [first] = isNew ? [existence(step.unit)] : step.differences;
     return first ? reasonFor(step, first, context) : "";
   };
   return new Map(due.map((step) => [step.unit, { object: objectOf(step, context), reason: reasonOf(step) }]));

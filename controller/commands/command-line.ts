@@ -1,7 +1,7 @@
 /** The command line of `lotse`: commands, flags and help, built with commander. */
 import { Command, Option } from "commander";
-import packageJson from "../../package.json" with { type: "json" };
 import type { Flag, FlagValues } from "../config/flags.ts";
+import { programVersion } from "../diagnostics/version.ts";
 
 /** A command of `lotse`. */
 export interface CommandDefinition {
@@ -10,6 +10,8 @@ export interface CommandDefinition {
   /** Positional arguments in commander's notation, e.g. `<plan>` or `[service]`. */
   readonly operands?: string;
   readonly flags: readonly Flag[];
+  /** Whether flags after the first operand belong to another program. */
+  readonly isWrapper?: boolean;
   /** Help text after the list of flags: examples and exit codes. */
   readonly epilogue?: string;
   /** Returns the exit code, by default 0. Throws a ConfigError for mistakes. */
@@ -23,19 +25,21 @@ export interface Given {
   readonly operands: readonly string[];
 }
 
-/** Builds the command line. The action of a command sets `process.exitCode`. */
-export function commandLine(commands: readonly CommandDefinition[]): Command {
-  const program = new Command("lotse")
+/** Builds the command line of the program with this name. The action of a command sets `process.exitCode`. */
+export function commandLine(commands: readonly CommandDefinition[], name = "lotse"): Command {
+  const program = new Command(name)
     .description("Kubernetes cloud-controller-manager for Hetzner Cloud; every cloud change is a Pulumi change")
-    .version(packageJson.version);
+    .version(programVersion())
+    .enablePositionalOptions();
   for (const definition of commands) program.addCommand(commandOf(definition));
   return program;
 }
 
-function commandOf({ name, summary, operands, flags, epilogue, action }: CommandDefinition): Command {
+function commandOf({ name, summary, operands, flags, isWrapper, epilogue, action }: CommandDefinition): Command {
   const command = new SubCommand(name).description(summary);
   if (operands) command.arguments(operands);
   for (const flag of flags) command.addOption(optionOf(flag));
+  if (isWrapper) command.passThroughOptions();
   if (epilogue) command.addHelpText("after", `\n${epilogue}`);
   return command.action(async () => {
     process.exitCode = (await action({ flags: flagValues(command, flags), operands: command.args })) ?? 0;
@@ -51,13 +55,13 @@ class SubCommand extends Command {
 }
 
 /** Flags without effect are accepted but not shown in the help. */
-function optionOf({ name, value, doc, section, ignored, repeats }: Flag): Option {
+function optionOf({ name, value, doc, section, ignored, repeats, conflicts = [] }: Flag): Option {
   const option = new Option(`${name.length === 1 ? `-${name}, ` : ""}--${name}${value ? ` ${value}` : ""}`, doc);
   if (section) option.helpGroup(`${section}:`);
   if (ignored) option.hideHelp();
   if (repeats)
-    option.argParser((given: string, before?: string) => (before === undefined ? given : `${before},${given}`));
-  return option;
+    option.argParser((given: string, before?: string) => (before === undefined ? given : before + repeats + given));
+  return option.conflicts([...conflicts]);
 }
 
 /** Values by flag name, as given on the command line. */

@@ -50,4 +50,21 @@ ${commands
   .join("\n")}
 `;
 
-const SHELLS: Readonly<Record<string, Shell>> = { bash, zsh, fish };
+/** kubectl completes a plugin's arguments with the program `kubectl_complete-<plugin>`. The number is cobra's: 4 means no files. */
+const kubectl: Shell = (commands) => `#!/bin/sh
+# Completion of "kubectl lotse" in every shell that completes kubectl: put this on PATH as kubectl_complete-lotse.
+words="${commands.map(({ name }) => name).join(" ")}" files=4
+if [ $# -gt 1 ]; then
+  words="" files=0
+  case "$1" in
+${commands.map((command) => `    ${command.name}) words="${flagsOf(command).join(" ")}" ;;`).join("\n")}
+  esac
+fi
+for last do :; done
+for word in $words; do
+  case "$word" in "$last"*) echo "$word" ;; esac
+done
+echo ":$files"
+`;
+
+const SHELLS: Readonly<Record<string, Shell>> = { bash, zsh, fish, kubectl };

@@ -2,14 +2,16 @@
 
 import { CLUSTER_FLAGS, type Flag } from "../config/flags.ts";
 import type { CommandDefinition } from "./command-line.ts";
+import { ACCESS } from "./shell.ts";
 
 const ENVIRONMENT = `Uses the same environment variables as the controller: HCLOUD_TOKEN, HCLOUD_NETWORK, HCLOUD_ENDPOINT, HCLOUD_LOAD_BALANCERS_*.
-Connects to the same cluster as kubectl: --kubeconfig, $KUBECONFIG or ~/.kube/config.`;
+Connects to the same cluster as kubectl: --kubeconfig, $KUBECONFIG (several files are merged) or ~/.kube/config, and --context.`;
 
 const FROM_FLAG: Flag = {
   name: "from",
   value: "<path>",
-  doc: "pretend that the Services and Nodes in this file or folder have been applied",
+  doc: "pretend that the Services and Nodes in this file, folder or glob pattern (- for standard input) have been applied; may be repeated",
+  repeats: "\n",
 };
 const NAMESPACE_FLAG: Flag = {
   name: "namespace",
@@ -18,54 +20,72 @@ const NAMESPACE_FLAG: Flag = {
 };
 const JSON_FLAG: Flag = { name: "json", doc: "print JSON" };
 const YES_FLAG: Flag = { name: "yes", doc: "make the changes instead of only showing them" };
+const SURE_FLAG: Flag = { name: "yes", doc: "make the changes without asking for the cluster's name" };
+
+const KUBECONFIG_FLAG: Flag = {
+  name: "kubeconfig",
+  value: "<file>",
+  doc: "kubeconfig file (default: those that kubectl would use)",
+};
+
+/** Flags of commands that need the API server and a Hetzner token. */
+const READER_FLAGS = CLUSTER_FLAGS.map((flag) => (flag.name === KUBECONFIG_FLAG.name ? KUBECONFIG_FLAG : flag));
 
 /** Flags of commands that need the API server but no Hetzner token. */
-const ACCESS_FLAGS: readonly Flag[] = [
-  { name: "kubeconfig", value: "<file>", doc: "kubeconfig file (default: the one kubectl would use)" },
-  { name: "master", value: "<url>", doc: "address of the API server, overriding the kubeconfig" },
-  { name: "cluster-name", value: "<name>", doc: "name of the cluster's stack (default: kubernetes)" },
-  NAMESPACE_FLAG,
-];
+const ACCESS_FLAGS: readonly Flag[] = [...READER_FLAGS, NAMESPACE_FLAG].filter(({ name }) => ACCESS.includes(name));
 const DEPARTURE_FLAGS: readonly Flag[] = [
-  ...CLUSTER_FLAGS,
+  ...READER_FLAGS,
   NAMESPACE_FLAG,
-  YES_FLAG,
+  SURE_FLAG,
   { name: "force", doc: "do not take the controller's Lease; use only when no controller can be running" },
   JSON_FLAG,
 ];
-const DEPARTURE_CODES = "Exit codes: 0 done or nothing to do, 2 something to do, 1 error.";
+const FORECAST_CODES = "Exit codes: 0 nothing to do, 2 changes, 3 something would be refused or held back, 1 error.";
+const DEPARTURE_CODES = `Without --yes, it shows what it would do, and does it only when you type the cluster's name on a terminal.
+
+Exit codes: 0 done or nothing to do, 2 something to do, 1 error.`;
 
 /** Every command except `run` and `completion`. */
 export const OTHER_COMMANDS: readonly CommandDefinition[] = [
   {
     name: "preview",
     summary: "show what the controller would change in the cloud right now, and why; makes no changes",
+    operands: "[manifests...]",
     flags: [
-      ...CLUSTER_FLAGS,
+      ...READER_FLAGS,
       FROM_FLAG,
       JSON_FLAG,
-      { name: "markdown", doc: "print Markdown for a pull-request comment" },
+      { name: "markdown", doc: "print Markdown for a pull-request comment", conflicts: ["json"] },
     ],
-    epilogue: `Examples:
-  lotse preview --cluster-cidr 10.244.0.0/16
-  lotse preview --from manifests/ --markdown
-  lotse preview --from nodes.yaml
+    epilogue: `Manifests, as operands or with --from, are checked as the API server would. One that it would reject is listed as refused.
 
-Exit codes: 0 no changes, 2 changes, 1 error.
+Examples:
+  lotse preview --cluster-cidr 10.244.0.0/16
+  lotse preview --markdown manifests/ nodes.yaml
+  kustomize build overlays/prod | lotse preview -
+
+${FORECAST_CODES}
 
 ${ENVIRONMENT}`,
     action: async (given) => (await import("./preview/preview.ts")).preview(given),
   },
   {
     name: "stack",
-    summary: "write the cluster's Pulumi stack, built from the current cloud, for a plain `pulumi preview`",
+    summary: "write the cluster's Pulumi stack for a plain `pulumi preview`, or print the saved one or its outputs",
+    operands: "[export|outputs|command...]",
     flags: [
-      ...CLUSTER_FLAGS,
+      ...READER_FLAGS,
+      NAMESPACE_FLAG,
+      { ...JSON_FLAG, doc: "with outputs: print JSON" },
       { name: "dir", value: "<dir>", doc: "directory to write to (default: one per cluster in the user's cache)" },
     ],
-    epilogue: `Prints shell commands that set the environment. In a checkout:
-  eval "$(lotse stack --cluster-cidr 10.244.0.0/16)"
-  pulumi preview --stack kubernetes --diff
+    epilogue: `With export or outputs, prints what the controller last saved in the cluster; this needs no Hetzner token:
+  lotse stack outputs
+  lotse stack outputs --json | jq '.services["default/web"].ipv4'
+  lotse stack export > stack.json    # for \`pulumi stack import\`
+
+Otherwise, runs a command in the environment of the stack, or prints shell commands that set it. In a checkout:
+  lotse stack --cluster-cidr 10.244.0.0/16 -- pulumi preview --stack kubernetes --diff
 
 The stack shows the cloud at this moment: run this command again before the next preview. \`pulumi up\` is refused, because
 only \`lotse run\` makes changes.
@@ -74,18 +94,37 @@ ${ENVIRONMENT}`,
     action: async (given) => (await import("./preview/stack.ts")).stack(given),
   },
   {
+    name: "pulumi",
+    summary: "run a reading command of Pulumi on the cluster's stack, as the cloud is at this moment",
+    operands: "<command...>",
+    flags: READER_FLAGS,
+    isWrapper: true,
+    epilogue: `Flags of lotse come before the command of Pulumi, and Pulumi's own flags after it. Your shell's environment is left alone.
+
+Examples, in a checkout:
+  lotse pulumi --cluster-cidr 10.244.0.0/16 preview --diff
+  lotse pulumi stack output services --json
+  lotse pulumi preview --policy-pack ./policies
+
+Commands that change something (up, destroy, import, state, cancel …) are refused, with the command of lotse to use instead.
+
+${ENVIRONMENT}`,
+    action: async (given) => (await import("./preview/pulumi.ts")).pulumi(given),
+  },
+  {
     name: "approve",
-    summary: "approve the pending plan; without an id, show it",
-    operands: "[plan]",
+    summary: "approve changes that wait for it; without an id, show them",
+    operands: "[changes...]",
     flags: ACCESS_FLAGS,
     epilogue: `A controller with --approval=manual holds back every change until it is approved; with --approval=deletions, only deletions.
-An id stands for exactly the changes shown. If anything has changed since, the approval is refused and a new plan is pending.
+Each change is approved on its own, by its id, which stands for exactly the change shown: if that changes, it waits again under another id.
 
 Examples:
-  lotse approve               # show the pending plan and its id
-  lotse approve 3f9a1c02be    # approve it
+  lotse approve                                     # show all changes that wait, with their ids
+  lotse approve default/web                         # only those of one Service or Node
+  lotse approve 3f9a1c02be5d4471a0c2f1d0e8b97a66    # approve one; several ids approve several
 
-Exit codes: 0 approved or nothing pending, 2 a plan is pending, 1 error.`,
+Exit codes: 0 approved or nothing waits, 2 changes wait, 1 error.`,
     action: async (given) => (await import("./record/approve.ts")).approve(given),
   },
   {
@@ -94,7 +133,8 @@ Exit codes: 0 approved or nothing pending, 2 a plan is pending, 1 error.`,
     operands: "[object]",
     flags: [
       ...ACCESS_FLAGS,
-      { name: "since", value: "<age>", doc: "only changes this recent: 90s, 15m, 1h, 7d …" },
+      { name: "since", value: "<duration>", doc: "only changes this recent: 90s, 15m, 24h …" },
+      { name: "verbose", doc: "show every field with its reason, and every request" },
       JSON_FLAG,
     ],
     epilogue: `Examples:
@@ -125,7 +165,7 @@ Exit codes: 0 done or nothing to undo, 2 something to undo, 1 error.`,
     name: "status",
     summary: "show nodes, load balancers, routes, the last run and pending approvals; live in a terminal",
     flags: [
-      ...CLUSTER_FLAGS,
+      ...READER_FLAGS,
       NAMESPACE_FLAG,
       { name: "once", doc: "print once, as when the output is not a terminal" },
       JSON_FLAG,
@@ -143,38 +183,54 @@ ${ENVIRONMENT}`,
   {
     name: "render",
     summary: "print the cloud resources that the cluster asks for, as YAML or JSON",
-    flags: [...CLUSTER_FLAGS, FROM_FLAG, JSON_FLAG],
-    epilogue: `Exit codes: 0 everything could be rendered, 1 some objects are refused (listed under "refused").\n\n${ENVIRONMENT}`,
+    operands: "[manifests...]",
+    flags: [...READER_FLAGS, FROM_FLAG, JSON_FLAG],
+    epilogue: `Exit codes: 0 everything could be rendered, 3 something is refused (listed under "refused"), 1 error.\n\n${ENVIRONMENT}`,
     action: async (given) => (await import("./preview/render.ts")).render(given),
   },
   {
     name: "adopt",
-    summary: "before a migration, show which load balancer each Service would get and what the first run would change",
-    flags: [...CLUSTER_FLAGS, JSON_FLAG],
-    epilogue: `Makes no changes, and works while the official controller is running. Use the flags and environment that Lotse will have.
+    summary: "show which load balancer each Service would get, as before a migration; or hand one over to a Service",
+    operands: "[namespace/service]",
+    flags: [
+      ...READER_FLAGS,
+      NAMESPACE_FLAG,
+      { name: "load-balancer", value: "<id or name>", doc: "hand this load balancer over to the Service" },
+      YES_FLAG,
+      JSON_FLAG,
+    ],
+    epilogue: `Without a Service, makes no changes, and works while the official controller is running. Use the flags and environment that
+Lotse will have.
+
+With a Service and a load balancer, shows what would change and, with --yes, sets labels on the load balancer that let this
+Service adopt it. The controller then takes it over. Use this after a cluster was rebuilt, when the load balancer still
+belongs to a Service of the old one, and where LOTSE_ADOPTION=labelled requires it. The change is recorded in the
+controller's namespace, which you must be allowed to write to.
 
 Examples:
   lotse adopt --cluster-cidr 10.244.0.0/16
   lotse adopt --json | jq '.services[] | select(.finds != "own")'
+  lotse adopt default/web --load-balancer shop          # show what would change
+  lotse adopt default/web --load-balancer shop --yes    # hand it over
 
-Exit codes: 0 the migration changes nothing, 2 it changes or refuses something, 1 error.
+${FORECAST_CODES}
 
 ${ENVIRONMENT}`,
     action: async (given) => (await import("./status/adopt.ts")).adopt(given),
   },
   {
     name: "destroy",
-    summary: "delete this cluster's load balancers, certificates and routes; without --yes, show them",
+    summary: "show this cluster's load balancers, certificates and routes, and delete them",
     flags: DEPARTURE_FLAGS,
-    epilogue: `Has the same effect as deleting every Service: a load balancer stays if it is protected against deletion, has foreign parts,
-or has the annotation on-delete: keep. The Services themselves stay, without addresses. Resources that do not belong to this
+    epilogue: `Has the same effect as deleting every Service: a load balancer stays if it was adopted, is protected against deletion, has
+foreign parts, or has the annotation on-delete: keep. The Services themselves stay, without addresses. Resources that do not belong to this
 cluster are not touched. Deleted addresses cannot be restored.
 
 Stop the controller first. The command refuses to run next to a leading controller, and a controller that starts later
 recreates everything.
 
 Examples:
-  lotse destroy --cluster-cidr 10.244.0.0/16          # show what would be deleted
+  lotse destroy --cluster-cidr 10.244.0.0/16          # show what would be deleted, and ask
   lotse destroy --cluster-cidr 10.244.0.0/16 --yes    # delete it
 
 ${DEPARTURE_CODES}
@@ -184,16 +240,17 @@ ${ENVIRONMENT}`,
   },
   {
     name: "release",
-    summary: "stop managing this cluster's load balancers and keep them as they are; without --yes, show them",
+    summary: "show this cluster's load balancers, and stop managing them; they stay as they are",
     flags: DEPARTURE_FLAGS,
     epilogue: `Removes the owner labels from load balancers and the finalizer from Services. Deleting a Service, or the cluster, then no
 longer deletes its load balancer. Routes and certificates stay. You do not need this to return to the official controller,
 which takes over what it finds.
 
-Stop the controller first: a controller that starts later takes the load balancers back by their names.
+Stop the controller first: a controller that starts later takes the load balancers back by their names. They return only to
+Services of the same namespace and name.
 
 Examples:
-  lotse release          # show what would be released
+  lotse release          # show what would be released, and ask
   lotse release --yes    # release it
 
 ${DEPARTURE_CODES}

@@ -1,7 +1,10 @@
 /** `lotse version`: versions of Lotse, its engine and its plugin. */
-import packageJson from "../../package.json" with { type: "json" };
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { VERSIONS } from "../../stacks/state/versions.ts";
+import { findEngine } from "../app/engine-home.ts";
 import { jsonText } from "../diagnostics/printable.ts";
+import { programCommit, programVersion } from "../diagnostics/version.ts";
 import type { Given } from "./command-line.ts";
 
 /** Prints the versions. */
@@ -14,9 +17,22 @@ export async function version({ flags }: Given): Promise<void> {
 /** Versions of this build. An image has its own version and commit in the environment. */
 export function versions(env: Readonly<Record<string, string | undefined>>) {
   return {
-    lotse: env.LOTSE_VERSION || packageJson.version,
-    commit: env.LOTSE_COMMIT || "unknown (running from source)",
-    ...VERSIONS,
+    lotse: programVersion(env),
+    commit: programCommit(env),
+    pulumi: VERSIONS.pulumi,
+    hcloud: pluginVersion(env),
     node: process.versions.node,
   };
+}
+
+/** The plugin's version and its origin: Pulumi's release, or a build of the same sources (see dev-env/toolchain). */
+function pluginVersion(env: Readonly<Record<string, string | undefined>>): string {
+  const wanted = VERSIONS.hcloud;
+  try {
+    const plugin = join(findEngine(env).plugins, `resource-hcloud-v${wanted}`, "pulumi-resource-hcloud");
+    const said = execFileSync(plugin, ["--version"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+    return said.includes("(") ? said : `${said} (official)`;
+  } catch {
+    return `${wanted} (not installed)`;
+  }
 }

@@ -40,6 +40,7 @@ function readAll(source: Source) {
     ...ours,
     ...read(LOGS, source),
     ...checkToken(token, source),
+    state: checkState(controller.state, source),
     clusterCidrs: routes && hasRoutes && controllers.route ? clusterCidrs : [],
     checksAttachment: !skipsAttachment,
     labelPrefixes,
@@ -66,6 +67,15 @@ function checkToken({ value: token, file }: Secret = {}, { mistakes, warnings }:
     warnings.push(`HCLOUD_TOKEN has ${token.length} characters, but API tokens have 64`);
   }
   return { token: token ?? "", tokenFile: file };
+}
+
+/** Pulumi Cloud needs a token, which the command line reads from the environment. */
+function checkState(state: string, { env, mistakes }: Source): string {
+  if (state.startsWith("https://") && !env.PULUMI_ACCESS_TOKEN)
+    mistakes.push(
+      "PULUMI_ACCESS_TOKEN is not set: --state with an https:// URL is Pulumi Cloud, and needs an access token of it",
+    );
+  return state;
 }
 
 /** Cluster-wide defaults for Services. */

@@ -1,4 +1,5 @@
 /** The effective configuration as `/configz` serves it: without secrets. */
+import { withoutCredentials } from "../../stacks/state/credentials.ts";
 import type { Config } from "./config.ts";
 import { secret } from "./flag-values.ts";
 import type { Setting } from "./setting.ts";
@@ -14,9 +15,4 @@ export function renderConfigz({ robot, ...config }: Config): string {
   return JSON.stringify({ "cloudcontrollermanager.config.k8s.io": shown }, (name, value: unknown) =>
     HIDDEN.has(name) ? undefined : typeof value === "string" ? withoutCredentials(value) : value,
   );
-}
-
-/** A URL without the parts that may hold credentials: user, password and query. */
-function withoutCredentials(text: string): string {
-  return text.replace(/(?<=:\/\/)[^/?]*@/, "…@").replace(/(?<=:\/\/.*)\?.*$/s, "?…");
 }

@@ -24,8 +24,8 @@ export function mapped<From, To>(parse: Parser<From>, convert: (value: From) => 
 
 /** Where the Pulumi state is kept. */
 export const stateLocation = matching(
-  /^(cluster|none)$|^(file|s3|gs|azblob|postgres):\/\//,
-  "cluster, none, or a file://, s3://, gs://, azblob:// or postgres:// URL",
+  /^(cluster|none)$|^(file|s3|gs|azblob|postgres|https):\/\//,
+  "cluster, none, or a file://, s3://, gs://, azblob://, postgres:// or https:// URL",
 );
 
 /** A valid name of a Pulumi stack. */
@@ -62,13 +62,7 @@ export const cidrs: Parser<readonly string[]> = (input) => {
 export const url: Parser<string> = (value) =>
   URL.canParse(value) && /^https?:/.test(value) ? { value } : { allowed: "an http or https URL" };
 
-/** Seconds → milliseconds. Bounded because a timer of more than 24 days fires at once. */
-export const period: Parser<number> = (input) =>
-  Number(input) > 0 && Number(input) <= 86_400
-    ? { value: Number(input) * 1000 }
-    : { allowed: "a number of seconds greater than 0 and at most 86400" };
-
-/** A duration in Go's syntax → milliseconds. The bounds are in seconds. */
+/** A duration in Go's syntax → milliseconds. The bounds are in seconds; a timer of more than 24 days would fire at once. */
 export const duration = (least: number, most: number) => mapped(seconds(least, most), (value) => value * 1000);
 
 /** A non-negative integer. */

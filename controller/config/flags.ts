@@ -12,8 +12,10 @@ export interface Flag {
   readonly section?: string;
   /** Why the flag is accepted but has no effect. */
   readonly ignored?: string;
-  /** May be repeated; the values form one list. */
-  readonly repeats?: boolean;
+  /** Set if the flag may be repeated: the separator that joins the values to one list. */
+  readonly repeats?: "," | "\n";
+  /** Flags that cannot be given together with this one. */
+  readonly conflicts?: readonly string[];
 }
 
 /** Values by flag name, as written on the command line. */

@@ -2,7 +2,7 @@
 
 import { boolean, integer, oneOf } from "../formats/values.ts";
 import { GUARD_LIMITS } from "../guard/guard.ts";
-import { servedClasses } from "../render/service/ownership/ours.ts";
+import { servedClasses } from "../render/service/ours.ts";
 import { controllers } from "./controllers.ts";
 import {
   anything,
@@ -16,7 +16,6 @@ import {
   natural,
   objectName,
   paths,
-  period,
   prefixes,
   secret,
   secretScope,
@@ -31,6 +30,7 @@ export const CLUSTER = {
   kubeconfig: setting("--kubeconfig <file>").doc("kubeconfig for the API server", {
     unset: "the pod's service account",
   }),
+  context: setting("--context <name>").doc("context of the kubeconfig", { unset: "its current context" }),
   master: setting("--master <url>").doc("URL of the API server; overrides the kubeconfig"),
   clusterName: setting("--cluster-name <name>", clusterName, "kubernetes").doc("name of the cluster's Pulumi stack"),
   clusterCidrs: setting("--cluster-cidr <cidrs>", cidrs).doc("pod CIDRs of the cluster; required for routes"),
@@ -44,23 +44,23 @@ export const CONTROLLER = {
   provider: setting("--cloud-provider <name>", matching(/^hcloud$/, "hcloud")).doc("only hcloud is supported"),
   controllers: setting("--controllers <list>", controllers, "*").doc(
     "controllers to run: * enables all, name enables one, -name disables one; names are cloud-node, cloud-node-lifecycle, service and route",
-    { repeats: true },
+    { repeats: "," },
   ),
   nodeMonitorMs: setting("--node-monitor-period <duration>", duration(1, 3_600), "5s").doc(
     "interval between checks of the servers of nodes that are not Ready",
   ),
   state: setting("--state <where>", stateLocation, "cluster").doc(
-    "where to keep the Pulumi state: cluster (Secrets), none, or a Pulumi backend such as s3://bucket",
+    "where to keep the Pulumi state: cluster (Secrets), none, or a Pulumi backend such as s3://bucket; an https:// URL is Pulumi Cloud and needs PULUMI_ACCESS_TOKEN",
     { variable: "LOTSE_STATE" },
   ),
-  resyncMs: setting("--resync <seconds>", period, "60").doc(
+  resyncMs: setting("--resync <duration>", duration(1, 86_400), "60s").doc(
     "interval between full comparisons of the cloud with the desired state",
   ),
-  runDeadlineMs: setting("--run-deadline <seconds>", period, "90").doc(
+  runDeadlineMs: setting("--run-deadline <duration>", duration(1, 86_400), "90s").doc(
     "maximum duration of a run; the next run continues with what is left",
   ),
   guard: setting("--guard-removals <count>", guardLimits, String(GUARD_LIMITS.removals)).doc(
-    "hold back removals that no object asked for if they exceed both this number and a third of all units",
+    "hold back removals that no object asked for if they exceed both this number and a third of all units of their kind; targets count by server",
   ),
   isDryRun: setting("--dry-run [bool]", boolean, "false").doc(
     "log the planned changes at every --resync, but change nothing and do not acquire the lease",
@@ -119,7 +119,7 @@ export const SERVING = {
   }),
   openPaths: setting("--authorization-always-allow-paths <paths>", paths, "/healthz,/readyz,/livez").doc(
     "paths that are served without authentication",
-    { repeats: true },
+    { repeats: "," },
   ),
   tokenTtlMs: setting("--authentication-token-webhook-cache-ttl <duration>", duration(0, 3_600), "10s").doc(
     "how long to cache the results of token reviews",
@@ -173,6 +173,9 @@ export const CLOUD = {
   loadBalancerClasses: setting("LOTSE_LOAD_BALANCER_CLASS", servedClasses, "").doc(
     "`loadBalancerClass` of the Services to serve; with a leading `+`, also Services without a class",
     { unset: "Services without a class" },
+  ),
+  adoption: setting("LOTSE_ADOPTION", oneOf("named", "labelled"), "named").doc(
+    "which load balancers without an owner a Service may adopt: `named` for those it names by `name` or `id`, `labelled` only for those with labels that name the Service",
   ),
 };
 

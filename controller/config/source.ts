@@ -1,5 +1,6 @@
 /** Reads settings from flags and environment, and collects mistakes and warnings. */
 import { readFileSync } from "node:fs";
+import { withoutCredentials } from "../../stacks/state/credentials.ts";
 import { messageOf } from "../diagnostics/errors.ts";
 import { boolean } from "../formats/values.ts";
 import { type Secret, secret } from "./flag-values.ts";
@@ -35,7 +36,7 @@ function readRow(row: Setting<unknown>, source: Source): unknown {
     if (text === undefined) return [];
     const parsed = parse(text);
     if ("value" in parsed) return [{ name, value: parsed.value }];
-    mistakes.push(`${name}: ${JSON.stringify(text)} is not ${parsed.allowed}`);
+    mistakes.push(`${name}: ${JSON.stringify(withoutCredentials(text))} is not ${parsed.allowed}`);
     return [];
   });
   if (ignored && first) warnings.push(`${first.name} has no effect: ${ignored}`);

@@ -13,9 +13,25 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /**
  * Parses a selector. Undefined when it is malformed or contains a key or value that no label can have: such a selector
- * would match no node and leave a load balancer without targets. An empty selector matches everything.
+ * would match no node and leave a load balancer without targets. So is one that is too long. An empty selector matches
+ * everything.
  */
 export function parseLabelSelector(text: string): LabelSelector | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
+  if (!known.has(text)) {
+    if (known.size === MOST_KNOWN) known.clear();
+    known.set(text, parse(text));
+  }
+  return known.get(text);
+}
+
+/** Selectors by text: the same selector for all Services with the same text, so that targets can be shared. */
+const known = new Map<string, LabelSelector | undefined>();
+const MOST_KNOWN = 1_000;
+/** Every term is evaluated for every node. */
+const MAX_LENGTH = 2_000;
+
+function parse(text: string): LabelSelector | undefined {
   if (text.trim() === "") return () => true;
   const terms: LabelSelector[] = [];
   for (const part of splitTerms(text)) {

@@ -93,6 +93,15 @@ export function seconds(least: number, most: number): Parser<number> {
   };
 }
 
+/** Like `seconds`, for annotations: a bare whole number means seconds, too. */
+export function secondsOrNumber(least: number, most: number): Parser<number> {
+  const parse = seconds(least, most);
+  return (input) => {
+    const parsed = parse(/^\d+$/.test(input) ? `${input}s` : input);
+    return "value" in parsed ? parsed : { allowed: `a duration such as ${least}s or 1m, from ${least}s to ${most}s` };
+  };
+}
+
 function parseGoSeconds(input: string): number | undefined {
   if (input === "0") return 0;
   if (!/^\+?((\d+(\.\d*)?|\.\d+)(h|ms|m|s|us|µs|ns))+$/.test(input)) return undefined;

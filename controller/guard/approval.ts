@@ -1,90 +1,211 @@
-/** Which steps need a person's approval, and whether they have it. Pure. */
+/** Holds back changes that need approval: publishes each one, and lets it pass once it is approved. */
 import { createHash } from "node:crypto";
 import type { Difference } from "../../stacks/units/difference.ts";
+import type { UnitId } from "../../stacks/units/spec.ts";
+import { messageOf } from "../diagnostics/errors.ts";
+import type { Logger } from "../diagnostics/log.ts";
 import { parseJson } from "../diagnostics/printable.ts";
+import type { OwnConfigMap } from "../kube/config-map.ts";
 import type { Plan, PlannedUnit } from "./plan.ts";
 
 /** What needs approval: nothing, removals, or every change. */
 export type ApprovalMode = "none" | "deletions" | "manual";
 
-/** A step that waits, as it is published. */
+/** A change that waits, as it is published. The text is the preview's, with reasons and price. */
 export interface PendingStep {
+  /** 128 bits of a hash of exactly this change. */
+  readonly id: string;
   readonly unit: string;
-  readonly kind: PlannedUnit["kind"];
   /** The object it is for: `Service default/web`. */
   readonly object: string;
-  readonly differences: readonly Difference[];
-}
-
-/** Changes that wait. The ID is a hash of exactly these. */
-export interface PendingPlan {
-  readonly id: string;
-  /** ISO time. */
+  /** ISO time of its publication. */
   readonly at: string;
-  readonly steps: readonly PendingStep[];
+  /** For an Event: `create load balancer lb11 in fsn1 (+5.39 EUR a month)`. */
+  readonly summary: string;
+  readonly text: readonly string[];
 }
 
-/** A person's consent to a plan. */
+/** A change that was approved, and by whom. */
 export interface Approval {
-  readonly plan: string;
+  readonly step: PendingStep;
+  /** A user name. With the chart's admission policy, the API server has verified it. */
   readonly by: string;
-  readonly at: string;
 }
 
-/** The published plan and its approval. */
-export interface StoredPlan {
-  readonly plan?: PendingPlan;
-  readonly approval?: Approval;
+/** A change in words. */
+export type Description = Pick<PendingStep, "unit" | "object" | "summary" | "text">;
+
+export interface ApprovalParts {
+  readonly mode: ApprovalMode;
+  /** The ConfigMap in which changes are published and approved. */
+  readonly map: Pick<OwnConfigMap, "read" | "update">;
+  readonly log: Logger;
 }
+
+/** Steps that may happen now, and what waits. */
+export interface Passed {
+  readonly plan: Plan;
+  /** Number of changes that wait for approval. */
+  readonly waiting: number;
+  /** Changes that were published in this turn. */
+  readonly announced: readonly PendingStep[];
+  /** Changes that were found approved in this turn. */
+  readonly approved: readonly Approval[];
+}
+
+/** Keys in the ConfigMap: `step.<id>` has the published change, `approved.<id>` the name of the approver. */
+const STEP = "step.";
+const APPROVED = "approved.";
+
+type Data = Readonly<Record<string, string>>;
+
+export class ApprovalGate {
+  readonly #parts: ApprovalParts;
+  /** Approved differences per unit, until the unit is as wanted: a change that fails half-way continues. */
+  readonly #granted = new Map<UnitId, ReadonlySet<string>>();
+  /** Whether the ConfigMap is known to be empty. */
+  #isClear = false;
+
+  constructor(parts: ApprovalParts) {
+    this.#parts = parts;
+  }
+
+  /** `describe` puts changes into words when they are published. Without a readable ConfigMap, nothing is approved. */
+  async pass(plan: Plan, describe: (steps: Plan) => Promise<readonly Description[]>): Promise<Passed> {
+    const planned = new Set(plan.map(({ unit }) => unit));
+    for (const unit of this.#granted.keys()) if (!planned.has(unit)) this.#granted.delete(unit);
+    const open = plan.filter((step) => needsApproval(step, this.#parts.mode) && !this.#isGranted(step));
+    if (open.length === 0 && this.#isClear) return { plan, waiting: 0, announced: [], approved: [] };
+    try {
+      return await this.#settle(plan, open, describe);
+    } catch (error) {
+      this.#parts.log.warn({ error: messageOf(error) }, "approvals unreadable, holding back changes that need one");
+      return { plan: without(plan, open), waiting: open.length, announced: [], approved: [] };
+    }
+  }
+
+  async #settle(plan: Plan, open: Plan, describe: (steps: Plan) => Promise<readonly Description[]>): Promise<Passed> {
+    const { map, log } = this.#parts;
+    const data = await map.read();
+    const approved = open.filter((step) => isApproved(step, data));
+    const waiting = without(open, approved);
+    const room = ROOM.bytes - sizeOf(retain(data, waiting, []));
+    const unpublished = waiting.filter((step) => data[STEP + stepId(step)] === undefined);
+    const fresh = room > ROOM.bytes / ROOM.changes ? unpublished.slice(0, ROOM.changes) : [];
+    const announced = fresh.length > 0 ? publish(fresh, await describe(fresh), room) : [];
+    // An approval is used up before its change is made, so that it cannot cover the same change again.
+    await map.update((current) => retain(current, waiting, announced));
+    this.#isClear = waiting.length === 0;
+    for (const step of approved) this.#granted.set(step.unit, new Set(step.differences.map(keyOf)));
+    if (announced.length > 0) log.info({ units: announced.map(({ unit }) => unit) }, "changes wait for approval");
+    const found = approved.map((step) => approvalOf(step, data));
+    return { plan: without(plan, waiting), waiting: waiting.length, announced, approved: found };
+  }
+
+  #isGranted({ unit, differences }: PlannedUnit): boolean {
+    const granted = this.#granted.get(unit);
+    return granted !== undefined && differences.every((difference) => granted.has(keyOf(difference)));
+  }
+}
+
+function needsApproval({ kind }: PlannedUnit, mode: ApprovalMode): boolean {
+  return mode === "manual" || (mode === "deletions" && kind === "remove");
+}
+
+function without(plan: Plan, steps: Plan): Plan {
+  return plan.filter((step) => !steps.includes(step));
+}
+
+/** Identifies a change. 128 bits, so that no second change with the same id can be found. */
+export function stepId({ unit, kind, differences }: Pick<PlannedUnit, "unit" | "kind" | "differences">): string {
+  const text = JSON.stringify([unit, kind, differences.map(keyOf).toSorted()]);
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}
+
+function keyOf({ part, field, want, have }: Difference): string {
+  return JSON.stringify([part, field, want, have]);
+}
+
+/** A published change must still have its id: its text may have been edited, but then it belongs to another change. */
+function isApproved(step: PlannedUnit, data: Data): boolean {
+  const id = stepId(step);
+  return data[APPROVED + id] !== undefined && parseJson<PendingStep>(data[STEP + id])?.unit === step.unit;
+}
+
+function approvalOf(step: PlannedUnit, data: Data): Approval {
+  const id = stepId(step);
+  const published = parseJson<PendingStep>(data[STEP + id]) ?? { id, ...UNKNOWN, unit: step.unit };
+  return { step: published, by: data[APPROVED + id] ?? "" };
+}
+
+const UNKNOWN = { object: "", at: "", summary: "", text: [] };
 
 /**
- * The steps that need approval and do not have it: all of them, unless every one is part of the stored, approved plan.
- * A step is part of a plan that has the same unit and kind, and every difference of the step with the same values. The plan
- * may have more differences, which are applied already.
+ * A ConfigMap holds 1 MiB, approvals included. Changes share this room: the more of them wait, the shorter their texts. What
+ * does not fit is published once some of the others are approved.
  */
-export function waitingSteps(plan: Plan, mode: ApprovalMode, stored: StoredPlan): Plan {
-  const needing = plan.filter(({ kind }) => mode === "manual" || (mode === "deletions" && kind === "remove"));
-  return isApproved(stored) && needing.every((step) => isPartOf(step, stored)) ? [] : needing;
-}
+const ROOM = { bytes: 700_000, changes: 2_000, lines: 40, characters: 200 };
 
-function isApproved({ plan, approval }: StoredPlan): boolean {
-  // A plan that was edited after it was published no longer matches its ID.
-  return plan !== undefined && approval?.plan === plan.id && planId(plan.steps) === plan.id;
-}
-
-function isPartOf({ unit, kind, differences }: PlannedUnit, { plan }: StoredPlan): boolean {
-  const step = plan?.steps.find((candidate) => candidate.unit === unit && candidate.kind === kind);
-  const approved = new Set(step?.differences.map(key));
-  return step !== undefined && differences.every((difference) => approved.has(key(difference)));
-}
-
-function key({ field, want, have }: Difference): string {
-  return JSON.stringify([field, want, have]);
-}
-
-/** A hash of the steps in ten hexadecimal digits, independent of their order. */
-export function planId(steps: readonly Pick<PendingStep, "unit" | "kind" | "differences">[]): string {
-  const parts = steps.map(({ unit, kind, differences }) =>
-    JSON.stringify([unit, kind, differences.map(key).toSorted()]),
-  );
-  return createHash("sha256").update(parts.toSorted().join("\n")).digest("hex").slice(0, 10);
-}
-
-/** The plan to publish for the waiting steps. */
-export function pendingPlan(waiting: Plan, objectOf: (step: PlannedUnit) => string, at: Date): PendingPlan {
-  const steps = waiting.map((step) => {
-    const { unit, kind, differences } = step;
-    return { unit, kind, object: objectOf(step), differences };
+function publish(steps: Plan, described: readonly Description[], room: number): readonly PendingStep[] {
+  const at = new Date().toISOString();
+  const share = room / steps.length;
+  let left = room;
+  return steps.flatMap((step) => {
+    const { object, summary, text } = described.find(({ unit }) => unit === step.unit) ?? UNKNOWN;
+    const head = { id: stepId(step), unit: step.unit, object, at, summary: summary.slice(0, ROOM.characters) };
+    const published = { ...head, text: shorten(text, share - sizeOf(head)) };
+    left -= sizeOf(published);
+    return left > 0 ? [published] : [];
   });
-  return { id: planId(waiting), at: at.toISOString(), steps };
 }
 
-/** Parses the ConfigMap's data. What cannot be parsed counts as absent. */
-export function parseStored(data: Readonly<Record<string, string>>): StoredPlan {
-  const plan = parseJson<PendingPlan>(data.plan);
-  const approval = parseJson<Approval>(data.approval);
+function sizeOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value)) + STEP.length + 40;
+}
+
+function shorten(text: readonly string[], room: number): readonly string[] {
+  let left = room;
+  const lines = text.slice(0, ROOM.lines).map((line) => line.slice(0, ROOM.characters));
+  const end = lines.findIndex((line) => {
+    left -= sizeOf(line);
+    return left < 0;
+  });
+  const kept = end < 0 ? lines : lines.slice(0, end);
+  return kept.length < text.length ? [...kept, `… ${text.length - kept.length} more lines: lotse preview`] : kept;
+}
+
+/** What stays in the ConfigMap: changes that wait, with approvals that arrived meanwhile, but none given in advance. */
+function retain(data: Data, waiting: Plan, announced: readonly PendingStep[]): Data {
+  const published = new Set(announced.map(({ id }) => id));
+  const ids = new Set(waiting.map(stepId).filter((id) => !published.has(id)));
+  const kept = Object.entries(data).filter(([key]) => ids.has(key.slice(key.indexOf(".") + 1)));
   return {
-    ...(plan && Array.isArray(plan.steps) && { plan }),
-    ...(approval && typeof approval.plan === "string" && { approval }),
+    ...Object.fromEntries(kept),
+    ...Object.fromEntries(announced.map((step) => [STEP + step.id, JSON.stringify(step)])),
   };
+}
+
+/** The changes in the ConfigMap that wait, and those that are approved and about to be made. */
+export function parsePending(data: Data): {
+  readonly waiting: readonly PendingStep[];
+  readonly approved: readonly Approval[];
+} {
+  const steps = Object.entries(data).flatMap(([key, text]) => {
+    const step = key.startsWith(STEP) ? parseJson<PendingStep>(text) : undefined;
+    return step && Array.isArray(step.text) && key === STEP + step.id ? [step] : [];
+  });
+  const byTime = steps.toSorted((a, b) => (a.at + a.object < b.at + b.object ? -1 : 1));
+  const approverOf = ({ id }: PendingStep) => data[APPROVED + id];
+  return {
+    waiting: byTime.filter((step) => approverOf(step) === undefined),
+    approved: byTime.flatMap((step) => {
+      const by = approverOf(step);
+      return by === undefined ? [] : [{ step, by }];
+    }),
+  };
+}
+
+/** The ConfigMap's data with approvals added. */
+export function withApprovals(data: Data, ids: readonly string[], by: string): Data {
+  return { ...data, ...Object.fromEntries(ids.map((id) => [APPROVED + id, by])) };
 }

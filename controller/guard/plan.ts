@@ -1,9 +1,10 @@
 /** Compares specs with what exists, and plans the steps of the next run. */
-import { type Difference, differences } from "../../stacks/units/difference.ts";
+import { type Difference, differences, existence } from "../../stacks/units/difference.ts";
 import { routeUnit, unitOf } from "../../stacks/units/names.ts";
 import type { UnitId, UnitSpec } from "../../stacks/units/spec.ts";
-import { type Rendered, type RenderOptions, renderCluster, type Snapshot } from "../render/cluster.ts";
+import { type Rendered, type RenderOptions, renderInSteps, type Snapshot } from "../render/cluster.ts";
 import type { ServiceIntent } from "../render/intents.ts";
+import { finish } from "../work/steps.ts";
 
 /** A unit that differs from its spec, and how. */
 export type PlannedUnit = { readonly unit: UnitId; readonly differences: readonly Difference[] } & (
@@ -19,17 +20,40 @@ export type Plan = readonly PlannedUnit[];
 export interface Situation {
   readonly rendered: Rendered;
   readonly plan: Plan;
+  /** Units with actions that outlast their run, which are not in the plan. They may still come to match their specs. */
+  readonly underWay?: ReadonlySet<UnitId>;
+  /** Targets that stay in the specs because suspiciously many would go, and how many there are. */
+  readonly heldTargets?: { readonly names: readonly string[]; readonly total: number };
 }
 
 /** Renders a snapshot and plans. Pure. */
 export function assess(snapshot: Snapshot, options: RenderOptions): Situation {
-  const rendered = renderCluster(snapshot, options);
-  return { rendered, plan: planRun(rendered) };
+  return finish(assessInSteps(snapshot, options));
+}
+
+/** Like `assess`, with a pause after each Service and each unit. */
+export function* assessInSteps(snapshot: Snapshot, options: RenderOptions): Generator<void, Situation> {
+  const rendered = yield* renderInSteps(snapshot, options);
+  return { rendered, plan: yield* planInSteps(rendered) };
+}
+
+/** The situation with nothing planned for units under way. */
+export function setAside(situation: Situation, isUnderWay: (unit: UnitId) => boolean): Situation {
+  const underWay = new Set(situation.plan.map(({ unit }) => unit).filter(isUnderWay));
+  return { ...situation, plan: situation.plan.filter(({ unit }) => !underWay.has(unit)), underWay };
 }
 
 /** The units that differ from their specs. Empty for a cluster at rest. */
 export function planRun(rendered: Rendered): Plan {
-  const makes = [...wantedSpecs(rendered)].flatMap(([unit, spec]) => planMake(unit, spec, rendered));
+  return finish(planInSteps(rendered));
+}
+
+function* planInSteps(rendered: Rendered): Generator<void, Plan> {
+  const makes: PlannedUnit[] = [];
+  for (const [unit, spec] of wantedSpecs(rendered)) {
+    makes.push(...planMake(unit, spec, rendered));
+    yield;
+  }
   return [...makes, ...planRemovals(rendered)];
 }
 
@@ -52,7 +76,7 @@ function planRemovals(rendered: Rendered): Plan {
   const { services, routes } = rendered;
   const retirements = services.flatMap((intent): Plan => {
     if (intent.kind !== "retire") return [];
-    const left = intent.certificates.left ?? [];
+    const { left = [] } = intent.certificates;
     return [...planRetirement(intent, rendered), ...left.flatMap((spec) => planMake(unitOf(spec), spec, rendered))];
   });
   const certificates = services.flatMap((intent) => (intent.kind === "refused" ? [] : intent.certificates.stale));
@@ -68,10 +92,15 @@ function planRetirement({ unit, keeps }: ServiceIntent & { readonly kind: "retir
 
 /** The step that removes a unit. */
 export function removal(unit: UnitId, asked: boolean): Plan[number] {
-  return { kind: "remove", unit, asked, differences: [{ field: "existence", have: "present" }] };
+  return { kind: "remove", unit, asked, differences: [existence(unit)] };
 }
 
 /** A load balancer with delete protection stays; its Service loses the finalizer all the same (S21). */
 function isRemovable(state: Rendered["existing"][UnitId]): boolean {
   return state?.kind === "load-balancer" && !state.deleteProtection;
+}
+
+/** Identifies an attempt: the same differences again are the same attempt. */
+export function fingerprint({ kind, differences }: PlannedUnit): string {
+  return JSON.stringify([kind, differences]);
 }

@@ -1,5 +1,5 @@
 /** Waits for running actions, all with one batched request at a time. */
-import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
+import { aborted, type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import type { ApiResponse } from "./exchange.ts";
 
 /** An action of the API. Fields not listed here are passed on unchanged. */
@@ -13,8 +13,13 @@ export interface Action {
 const BATCH = 25;
 /** Expected duration of an action before any has been observed. */
 const FIRST_GUESS_MS = 300;
-/** Limits of the time between two polls. */
+/** Time between two polls: `between` for the first few, then twice as long each time, up to `most`. */
 const POLL_MS = { least: 100, between: 250, most: 2_000 };
+const FREQUENT_POLLS = 6;
+/** One slow action raises the expectation for the next ones by this factor at most. */
+const SLOWER = 1.25;
+/** An action is slow when it takes longer than this, and than this many times the usual duration. */
+const SLOW = { leastMs: 1_000, factor: 1.5 };
 /** Actions expected to end within `gap` of each other share a poll, unless that delays one by more than `most`. */
 const TOGETHER_MS = { gap: 100, most: 500 };
 
@@ -27,6 +32,14 @@ interface Watched {
   waiting: number;
 }
 
+/** How long an action is awaited. */
+interface Limits {
+  readonly mostMs: number;
+  readonly followMs: number;
+  /** Fires when others wait. */
+  readonly hurry: AbortSignal | undefined;
+}
+
 /**
  * Reports when actions end. It learns how long actions of each kind take and polls when they are likely to have ended, because
  * every request counts against the rate limit that the whole project shares.
@@ -36,6 +49,7 @@ export class ActionWatch {
   readonly #clock: Clock;
   readonly #watched = new Map<number, Watched>();
   readonly #usualMs = new Map<string, number>();
+  readonly #stop = new AbortController();
   #polling = false;
 
   constructor(fetch: (ids: readonly number[]) => Promise<readonly Action[]>, clock = SYSTEM_CLOCK) {
@@ -50,7 +64,7 @@ export class ActionWatch {
     const limit = new AbortController();
     watched.waiting += 1;
     try {
-      const late = this.#clock.pause(limitMs, limit.signal).then(() => action);
+      const late = this.#clock.pause(limitMs, AbortSignal.any([limit.signal, this.#stop.signal])).then(() => action);
       return await Promise.race([watched.done.promise, late]);
     } finally {
       limit.abort();
@@ -76,6 +90,29 @@ export class ActionWatch {
       ...(next && { next_actions: next }),
     };
     return { ...response, body: JSON.stringify(settled) };
+  }
+
+  /**
+   * The response with its action settled, or undefined when the action takes too long: `mostMs`, or longer than usual while
+   * `hurry` has fired. `ended` then resolves when it has ended after all, or after `followMs`.
+   */
+  async settleUnlessSlow(response: ApiResponse, { command }: Action, limits: Limits) {
+    const ended = this.settleIn(response, limits.followMs);
+    const slowMs = Math.max(SLOW.leastMs, SLOW.factor * this.#usual(command));
+    const waiting = new AbortController();
+    const hurried = aborted(AbortSignal.any([limits.hurry ?? waiting.signal, waiting.signal]));
+    const slow = Promise.all([this.#clock.pause(slowMs, waiting.signal), hurried]);
+    const late = this.#clock.pause(limits.mostMs, waiting.signal);
+    try {
+      return { settled: await Promise.race([ended, slow.then(() => undefined), late.then(() => undefined)]), ended };
+    } finally {
+      waiting.abort();
+    }
+  }
+
+  /** Stops waiting: every action counts as running. */
+  stop(): void {
+    this.#stop.abort();
   }
 
   #watch({ id, command }: Action): Watched {
@@ -118,26 +155,48 @@ export class ActionWatch {
     const watched = this.#watched.get(action.id);
     if (!watched) return;
     this.#watched.delete(action.id);
-    this.#usualMs.set(watched.command, expectedMs(this.#clock.now() - watched.startedAt, watched.polls));
+    const usual = this.#usualMs.get(watched.command);
+    const expected = expectedMs(this.#clock.now() - watched.startedAt, watched.polls);
+    this.#usualMs.set(watched.command, Math.min(expected, usual === undefined ? POLL_MS.most : usual * SLOWER));
     watched.done.resolve(action);
   }
 
   /** When a poll is likely to find the action ended. Each unsuccessful poll moves it on. */
   #expectedEnd({ startedAt, command, polls }: Watched): number {
-    const usual = this.#usualMs.get(command) ?? average(this.#usualMs.values()) ?? FIRST_GUESS_MS;
-    return startedAt + usual + polls * POLL_MS.between;
+    return startedAt + Math.min(this.#usual(command), POLL_MS.most) + waitedMs(polls);
+  }
+
+  #usual(command: string): number {
+    return this.#usualMs.get(command) ?? average(this.#usualMs.values()) ?? FIRST_GUESS_MS;
   }
 }
 
 /** The response with its action marked as successful. The list of certificates shows how the action really ends. */
 export function withEndedAction(response: ApiResponse): ApiResponse {
-  if (response.status >= 300) return response;
-  const body = JSON.parse(response.body) as { action?: Action | null };
-  if (!body.action) return response;
-  return {
-    ...response,
-    body: JSON.stringify({ ...body, action: { ...body.action, status: "success", progress: 100 } }),
-  };
+  return withAction(response, { status: "success", progress: 100 });
+}
+
+/** The response with its action marked as failed, for a run that stops waiting for it. */
+export function withFailedAction(response: ApiResponse): ApiResponse {
+  const error = { code: "under_way", message: "the action is slow; the run ends without it" };
+  return withAction(response, { status: "error", error });
+}
+
+function withAction(response: ApiResponse, fields: object): ApiResponse {
+  const action = actionIn(response);
+  if (!action) return response;
+  return { ...response, body: JSON.stringify({ ...JSON.parse(response.body), action: { ...action, ...fields } }) };
+}
+
+/** The action of a response, if it has one that is running. */
+export function runningActionIn(response: ApiResponse): Action | undefined {
+  const action = actionIn(response);
+  return action?.status === "running" ? action : undefined;
+}
+
+function actionIn({ status, body }: ApiResponse): Action | undefined {
+  if (status >= 300 || body === "") return undefined;
+  return (JSON.parse(body) as { action?: Action | null }).action ?? undefined;
 }
 
 /** Milliseconds until the next poll: at the first expected end, or slightly later when others follow closely. */
@@ -151,12 +210,22 @@ export function nextPoll(expectedEnds: readonly number[], now: number): number {
   return Math.min(Math.max(at - now, POLL_MS.least), POLL_MS.most);
 }
 
+/** Time that unsuccessful polls have taken so far. */
+function waitedMs(polls: number): number {
+  let [sum, gap] = [0, POLL_MS.between];
+  for (let poll = 1; poll <= polls; poll += 1) {
+    sum += gap;
+    if (poll >= FREQUENT_POLLS) gap = Math.min(gap * 2, POLL_MS.most);
+  }
+  return sum;
+}
+
 /**
  * Expected duration of the next action, after one was found ended at its nth poll. It had ended before that poll: if it was the
  * first, the next one may come earlier; otherwise the action ended between the last two polls.
  */
 function expectedMs(seenMs: number, polls: number): number {
-  return polls <= 1 ? seenMs * 0.9 : seenMs - POLL_MS.between / 2;
+  return polls <= 1 ? seenMs * 0.9 : seenMs - (waitedMs(polls - 1) - waitedMs(polls - 2)) / 2;
 }
 
 function average(values: Iterable<number>): number | undefined {

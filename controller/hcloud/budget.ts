@@ -11,6 +11,16 @@ export type Priority = "normal" | "urgent";
 const RESERVE = 60;
 const HOUR_MS = 3_600_000;
 
+/** From this share of the budget on, turns are delayed: up to `most` when nothing is left. */
+const SCARCE = { share: 0.5, least: 2_000, most: 30_000 };
+
+/** Minimum interval between turns: none while there is plenty, then the longer, the less is left. */
+export function minIntervalMs({ remaining, limit }: Pick<Budget, "remaining" | "limit">): number {
+  const { share, least, most } = SCARCE;
+  const missing = 1 - remaining / (limit * share);
+  return missing <= 0 ? 0 : least + (most - least) * missing;
+}
+
 /** Counts requests against the rate limit. */
 export class Budget {
   readonly #now: () => number;

@@ -45,12 +45,38 @@ export function errorResponse(status: number, code: string, message: string): Ap
   return { status, headers: { "content-type": "application/json" }, body };
 }
 
+/** An error as the API reports it. */
+export interface ApiError {
+  readonly code: string;
+  /** Includes the reasons of invalid fields. */
+  readonly message: string;
+}
+
+interface ErrorBody {
+  readonly error?: {
+    readonly code?: string;
+    readonly message?: string;
+    readonly details?: {
+      readonly fields?: readonly { readonly name: string; readonly messages?: readonly string[] }[];
+    } | null;
+  };
+}
+
+/** The error in a response. One without the API's error format comes from a proxy: only its status is known. */
+export function apiErrorOf({ status, body }: ApiResponse): ApiError {
+  const { code = "unexpected", message, details } = parseJson<ErrorBody>(body)?.error ?? {};
+  const listed = Array.isArray(details?.fields) ? details.fields : [];
+  const fields = listed.flatMap(({ name, messages = [] }) =>
+    messages.length > 0 ? [`${name}: ${messages.join(", ")}`] : [],
+  );
+  const text = message ?? `the API responded with status ${status}`;
+  return { code, message: fields.length > 0 ? `${text}: ${fields.join("; ")}` : text };
+}
+
 /** The error for a response with an unexpected status. */
 export function cloudErrorOf(request: string, response: ApiResponse): CloudError {
-  // A response without the API's error format comes from a proxy: only its status is known.
-  const { error } = parseJson<{ error?: { code?: string; message?: string } }>(response.body) ?? {};
-  const message = error?.message ?? `the API responded with status ${response.status}`;
-  return new CloudError(request, response.status, error?.code ?? "unexpected", message);
+  const { code, message } = apiErrorOf(response);
+  return new CloudError(request, response.status, code, message);
 }
 
 /** Body fields that contain secrets. */

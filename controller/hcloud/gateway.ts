@@ -10,7 +10,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { messageOf } from "../diagnostics/errors.ts";
 import { SYSTEM_CLOCK } from "../work/clock.ts";
-import { type Action, ActionWatch, withEndedAction } from "./action-watch.ts";
+import { type Action, ActionWatch, runningActionIn, withEndedAction, withFailedAction } from "./action-watch.ts";
 import type { LoadBalancer } from "./api.ts";
 import type { Priority } from "./budget.ts";
 import { createWhole, isRefused, remainder } from "./creation.ts";
@@ -25,8 +25,8 @@ import {
 } from "./exchange.ts";
 import { Lanes } from "./lanes.ts";
 import { ReadCache } from "./read-cache.ts";
+import type { Upstream } from "./sender.ts";
 import { type Exchange, type RunInfo, Sender } from "./sender.ts";
-import type { Upstream } from "./upstream.ts";
 
 /** Address and token with which a run reaches the gateway. */
 export interface Credential {
@@ -58,8 +58,10 @@ const READER: RunInfo = { run: "reader", mode: "preview" };
 const READ_MAX_AGE_MS = 10_000;
 /** Maximum age of the controller's own lists for the plugin. It only checks that a server exists, so an older list will do. */
 const LISTED_MAX_AGE_MS: Readonly<Record<string, number>> = { servers: 60_000 };
-/** How long the response to a write is held until its action ends. After that the plugin polls, and polls are held too. */
+/** How long the response to a write is held until its action ends. After that the run goes on without it. */
 const ACTION_HOLD_MS = 20_000;
+/** How long an action is followed that has outlasted its run. */
+const SLOW_LIMIT_MS = 15 * 60_000;
 
 /** A local HTTP proxy for runs, and the reader of the Hetzner API for the controller. */
 export class Gateway {
@@ -90,6 +92,7 @@ export class Gateway {
 
   async stop(): Promise<void> {
     this.#sessions.clear();
+    this.#actions.stop();
     this.#server.closeAllConnections();
     const closed = once(this.#server, "close");
     this.#server.close();
@@ -117,7 +120,7 @@ export class Gateway {
     return { endpoint, token, close };
   }
 
-  /** Reads from the API, never from the cache. The items of a list then serve the next run's reads of single resources. */
+  /** Reads from the API, never from the cache. What is read then serves the next run's reads of single resources. */
   async read<T>(path: string, priority: Priority = "normal"): Promise<T> {
     const resource = resourceOf(path);
     if (resource) await this.#lanes.idle(resource);
@@ -125,9 +128,10 @@ export class Gateway {
     if (response.status !== 200) throw cloudErrorOf(`GET ${path}`, response);
     const body = JSON.parse(response.body) as T;
     const maxAgeMs = LISTED_MAX_AGE_MS[collectionOf(path)] ?? READ_MAX_AGE_MS;
-    this.#cache.primeFrom(path, { headers: response.headers, list: body }, maxAgeMs, (listed) =>
-      this.#lanes.isIdle(listed),
-    );
+    const isIdle = (read: string) => this.#lanes.isIdle(read);
+    // Otherwise the plugin would work from an older read than the plan does.
+    if (resource && isIdle(resource)) this.#cache.prime(path, resource, maxAgeMs, () => response);
+    this.#cache.primeFrom(path, { headers: response.headers, list: body }, maxAgeMs, isIdle);
     return body;
   }
 
@@ -148,7 +152,7 @@ export class Gateway {
     const request: ApiRequest = { method: incoming.method ?? "GET", path, ...(body !== "" && { body }) };
     if (isRead(request)) return this.#passRead(session, request);
     if (session.mode === "preview") return errorResponse(403, "forbidden", "a preview may only read");
-    if (session.attribute && session.attribute(request) === undefined) return NOT_IN_RUN;
+    if (path.includes("?") || session.permits?.(request) === false) return NOT_IN_RUN;
     return (await this.#create(session, request)) ?? (await this.#passRest(session, request));
   }
 
@@ -177,7 +181,9 @@ export class Gateway {
     if (isRefused(response.status)) return undefined;
     if (response.status === 201) {
       const { load_balancer, action } = JSON.parse(response.body) as { load_balancer: LoadBalancer; action: Action };
-      if (action.status === "success") session.made.set(`load_balancers/${load_balancer.id}`, action);
+      // The plugin waits for this action before it adds anything, however long it takes.
+      const ended: Action = { ...action, status: "success" };
+      if (action.status !== "error") session.made.set(`load_balancers/${load_balancer.id}`, ended);
     }
     return response;
   }
@@ -211,11 +217,27 @@ export class Gateway {
       return sent.finally(() => session.writes.delete(sent));
     };
     const response = await (resource ? this.#lanes.run(resource, send) : send());
-    const settled = isIssuance(request)
-      ? withEndedAction(response)
-      : await this.#actions.settleIn(response, ACTION_HOLD_MS);
+    const settled = isIssuance(request) ? withEndedAction(response) : await this.#settle(session, request, response);
     forget();
     return settled;
+  }
+
+  /**
+   * The response once its action has ended. If the action is slow and others wait for the run, the plugin hears that it
+   * failed, so that the run ends without it; the unit is reported as under way.
+   */
+  async #settle(session: Session, request: ApiRequest, response: ApiResponse): Promise<ApiResponse> {
+    const action = runningActionIn(response);
+    const unit = session.attribute?.(request, response.body);
+    if (!action || unit === undefined || !session.onSlow) return this.#actions.settleIn(response, ACTION_HOLD_MS);
+    const { settled, ended } = await this.#actions.settleUnlessSlow(response, action, {
+      mostMs: ACTION_HOLD_MS,
+      followMs: SLOW_LIMIT_MS,
+      hurry: session.hurry,
+    });
+    if (settled) return settled;
+    session.onSlow(unit, ended);
+    return withFailedAction(response);
   }
 
   async #fetchActions(ids: readonly number[]): Promise<readonly Action[]> {

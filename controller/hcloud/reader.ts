@@ -1,8 +1,10 @@
-/** Typed reads of the Hetzner API; lists are always complete. */
-import { CloudError } from "../diagnostics/errors.ts";
+/** Typed reads of the Hetzner API, and the lists of the project as last read, each with an age. */
+import { CcmError, CloudError } from "../diagnostics/errors.ts";
+import { Aged } from "../work/aged.ts";
 import type { Catalogue, Certificate, LoadBalancer, Network, Server } from "./api.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Pricing } from "./prices.ts";
+import { ServerShapes } from "./server-shapes.ts";
 
 interface Page {
   readonly meta?: {
@@ -10,24 +12,36 @@ interface Page {
   };
 }
 
-/** Attempts to read a list that keeps changing, before it is used as it is. */
+/** Attempts to read a list that keeps changing. */
 const LIST_TRIES = 3;
+
+/** Lists that change between two pages. In the order of ids, nothing moves from an unread page to one that was read. */
+const ORDERED: ReadonlySet<string> = new Set(["servers", "load_balancers", "certificates"]);
+
+/** A list contradicts itself: acting on it could remove what it lacks. */
+class IncompleteList extends CcmError {
+  readonly code = "incomplete-list";
+  readonly retry = "soon";
+}
 
 /** Reads the Hetzner project through the gateway. */
 export class CloudReader {
   readonly #gateway: Pick<Gateway, "read">;
+  readonly #shapes = new ServerShapes();
 
   constructor(gateway: Pick<Gateway, "read">) {
     this.#gateway = gateway;
   }
 
-  servers(): Promise<readonly Server[]> {
-    return this.#all("servers");
+  async servers(): Promise<readonly Server[]> {
+    const listed = await this.#all<Server>("servers");
+    return this.#shapes.readAll(listed);
   }
 
   /** Reads one server directly; undefined when it does not exist. */
   async server(id: number): Promise<Server | undefined> {
-    return (await this.#one<{ server: Server }>(`/servers/${id}`))?.server;
+    const answer = await this.#one<{ server: Server }>(`/servers/${id}`);
+    return answer && this.#shapes.read(answer.server);
   }
 
   /** Reads the labels of one resource directly; undefined when it does not exist. */
@@ -87,21 +101,96 @@ export class CloudReader {
     await this.#gateway.read("/locations");
   }
 
-  /** Reads a whole list. If its length differs from the announced one, it changed between two pages and is read again. */
+  /** Reads a whole list. One that contradicts itself changed between two pages and is read again; in the end it throws. */
   async #all<T>(collection: string): Promise<readonly T[]> {
     for (let attempt = 1; ; attempt++) {
       const pages = await this.#pages<T>(collection);
       const found = pages.flatMap((page) => page[collection] ?? []);
-      const isWhole = pages.every(({ meta }) => (meta?.pagination?.total_entries ?? found.length) === found.length);
-      if (isWhole || attempt === LIST_TRIES) return found;
+      const problem = contradiction(collection, pages, found);
+      if (problem === undefined) return found;
+      if (attempt === LIST_TRIES) throw new IncompleteList(`GET /${collection}: ${problem}: nothing is changed`);
     }
   }
 
   async #pages<T>(collection: string): Promise<readonly (Page & Record<string, readonly T[]>)[]> {
+    const order = ORDERED.has(collection) ? "&sort=id:asc" : "";
     const page = (number: number) =>
-      this.#gateway.read<Page & Record<string, readonly T[]>>(`/${collection}?page=${number}&per_page=50`);
+      this.#gateway.read<Page & Record<string, readonly T[]>>(`/${collection}?page=${number}&per_page=50${order}`);
     const first = await page(1);
     const last = first.meta?.pagination?.last_page ?? 1;
     return [first, ...(await Promise.all(Array.from({ length: last - 1 }, (_, index) => page(index + 2))))];
+  }
+}
+
+/** Why a list cannot be complete; undefined when it can. */
+function contradiction(collection: string, pages: readonly Page[], found: readonly unknown[]): string | undefined {
+  if (pages.some((page) => !Array.isArray((page as Record<string, unknown>)[collection])))
+    return `a response has no ${collection}`;
+  const total = pages
+    .map(({ meta }) => meta?.pagination?.total_entries ?? found.length)
+    .find((entries) => entries !== found.length);
+  if (total !== undefined) return `the list has ${found.length} entries, but announces ${total}`;
+  const ids = new Set(found.map((item) => (item as { readonly id?: number } | null)?.id));
+  if (ORDERED.has(collection) && ids.size < found.length) return "the list has entries with the same id";
+  return undefined;
+}
+
+/** The cloud's part of a snapshot. */
+export interface CloudState {
+  readonly servers: readonly Server[];
+  readonly loadBalancers: readonly LoadBalancer[];
+  readonly certificates: readonly Certificate[];
+  /** Absent when the cluster uses no network. */
+  readonly network?: Network;
+  /** Absent while it cannot be read; checks against it are then skipped. */
+  readonly catalogue?: Catalogue;
+}
+
+/** The provider's offer changes a few times a year. */
+const CATALOGUE_MAX_AGE_MS = 3_600_000;
+
+/** Maximum age of each list in milliseconds; 0 always reads. */
+export interface Ages {
+  readonly servers: number;
+  readonly loadBalancers: number;
+  readonly certificates: number;
+  readonly network: number;
+}
+
+/** Lists of the Hetzner project, each with an age. */
+export class CloudView {
+  readonly #reader: CloudReader;
+  readonly #networkId: number | undefined;
+  readonly #servers = new Aged(() => this.#reader.servers());
+  readonly #loadBalancers = new Aged(() => this.#reader.loadBalancers());
+  readonly #certificates = new Aged(() => this.#reader.certificates());
+  readonly #network = new Aged(async () => {
+    return this.#networkId === undefined ? undefined : this.#reader.network(this.#networkId);
+  });
+  readonly #catalogue = new Aged(() => this.#reader.catalogue());
+
+  constructor(reader: CloudReader, networkId: number | undefined) {
+    this.#reader = reader;
+    this.#networkId = networkId;
+  }
+
+  servers(maxAgeMs: number): Promise<readonly Server[]> {
+    return this.#servers.get(maxAgeMs);
+  }
+
+  /** Reads one server directly, not from the list; undefined when it does not exist. */
+  server(id: number): Promise<Server | undefined> {
+    return this.#reader.server(id);
+  }
+
+  async state(ages: Ages): Promise<CloudState> {
+    const [servers, loadBalancers, certificates, network, catalogue] = await Promise.all([
+      this.#servers.get(ages.servers),
+      this.#loadBalancers.get(ages.loadBalancers),
+      this.#certificates.get(ages.certificates),
+      this.#network.get(ages.network),
+      this.#catalogue.get(CATALOGUE_MAX_AGE_MS).catch(() => undefined), // the API makes the same checks
+    ]);
+    return { servers, loadBalancers, certificates, ...(network && { network }), ...(catalogue && { catalogue }) };
   }
 }

@@ -1,9 +1,14 @@
-/** Sends requests to the API: within the rate limit, with retries where that is safe, and reports each one. */
+/** Requests to the Hetzner API: within the rate limit, with retries where that is safe, over connections that stay open. */
+
+import type { IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
 import type { LoadBalancerSpec } from "../../stacks/units/spec.ts";
+import { CloudError, NotLeader } from "../diagnostics/errors.ts";
+import { sendIfAllowed } from "../net/fence.ts";
+import { openWayOut, type WayOut } from "../net/outbound.ts";
 import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import { Budget, type Priority } from "./budget.ts";
-import { type ApiRequest, type ApiResponse, endpointOf, isRead } from "./exchange.ts";
-import type { Upstream } from "./upstream.ts";
+import { type ApiError, type ApiRequest, type ApiResponse, apiErrorOf, endpointOf, isRead } from "./exchange.ts";
 
 /** One request that reached the API. */
 export interface Exchange {
@@ -18,6 +23,8 @@ export interface Exchange {
   /** 0 when there was no response. */
   readonly status: number;
   readonly durationMs: number;
+  /** Set for refused requests. */
+  readonly error?: ApiError;
 }
 
 /** A run as the gateway knows it. */
@@ -25,12 +32,20 @@ export interface RunInfo {
   readonly run: string;
   /** A preview may only read. */
   readonly mode: "apply" | "preview";
-  /** The unit that a request is for, from the request and, if there is one, the response. Writes without a unit are refused. */
+  /** The unit that a request is for, from the request and, if there is one, the response. */
   readonly attribute?: (request: ApiRequest, answer?: string) => string | undefined;
+  /** Whether a write is part of the run; all are when absent. */
+  readonly permits?: (request: ApiRequest) => boolean;
+  /** Called with every request that reached the API. */
+  readonly onExchange?: (exchange: Exchange) => void;
   /** Adds secrets that the plugin must not know. Only the API sees the result. */
   readonly complete?: (request: ApiRequest) => ApiRequest;
   /** The final spec of a load balancer that this run creates, by name. */
   readonly newBalancer?: (name: string) => LoadBalancerSpec | undefined;
+  /** Fires when others wait for the run to end. From then on it does not wait for slow actions. */
+  readonly hurry?: AbortSignal;
+  /** Called with a unit whose action is slow, when the run stops waiting for it. `ended` resolves when the action has ended. */
+  readonly onSlow?: (unit: string, ended: Promise<unknown>) => void;
 }
 
 const READ_TRIES = 4;
@@ -74,13 +89,11 @@ export class Sender {
     if (waitMs > 0) await this.#clock.pause(waitMs);
     if (!mayGo()) throw new Error("the run ended while this request was queued");
     const started = this.#clock.now();
-    const note = ({ status, headers, body }: ApiResponse) => {
-      this.#budget.learn(status, headers);
-      const { method, path } = request;
-      const unit = info.attribute?.(request, body);
-      const durationMs = Math.round(this.#clock.now() - started);
-      const endpoint = endpointOf(path);
-      this.#report({ run: info.run, ...(unit !== undefined && { unit }), method, path, endpoint, status, durationMs });
+    const note = (response: ApiResponse) => {
+      this.#budget.learn(response.status, response.headers);
+      const exchange = this.#describe(info, request, response, started);
+      info.onExchange?.(exchange);
+      this.#report(exchange);
     };
     try {
       const response = await this.#upstream.send(info.complete?.(request) ?? request, info.run);
@@ -92,6 +105,22 @@ export class Sender {
     }
   }
 
+  #describe(info: RunInfo, request: ApiRequest, response: ApiResponse, started: number): Exchange {
+    const { method, path } = request;
+    const { status } = response;
+    const unit = info.attribute?.(request, response.body);
+    return {
+      run: info.run,
+      ...(unit !== undefined && { unit }),
+      method,
+      path,
+      endpoint: endpointOf(path),
+      status,
+      durationMs: Math.round(this.#clock.now() - started),
+      ...(status >= 400 && { error: apiErrorOf(response) }),
+    };
+  }
+
   close(): void {
     this.#upstream.close();
   }
@@ -101,3 +130,81 @@ export class Sender {
 function isTemporary(status: number): boolean {
   return status >= 500 || status === 409 || status === 423;
 }
+
+/** Settings and callbacks of the connections. */
+export interface UpstreamOptions {
+  /** Base URL including `/v1`. */
+  readonly endpoint: string;
+  /** Called for every request, so that a rotated token is used at once. */
+  readonly token: () => string;
+  readonly userAgent: string;
+  readonly timeoutMs: number;
+  /** Checked right before a write is sent. */
+  readonly mayWrite?: () => boolean;
+  /** Called with every request and its response. */
+  readonly trace?: (request: ApiRequest, response: ApiResponse) => void;
+  /** Called with 1 when a request is sent, and with -1 when it has been answered or has failed. */
+  readonly inFlight?: (change: 1 | -1) => void;
+}
+
+const MAX_SOCKETS = 32;
+
+/** Sends requests unchanged, without retries, ordering or rate budget. */
+export class Upstream {
+  readonly #options: UpstreamOptions;
+  readonly #wayOut: WayOut;
+  readonly #base: string;
+
+  constructor(options: UpstreamOptions) {
+    this.#options = options;
+    this.#base = options.endpoint.replace(/\/+$/, "");
+    this.#wayOut = openWayOut(this.#base, process.env, MAX_SOCKETS);
+  }
+
+  /** The response, whatever its status. `run` is sent as a header. Throws a CloudError `unreachable` when there is no response. */
+  async send({ method, path, body }: ApiRequest, run: string): Promise<ApiResponse> {
+    const headers = {
+      authorization: `Bearer ${this.#options.token()}`,
+      "user-agent": this.#options.userAgent,
+      accept: "application/json",
+      "x-lotse-run": run,
+      ...(body !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+    };
+    const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    const { mayWrite, trace, inFlight } = this.#options;
+    inFlight?.(1);
+    const refusal = () => (isRead({ method, path }) || !mayWrite || mayWrite() ? undefined : new NotLeader());
+    try {
+      const answer = await new Promise<ApiResponse>((resolve, reject) => {
+        const { agent } = this.#wayOut;
+        const request = this.#wayOut.request(this.#base + path, { method, headers, agent, signal }, (response) => {
+          collect(response).then(resolve, reject);
+        });
+        request.on("error", reject);
+        sendIfAllowed(request, body, refusal);
+      });
+      trace?.({ method, path, ...(body !== undefined && { body }) }, answer);
+      return answer;
+    } catch (error) {
+      throw new CloudError(`${method} ${path}`, 0, "unreachable", error);
+    } finally {
+      inFlight?.(-1);
+    }
+  }
+
+  close(): void {
+    this.#wayOut.agent.destroy();
+  }
+}
+
+async function collect(response: IncomingMessage): Promise<ApiResponse> {
+  const body = await text(response);
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(response.headers)) {
+    if (typeof value === "string" && PASSED_ON.test(name)) headers[name] = value;
+  }
+  return { status: response.statusCode ?? 0, headers, body };
+}
+
+/** Headers that clients use; the others concern a single connection. */
+const PASSED_ON = /^(content-type|link|x-correlation-id|ratelimit-.*|retry-after)$/;

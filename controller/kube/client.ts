@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { KubeError, messageOf, NotLeader } from "../diagnostics/errors.ts";
 import { parseJson } from "../diagnostics/printable.ts";
+import { userAgent } from "../diagnostics/version.ts";
 import { sendIfAllowed } from "../net/fence.ts";
 import type { Clock } from "../work/clock.ts";
 import { hedgedProbe } from "./hedged-probe.ts";
@@ -179,7 +180,7 @@ export class KubeClient {
       headers: {
         ...headers,
         accept: "application/json",
-        "user-agent": "lotse",
+        "user-agent": userAgent(),
         // Node sets no length for the body of a DELETE: the server would ignore it, including its preconditions.
         ...(body !== undefined && {
           "content-type": input.contentType ?? "application/json",

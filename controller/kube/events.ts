@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import { printable } from "../diagnostics/printable.ts";
+import { SYSTEM_CLOCK } from "../work/clock.ts";
 import { Recent } from "../work/recent.ts";
 import type { KubeClient } from "./client.ts";
 import type { KubeObject } from "./informer.ts";
@@ -28,6 +29,15 @@ export interface EventInput {
 }
 
 const MAX_MESSAGE = 1_000;
+const MAX_LOGGED = 4_000;
+/** A warning that was not repeated for this long is forgotten: as long as the API server keeps Events. */
+const WARNED_MS = 3_600_000;
+
+/** Hash of a warning, and when it was last repeated. */
+interface Warned {
+  readonly digest: string;
+  readonly at: number;
+}
 
 /** An Event that was written, and its count. */
 interface Written {
@@ -39,14 +49,18 @@ interface Written {
 export class EventRecorder {
   readonly #client: KubeClient;
   readonly #log: Logger;
-  /** Hash of the last warning per topic, until it ends. */
-  readonly #warned = new Recent<string>(5_000);
+  /** The last warning per topic, until it ends or is no longer repeated: never more than there are objects. */
+  readonly #warned = new Map<string, Warned>();
+  #prunedAt = 0;
   /** Written Events by object, reason and message. */
   readonly #written = new Recent<Written>(2_000);
 
-  constructor(client: KubeClient, log: Logger) {
+  readonly #now: () => number;
+
+  constructor(client: KubeClient, log: Logger, now = SYSTEM_CLOCK.now) {
     this.#client = client;
     this.#log = log;
+    this.#now = now;
   }
 
   /** Writes an Event. Never fails: an Event that cannot be written is logged. */
@@ -54,15 +68,15 @@ export class EventRecorder {
     const { kind, object, type, reason } = input;
     if (type === "Warning") {
       if (!this.#isNews(input)) return;
-      this.#log.warn({ object: object.metadata?.name, reason }, input.message);
+      this.#log.warn({ object: describe(kind, object), reason }, input.message.slice(0, MAX_LOGGED));
     }
-    const message = printable(input.message).slice(0, MAX_MESSAGE);
+    const message = printable(input.message.slice(0, MAX_LOGGED)).slice(0, MAX_MESSAGE);
     const key = [kind, object.metadata?.uid, type, reason, message].join("\n");
     try {
       const known = this.#written.get(key);
       if (!known || !(await this.#repeat(object, known))) await this.#create({ ...input, message }, key);
     } catch (error) {
-      this.#log.warn({ reason, error: messageOf(error) }, "event not written");
+      this.#log.warn({ object: describe(kind, object), reason, error: messageOf(error) }, "event not written");
     }
   }
 
@@ -77,9 +91,18 @@ export class EventRecorder {
     const digest = createHash("sha256")
       .update(JSON.stringify([input.message, input.occasion]))
       .digest("base64");
-    const isNews = this.#warned.get(topic) !== digest;
-    this.#warned.set(topic, digest);
+    const isNews = this.#warned.get(topic)?.digest !== digest;
+    this.#warned.set(topic, { digest, at: this.#now() });
+    this.#prune();
     return isNews;
+  }
+
+  /** Forgets warnings that are no longer repeated: their objects are gone, or nothing is wrong any longer. */
+  #prune(): void {
+    const oldest = this.#now() - WARNED_MS;
+    if (this.#prunedAt > oldest) return;
+    this.#prunedAt = this.#now();
+    for (const [topic, { at }] of this.#warned) if (at < oldest) this.#warned.delete(topic);
   }
 
   async #repeat(object: KubeObject, known: Written): Promise<boolean> {
@@ -124,6 +147,11 @@ export class EventRecorder {
 /** Mistakes (which have an occasion) and failed runs share a reason but are separate topics. */
 function topicOf({ object, reason, occasion }: Pick<EventInput, "object" | "reason" | "occasion">): string {
   return `${object.metadata?.uid} ${reason}${occasion === undefined ? "" : " on occasion"}`;
+}
+
+/** The object as logs name it: `Service default/web` or `Node node-1`. */
+function describe(kind: EventInput["kind"], { metadata }: KubeObject): string {
+  return `${kind} ${metadata?.namespace ? `${metadata.namespace}/` : ""}${metadata?.name}`;
 }
 
 /** Events on cluster-scoped objects are stored in `default`. */

@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
-import type { StateStore } from "../../stacks/state/state-store.ts";
-import { ifFound, isNotFound } from "../diagnostics/errors.ts";
+import type { StateStore } from "../../stacks/state/mirror.ts";
+import { CcmError, ifFound, isNotFound, KubeError } from "../diagnostics/errors.ts";
 import type { KubeClient } from "./client.ts";
 import { paths } from "./paths.ts";
 
@@ -14,10 +14,18 @@ import { paths } from "./paths.ts";
 const MAX_PARTS = 10;
 /** A Secret is limited to 1 MiB, and base64 adds a third. */
 const PART_BYTES = 700 * 1024;
+/** Limit of a decompressed state, against Secrets that other programs wrote. */
+const MAX_TEXT_BYTES = 256 * 1024 * 1024;
 
 interface Secret {
   readonly metadata?: { readonly name?: string; readonly resourceVersion?: string };
   readonly data?: Readonly<Record<string, string>>;
+}
+
+/** The saved state cannot be read: its Secrets are incomplete, or access to them is denied. */
+class StateUnreadable extends CcmError {
+  readonly code = "state-unreadable";
+  readonly retry = "soon";
 }
 
 /** A state store in Secrets `lotse-state-<cluster>`, `lotse-state-<cluster>-1`, … */
@@ -36,19 +44,34 @@ export class SecretState implements StateStore {
     this.#partBytes = partBytes;
   }
 
-  async load(): Promise<string | undefined> {
-    const first = await this.#read(0);
-    this.#version = first?.metadata?.resourceVersion;
-    const { generation, parts = "1" } = decoded(first);
-    const rest = await Promise.all(Array.from({ length: Number(parts) - 1 }, (_, index) => this.#read(index + 1)));
-    const all = [first, ...rest];
-    // An interrupted save leaves parts of two generations. The state is a cache: it is rebuilt.
-    if (!first || !all.every((part) => decoded(part).generation === generation)) return undefined;
-    const bytes = Buffer.concat(all.map((part) => Buffer.from(part?.data?.state ?? "", "base64")));
-    return (await promisify(gunzip)(bytes).catch(() => undefined))?.toString("utf8");
+  /** Where the state is, for messages: `Secret kube-system/lotse-state-kubernetes`. */
+  get place(): string {
+    return `Secret ${this.#namespace}/${this.#name}`;
   }
 
-  /** Writes the first part last and only over the known version, so a stale writer changes nothing that is ever read. */
+  /** The saved state; undefined if there is none. */
+  async load(): Promise<string | undefined> {
+    const first = await this.#readForUser(0);
+    if (!first) return undefined;
+    const { generation, parts = "1" } = decoded(first);
+    const count = Math.min(Number(parts) || 1, MAX_PARTS);
+    const rest = await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#readForUser(index + 1)));
+    const all = [first, ...rest];
+    const bytes = Buffer.concat(all.map((part) => Buffer.from(part?.data?.state ?? "", "base64")));
+    const isWhole = all.every((part) => decoded(part).generation === generation);
+    const text = isWhole
+      ? await promisify(gunzip)(bytes, { maxOutputLength: MAX_TEXT_BYTES }).catch(() => {})
+      : undefined;
+    if (text) return text.toString("utf8");
+    throw new StateUnreadable(
+      `${this.place} is incomplete: a save is in progress or was interrupted; the controller replaces it within a minute, or when it starts`,
+    );
+  }
+
+  /**
+   * Writes the first part last and only over the known version, so a stale writer changes nothing that is ever read. The
+   * first save takes the version that it finds.
+   */
   async save(text: string): Promise<void> {
     const bytes = await promisify(gzip)(text);
     const count = Math.max(1, Math.ceil(bytes.length / this.#partBytes));
@@ -60,6 +83,7 @@ export class SecretState implements StateStore {
       parts: String(count),
       state: bytes.subarray(index * this.#partBytes, (index + 1) * this.#partBytes),
     });
+    this.#version ??= (await this.#read(0))?.metadata?.resourceVersion;
     for (let index = 1; index < count; index++) await this.#write(index, part(index), undefined);
     this.#version = (await this.#write(0, part(0), this.#version)).metadata?.resourceVersion;
   }
@@ -72,6 +96,16 @@ export class SecretState implements StateStore {
 
   #read(index: number): Promise<Secret | undefined> {
     return ifFound(this.#client.get<Secret>(paths.secret(this.#namespace, this.#nameOf(index))));
+  }
+
+  async #readForUser(index: number): Promise<Secret | undefined> {
+    try {
+      return await this.#read(index);
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.status !== 403) throw error;
+      const right = `permission to get Secret ${this.#nameOf(index)} in namespace ${this.#namespace}`;
+      throw new StateUnreadable(`the saved state requires ${right}: ${error.message}`, { cause: error });
+    }
   }
 
   async #write(

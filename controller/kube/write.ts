@@ -1,6 +1,6 @@
 /** Writes to Services and Nodes, each as the smallest possible patch. */
-import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
-import { ifFound, isConflict, isNotFound } from "../diagnostics/errors.ts";
+import type { V1LoadBalancerIngress, V1Node, V1Service, V1ServiceList } from "@kubernetes/client-node";
+import { CcmError, ifFound, isConflict, isNotFound } from "../diagnostics/errors.ts";
 import { FINALIZER } from "../formats/finalizer.ts";
 import type { NodePatch } from "../render/node/patch.ts";
 import type { KubeClient } from "./client.ts";
@@ -14,26 +14,41 @@ export class Patcher {
     this.#client = client;
   }
 
-  /** Adds our finalizer through the status subresource, as upstream does, so no permission to change Services is needed. */
+  /**
+   * Adds our finalizer through the status subresource, as upstream does, so no permission to change Services is needed.
+   * Throws unless the API server's answer proves it: a load balancer created for a Service that is already gone would
+   * never be deleted.
+   */
   async addFinalizer(service: V1Service): Promise<void> {
-    await this.#patchService(service, { metadata: { finalizers: [FINALIZER] } });
+    const { metadata } = await this.#patchService(service, { metadata: { finalizers: [FINALIZER] } });
+    const isProven =
+      metadata?.uid === service.metadata?.uid &&
+      metadata?.deletionTimestamp === undefined &&
+      metadata?.finalizers?.includes(FINALIZER);
+    if (!isProven) throw new Unclaimed("the API server's answer does not show our finalizer on this Service");
+  }
+
+  /** The Service of this name as it is now, not from a cache; undefined when there is none. Needs only the right to list. */
+  async readService({ metadata }: V1Service): Promise<V1Service | undefined> {
+    const query = { fieldSelector: `metadata.name=${metadata?.name}` };
+    return (await this.#client.get<V1ServiceList>(paths.service(metadata?.namespace ?? ""), query)).items[0];
   }
 
   async setIngress(service: V1Service, ingress: readonly V1LoadBalancerIngress[]): Promise<void> {
-    await this.#patchService(service, { status: { loadBalancer: { ingress: [...ingress] } } });
+    await this.#patchIfPresent(service, { status: { loadBalancer: { ingress: [...ingress] } } });
   }
 
   /** Clears the status, then removes our finalizer: without it the object may be gone at once. */
   async removeFinalizer(service: V1Service): Promise<void> {
     if (service.status?.loadBalancer?.ingress?.length) {
-      await this.#patchService(service, { status: { loadBalancer: { ingress: null } } });
+      await this.#patchIfPresent(service, { status: { loadBalancer: { ingress: null } } });
     }
     await this.disownService(service);
   }
 
   /** Removes only our finalizer. The status stays, because the load balancer does. */
   async disownService(service: V1Service): Promise<void> {
-    await this.#patchService(service, { metadata: { "$deleteFromPrimitiveList/finalizers": [FINALIZER] } });
+    await this.#patchIfPresent(service, { metadata: { "$deleteFromPrimitiveList/finalizers": [FINALIZER] } });
   }
 
   /**
@@ -93,17 +108,28 @@ export class Patcher {
     });
   }
 
-  /** The UID keeps a patch meant for a deleted Service from changing a new one of the same name. */
-  async #patchService({ metadata }: V1Service, patch: { metadata?: object; status?: object }): Promise<void> {
-    const path = `${paths.service(metadata?.namespace ?? "", metadata?.name ?? "")}/status`;
-    try {
-      await this.#client.patch(path, "strategic-merge", {
-        ...patch,
-        metadata: { ...patch.metadata, uid: metadata?.uid },
-      });
-    } catch (error) {
-      // Deleted, or replaced by another of the same name: there is nothing left to write to.
+  /** For writes that are pointless once the Service was deleted, or replaced by another of the same name. */
+  async #patchIfPresent(service: V1Service, patch: ServicePatch): Promise<void> {
+    await this.#patchService(service, patch).catch((error: unknown) => {
       if (!isNotFound(error) && !isConflict(error)) throw error;
-    }
+    });
   }
+
+  /** The UID keeps a patch meant for a deleted Service from changing a new one of the same name. */
+  #patchService({ metadata }: V1Service, patch: ServicePatch): Promise<V1Service> {
+    const path = `${paths.service(metadata?.namespace ?? "", metadata?.name ?? "")}/status`;
+    const body = { ...patch, metadata: { ...patch.metadata, uid: metadata?.uid } };
+    return this.#client.patch(path, "strategic-merge", body);
+  }
+}
+
+interface ServicePatch {
+  readonly metadata?: object;
+  readonly status?: object;
+}
+
+/** A Service that could not be claimed. Nothing may be created for it. */
+class Unclaimed extends CcmError {
+  readonly code = "unclaimed";
+  readonly retry = "soon";
 }

@@ -1,9 +1,13 @@
 /** Which changes of objects are worth a turn. Heartbeats and our own writes are not. */
 import { isDeepStrictEqual } from "node:util";
 import type { V1Node, V1Secret, V1Service } from "@kubernetes/client-node";
+import { FINALIZER } from "../formats/finalizer.ts";
+import { asksTheSame } from "../guard/pace.ts";
 import type { Change } from "../kube/informer.ts";
 import { isReady } from "../render/node/lifecycle.ts";
 import { parseProviderId } from "../render/node/provider-id.ts";
+import { OPTIONS, PREFIX } from "../render/service/options/annotations.ts";
+import { intentOf, type ServedClasses } from "../render/service/ours.ts";
 
 /** Whether load balancers or routes may have to change. */
 export function concernsCluster({ old, now }: Change<V1Node>): boolean {
@@ -36,20 +40,28 @@ export function concernsLifecycle({ old, now }: Change<V1Node>): boolean {
   return !old || !isDeepStrictEqual(relevant(old), relevant(now));
 }
 
-/** Whether the Service asks for something else. Finalizers count because another client may have removed ours. */
-export function concernsService({ old, now }: Change<V1Service>): boolean {
+/**
+ * Whether a Service that is ours, before or after, asks for something else. Our finalizer counts because another client may
+ * have removed it.
+ */
+export function concernsService({ old, now }: Change<V1Service>, served?: ServedClasses): boolean {
+  const isOurs = (service?: V1Service) => service !== undefined && intentOf(service, served) !== "none";
+  if (!isOurs(old) && !isOurs(now)) return false;
   if (!old || !now) return true;
-  const relevant = ({ metadata, spec }: V1Service) => [
-    metadata?.uid,
-    metadata?.annotations,
+  const relevant = ({ metadata }: V1Service) => [
     metadata?.deletionTimestamp,
-    metadata?.finalizers,
-    spec,
+    metadata?.finalizers?.includes(FINALIZER) ?? false,
   ];
-  return !isDeepStrictEqual(relevant(old), relevant(now));
+  return !asksTheSame(old, now) || !isDeepStrictEqual(relevant(old), relevant(now));
 }
 
-/** Whether the Secret's content changed. */
-export function concernsSecret({ old, now }: Change<V1Secret>): boolean {
-  return !old || !now || !isDeepStrictEqual(old.data, now.data);
+/** Whether the content of a Secret changed that one of these Services, or a port of theirs, uses. */
+export function concernsSecret({ old, now }: Change<V1Secret>, services: Iterable<V1Service>): boolean {
+  if (old && now && isDeepStrictEqual(old.data, now.data)) return false;
+  const { namespace, name = "" } = (now ?? old)?.metadata ?? {};
+  const uses = ([key, value]: readonly [string, string]) =>
+    key.startsWith(PREFIX) && key.endsWith(OPTIONS.tlsSecrets.annotation) && value.includes(name);
+  return [...services].some(
+    ({ metadata }) => metadata?.namespace === namespace && Object.entries(metadata?.annotations ?? {}).some(uses),
+  );
 }

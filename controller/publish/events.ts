@@ -34,7 +34,10 @@ export const EVENTS = {
   UpdatedLoadBalancer: service("Normal", "Targets were added or removed; nothing else changed."),
   DeletingLoadBalancer: service("Normal", "The load balancer is no longer needed and about to be deleted."),
   DeletedLoadBalancer: service("Normal", "The load balancer no longer exists."),
-  AdoptingLoadBalancer: service("Normal", "An existing load balancer without an owner is taken over."),
+  AdoptingLoadBalancer: service(
+    "Normal",
+    "An existing load balancer that belongs to no Service of this cluster is taken over.",
+  ),
   KeepingLoadBalancer: service("Normal", "The load balancer is no longer needed but kept; the message says why."),
   LoadBalancerKept: service(
     "Normal",
@@ -53,7 +56,7 @@ export const EVENTS = {
   ),
   LoadBalancerDrifted: service(
     "Warning",
-    "Something other than Lotse changed the load balancer. The message lists what; it is being repaired.",
+    "Something other than Lotse changed or deleted the load balancer or a certificate. The message lists what; it is being repaired. The count is the number of repairs.",
   ),
   LoadBalancerTypeUnconfigured: service(
     "Warning",
@@ -76,7 +79,7 @@ export const EVENTS = {
   UnAvailableLoadBalancer: service("Warning", "The load balancer has no targets: no Node qualifies."),
   ForeignPartsKept: service(
     "Warning",
-    "The load balancer has listeners or targets that Lotse did not create. They stay, and so does the load balancer when the Service is deleted.",
+    "The load balancer had listeners or targets before the Service adopted it. They stay, and so do its other settings, and the load balancer when the Service is deleted.",
   ),
 
   Synced: node("Normal", "The Node is initialised.", ["InitializationFailed", "InvalidExternalIPv6"]),
@@ -85,6 +88,10 @@ export const EVENTS = {
     "The Node cannot be initialised and keeps its taint. The message names the server that was probably meant, and the remedy.",
   ),
   SyncFailed: node("Warning", "The Node's labels and addresses cannot be kept up to date; the message says why."),
+  UnknownProviderIDPrefix: node(
+    "Warning",
+    "The Node's providerID belongs to another cloud provider, so Lotse leaves the Node alone.",
+  ),
   InvalidExternalIPv6: node("Warning", "The annotation `instance.hetzner.cloud/external-ipv6` is not usable."),
   IgnoredExternalIPv6: node(
     "Warning",
@@ -105,12 +112,13 @@ export const EVENTS = {
     "The Node's server is not listed, but the Node is kept; the message says why.",
   ),
 
+  RouteDrifted: route("Something other than Lotse changed or deleted a route of the Node. It is being repaired."),
   FailedToCreateRoute: route("The Node's pod range has no route; the message says why. Retried."),
   ClusterCIDRMisconfigured: route(
-    "The Node's pod range is outside `--cluster-cidr`. Its route is created, but would not be removed with the Node.",
+    "The Node's pod range is outside `--cluster-cidr`. No route is created for it, and existing ones there are never touched.",
   ),
   RemovalsHeldBack: route(
-    "Many routes would be removed although no object asked for it. Check the project and the token; if it is intended, restart with a higher `--guard-removals`.",
+    "Many routes or targets would be removed, or load balancers moved to another network, although no object asked for it. Check the project and the token; if it is intended, restart with a higher `--guard-removals`.",
     "Service",
   ),
 

@@ -4,6 +4,7 @@ import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Patcher } from "../kube/write.ts";
+import { inParallel } from "../work/parallel.ts";
 import { eventOf } from "./events.ts";
 import type { Notice, Write } from "./writes.ts";
 
@@ -15,6 +16,9 @@ export interface PublishParts {
   readonly log: Logger;
 }
 
+/** Objects that are written to at the same time: thousands of Events at once would delay everything else. */
+const PARALLEL = 32;
+
 export class Publisher {
   readonly #parts: PublishParts;
 
@@ -24,8 +28,11 @@ export class Publisher {
 
   /** Writes to different objects in parallel, and to one object in order. Returns the writes that failed. */
   async publish(writes: readonly Write[]): Promise<readonly Write[]> {
-    const byObject = Map.groupBy(writes, objectKey);
-    return (await Promise.all([...byObject.values()].map((group) => this.#publishGroup(group)))).flat();
+    const failed: Write[] = [];
+    await inParallel([...Map.groupBy(writes, objectKey).values()], PARALLEL, async (group) => {
+      failed.push(...(await this.#publishGroup(group)));
+    });
+    return failed;
   }
 
   async #publishGroup(writes: readonly Write[]): Promise<readonly Write[]> {

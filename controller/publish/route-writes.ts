@@ -4,7 +4,7 @@ import type { RunReport } from "../../stacks/engine/run.ts";
 import { differences } from "../../stacks/units/difference.ts";
 import { routeUnit } from "../../stacks/units/names.ts";
 import type { Rendered } from "../render/cluster.ts";
-import type { WantedRoute } from "../render/route/routes.ts";
+import type { RefusedRoute, WantedRoute } from "../render/route/routes.ts";
 import { onNode, type Write } from "./writes.ts";
 
 /** NetworkUnavailable becomes False when all routes of a Node are listed, and True when one could not be created. */
@@ -17,19 +17,34 @@ export function routeWrites(
   const isMissing = ({ spec }: WantedRoute) => differences(spec, existing[routeUnit(spec)]).length > 0;
   return nodes.flatMap((node): readonly Write[] => {
     const isOfNode = (route: { readonly node: string }) => route.node === node.metadata?.name;
-    const notes = routes.misplaced.filter(isOfNode).map((route) => misplaced(node, route));
-    const refused = routes.refused.find(isOfNode);
-    if (refused) return [...notes, ...condition(node, false), failure(node, refused.reason)];
+    const refused = routes.refused.filter(isOfNode);
+    if (refused.length > 0) return refusalWrites(node, refused);
     const wanted = routes.wanted.filter(isOfNode);
     if (wanted.length === 0) return [];
     const missing = wanted.filter(isMissing);
-    if (missing.length === 0) return [...notes, ...condition(node, true)];
+    if (missing.length === 0) return condition(node, true);
     const failures = missing.flatMap(({ spec }) => {
       const outcome = outcomes[routeUnit(spec)];
       return outcome?.status === "failed" ? [`${spec.destination}: ${outcome.failure.message}`] : [];
     });
-    return failures.length > 0 ? [...notes, ...condition(node, false), failure(node, failures.join("; "))] : notes;
+    return failures.length > 0 ? [...condition(node, false), failure(node, failures.join("; "))] : [];
   });
+}
+
+/**
+ * A Node that has its route all the same keeps its condition: its network works. One Event for each kind of refusal, because
+ * several with the same reason would replace each other in every turn.
+ */
+function refusalWrites(node: V1Node, refused: readonly RefusedRoute[]): readonly Write[] {
+  const isUnavailable = refused.some(({ hasRoute }) => !hasRoute);
+  const causes = Map.groupBy(refused, ({ isMisplaced = false }) => isMisplaced);
+  const events = [...causes].map(([isMisplaced, all]) => {
+    const cause = all.map(({ reason }) => reason).join("; ");
+    return isMisplaced
+      ? onNode(node, "ClusterCIDRMisconfigured", `No route is created: ${cause}.`)
+      : failure(node, cause);
+  });
+  return [...(isUnavailable ? condition(node, false) : []), ...events];
 }
 
 /**
@@ -53,9 +68,4 @@ function condition(node: V1Node, isAvailable: boolean): readonly Write[] {
 
 function failure(node: V1Node, cause: string): Write {
   return onNode(node, "FailedToCreateRoute", `Could not create route for node ${node.metadata?.name}: ${cause}`);
-}
-
-function misplaced(node: V1Node, { spec }: WantedRoute): Write {
-  const message = `Pod range ${spec.destination} is outside --cluster-cidr: its route is created, but will not be removed with the Node. Extend --cluster-cidr to cover all pod ranges.`;
-  return onNode(node, "ClusterCIDRMisconfigured", message);
 }

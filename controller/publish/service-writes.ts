@@ -2,14 +2,15 @@
 import type { V1Service } from "@kubernetes/client-node";
 import type { RunReport, UnitOutcome } from "../../stacks/engine/run.ts";
 import { type Difference, differences } from "../../stacks/units/difference.ts";
-import type { LoadBalancerState } from "../../stacks/units/spec.ts";
+import { isTarget } from "../../stacks/units/names.ts";
+import type { LoadBalancerState, UnitId } from "../../stacks/units/spec.ts";
 import { FINALIZER } from "../formats/finalizer.ts";
-import { type Drift, describeDrift } from "../guard/drift.ts";
+import type { Drift } from "../guard/guard.ts";
 import type { Plan } from "../guard/plan.ts";
 import { certificateUnits } from "../render/certificates.ts";
 import type { Rendered } from "../render/cluster.ts";
 import type { ServiceIntent } from "../render/intents.ts";
-import type { Note } from "../render/service/checks/notes.ts";
+import type { Note } from "../render/service/advice.ts";
 import type { Settings } from "../render/service/options/settings.ts";
 import { renderIngress, sameIngress } from "../render/service/status.ts";
 import { onService, type Write } from "./writes.ts";
@@ -20,33 +21,45 @@ type RetireIntent = ServiceIntent & { readonly kind: "retire" };
 
 /**
  * Writes before a run: the finalizer of every Service that needs a load balancer, all mistakes, and what is about to
- * change.
+ * change. Before a load balancer is created, the finalizer is set even if the Service seems to have it: the watch may be
+ * behind.
  */
 export function serviceWritesBefore(rendered: Rendered, due: Plan, drifted: readonly Drift[]): readonly Write[] {
   const planned = new Map(due.map((step) => [step.unit, step.differences]));
-  const drifts = new Map(drifted.map(({ unit, differences: found }) => [unit, found]));
+  const repaired = new Set(drifted.map(({ unit }) => unit));
   return rendered.services.flatMap((intent): readonly Write[] => {
     const { service, unit } = intent;
     const changes = planned.get(unit);
     if (intent.kind === "refused") return [...mistakeWrites(intent), ...warnings(service, intent.notes ?? [])];
     if (intent.kind === "retire") return changes ? [departure(intent)] : [];
-    const isClaimed = service.metadata?.finalizers?.includes(FINALIZER) ?? false;
     const isNew = rendered.existing[unit] === undefined;
     return [
-      ...(isClaimed ? [] : [{ kind: "add-finalizer", service } as const]),
+      ...claim(service, isNew && changes !== undefined),
       ...mistakeWrites(intent),
-      ...(changes ? announcements(intent, isNew, { changes, drift: drifts.get(unit) }) : []),
+      ...(changes && !repaired.has(unit) ? announcements(intent, isNew, changes) : []),
     ];
   });
+}
+
+function claim(service: V1Service, isBeingCreated: boolean): readonly Write[] {
+  const seemsClaimed = service.metadata?.finalizers?.includes(FINALIZER) ?? false;
+  return seemsClaimed && !isBeingCreated ? [] : [{ kind: "add-finalizer", service }];
 }
 
 /** All mistakes of a Service in one Event, written again when the Service was changed and is still wrong. */
 function mistakeWrites({ service, mistakes }: ServiceIntent & { readonly mistakes: readonly string[] }): Write[] {
   if (mistakes.length === 0) return [];
-  const message = `Error syncing load balancer: ${mistakes.join("; ")}`;
-  const occasion = JSON.stringify([service.metadata?.annotations, service.spec]);
+  const more = mistakes.length > MOST_MISTAKES ? [`and ${mistakes.length - MOST_MISTAKES} more`] : [];
+  const message = `Error syncing load balancer: ${[...mistakes.slice(0, MOST_MISTAKES), ...more].join("; ")}`;
+  const occasion = occasions.get(service) ?? JSON.stringify([service.metadata?.annotations, service.spec]);
+  occasions.set(service, occasion);
   return [onService(service, "SyncLoadBalancerFailed", message, { occasion })];
 }
+
+/** A Service can have thousands of mistakes, but the length of an Event is limited. */
+const MOST_MISTAKES = 40;
+/** What a Service asks for, as text, by object. */
+const occasions = new WeakMap<V1Service, string>();
 
 function departure({ service, keeps }: RetireIntent): Write {
   if (!keeps) return onService(service, "DeletingLoadBalancer", "Deleting load balancer");
@@ -54,29 +67,27 @@ function departure({ service, keeps }: RetireIntent): Write {
   return onService(service, "KeepingLoadBalancer", message);
 }
 
-interface Occasion {
-  readonly changes: readonly Difference[];
-  readonly drift: Drift["differences"] | undefined;
-}
-
-function announcements(intent: BalanceIntent, isNew: boolean, { changes, drift }: Occasion): readonly Write[] {
+function announcements(intent: BalanceIntent, isNew: boolean, changes: readonly Difference[]): readonly Write[] {
   const { service, spec, settings, adopts } = intent;
-  if (drift) {
-    const message = `Load balancer was changed outside the cluster and is being repaired: ${describeDrift(drift)}`;
-    return [onService(service, "LoadBalancerDrifted", message)];
-  }
   if (adopts !== undefined) {
-    const message = `Taking over load balancer ${spec.name} (id ${adopts}), which had no owner`;
+    const message = `Taking over load balancer ${spec.name} (id ${adopts}), which belongs to no Service of this cluster`;
     return [onService(service, "AdoptingLoadBalancer", message)];
   }
   // Changes of targets get an Event after the run only, as in the framework.
-  if (!isNew && changes.every(({ field }) => field.startsWith("target "))) return [];
+  if (!isNew && changes.every(({ part }) => isTarget(part))) return [];
   // Reported once, when the load balancer is created; HCCM repeats it in every run.
   const untyped = `Using the default load balancer type ${spec.type}. To choose another, set the annotation load-balancer.hetzner.cloud/type, or HCLOUD_LOAD_BALANCERS_TYPE for all Services.`;
   return [
     ...(isNew && !settings.options.type ? [onService(service, "LoadBalancerTypeUnconfigured", untyped)] : []),
     onService(service, "EnsuringLoadBalancer", "Ensuring load balancer"),
   ];
+}
+
+/** Units of Services whose finalizer could not be set: without it a load balancer could outlive its Service unnoticed (S8). */
+export function unclaimedUnits({ services }: Rendered, failed: readonly Write[]): ReadonlySet<UnitId> {
+  const claims = new Set(failed.flatMap((write) => (write.kind === "add-finalizer" ? [write.service] : [])));
+  const unclaimed = services.filter(({ service }) => claims.has(service));
+  return new Set(unclaimed.flatMap((intent) => [intent.unit, ...certificateUnits(intent)]));
 }
 
 /** Writes after a run: Events, statuses and finalizers, according to what the cloud lists. */
@@ -132,7 +143,7 @@ function successOf({ service }: BalanceIntent, outcome: UnitOutcome): Write {
 }
 
 function concernsHostsOnly({ changes }: UnitOutcome): boolean {
-  return changes.length > 0 && changes.every(({ part }) => /^(server|ip)-/.test(part));
+  return changes.length > 0 && changes.every(({ part }) => isTarget(part));
 }
 
 function retireWrites(
@@ -140,7 +151,7 @@ function retireWrites(
   balancer: LoadBalancerState | undefined,
   outcome: UnitOutcome | undefined,
 ): readonly Write[] {
-  if (certificates.stale.length > 0) return [];
+  if (certificates.stale.length + (certificates.left?.length ?? 0) > 0) return [];
   if (!balancer) {
     const isKept = outcome?.changes.some(({ part, operation }) => part === "balancer" && operation === "update");
     const event = isKept

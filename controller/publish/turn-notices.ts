@@ -1,8 +1,8 @@
 /** Events about what a turn does not do: held-back removals, changes that wait for approval, incomplete lists. */
 import type { V1Node } from "@kubernetes/client-node";
-import { describeChanges } from "../guard/drift.ts";
-import type { Plan, PlannedUnit } from "../guard/plan.ts";
+import type { PendingStep } from "../guard/approval.ts";
 import type { Observed, Rendered } from "../render/cluster.ts";
+import { serviceName } from "../render/service/ours.ts";
 import { onNode, onService, type Write } from "./writes.ts";
 
 /** Removals that the guard holds back. Their Nodes are gone, so the Event is on a Service that every cluster has. */
@@ -15,20 +15,19 @@ export function heldBack(stopped: string | undefined, { services, nodes }: Obser
   return node ? [onNode(node, "RemovalsHeldBack", message)] : [];
 }
 
-/** Changes that wait for approval, each on its Service. */
-export function awaitingApproval(waiting: Plan, { services, existing }: Rendered, plan: string): readonly Write[] {
-  return waiting.flatMap((step): readonly Write[] => {
-    const service = services.find(({ unit }) => unit === step.unit)?.service;
-    if (!service) return [];
-    const what = describeStep(step, existing[step.unit] === undefined);
-    return [onService(service, "PlanPending", `Waiting for approval: ${what}. Approve with: lotse approve ${plan}`)];
+/** Changes that wait for approval, each on its Service or Node. */
+export function awaitingApproval(
+  announced: readonly PendingStep[],
+  { services }: Rendered,
+  nodes: readonly V1Node[],
+): readonly Write[] {
+  return announced.flatMap(({ id, object, summary }): readonly Write[] => {
+    const message = `Waiting for approval: ${summary}. Approve with: lotse approve ${id}`;
+    const service = services.find((intent) => object === `Service ${serviceName(intent.service)}`)?.service;
+    if (service) return [onService(service, "PlanPending", message)];
+    const node = nodes.find(({ metadata }) => object === `Node ${metadata?.name}`);
+    return node ? [onNode(node, "PlanPending", message)] : [];
   });
-}
-
-function describeStep(step: PlannedUnit, isNew: boolean): string {
-  if (step.kind === "remove") return "delete the load balancer";
-  if (!isNew || step.spec.kind !== "load-balancer") return describeChanges(step.differences);
-  return `create load balancer ${step.spec.name} of type ${step.spec.type}`;
 }
 
 /** A Node that is Ready although the API does not list its server. */

@@ -31,8 +31,8 @@ export function onService(object: V1Service, reason: EventReason, message: strin
 }
 
 /** An Event on a Node. */
-export function onNode(object: V1Node, reason: EventReason, message: string): Write {
-  return notice({ kind: "Node", object }, reason, message, {});
+export function onNode(object: V1Node, reason: EventReason, message: string, details: Details = {}): Write {
+  return notice({ kind: "Node", object }, reason, message, details);
 }
 
 function notice(about: Notice["about"], reason: EventReason, message: string, details: Details): Write {

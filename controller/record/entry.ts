@@ -1,11 +1,15 @@
 /** Entries of the record: planned changes with their reasons, the requests that made them, and their outcomes. Pure. */
+
 import type { V1Service } from "@kubernetes/client-node";
 import type { RunReport } from "../../stacks/engine/run.ts";
+import { type Difference, describeField } from "../../stacks/units/difference.ts";
+import { mainPart } from "../../stacks/units/names.ts";
 import { parseJson } from "../diagnostics/printable.ts";
 import type { Plan, PlannedUnit } from "../guard/plan.ts";
-import { objectOf, type ReasonContext, reasonFor } from "../guard/reason.ts";
 import type { Exchange } from "../hcloud/sender.ts";
 import { PREFIX } from "../render/service/options/annotations.ts";
+import { isOption } from "../render/service/options/unknown-annotations.ts";
+import { objectOf, type ReasonContext, reasonFor } from "./reason.ts";
 
 interface Common {
   /** ISO time. */
@@ -28,7 +32,7 @@ export interface RecordedWish {
   readonly ports: readonly object[];
 }
 
-/** One entry; a run adds one `change` and one `outcome` per unit, and a `write` per request. */
+/** One entry; a run adds one `change` and one `outcome` per unit, and a `write` per request. Approvals precede their run. */
 export type AuditEntry =
   | (Common & {
       readonly kind: "change";
@@ -52,7 +56,9 @@ export type AuditEntry =
       /** What the engine did, e.g. `create listener-80`. */
       readonly operations: readonly string[];
       readonly failure?: string;
-    });
+    })
+  /** A change that a person approved. */
+  | (Common & { readonly kind: "approval"; readonly unit: string; readonly object: string; readonly by: string });
 
 /** Identifies all entries of one unit in one run. */
 export function attemptKey({ run, unit }: AuditEntry): string {
@@ -61,23 +67,40 @@ export function attemptKey({ run, unit }: AuditEntry): string {
 
 /** Maximum number of differences recorded per unit; a large load balancer has hundreds. */
 const MAX_DIFFERENCES = 40;
+const MAX_OPERATIONS = 200;
 const MAX_VALUE = 200;
+/** A longer wish is not recorded, because half of it could not be restored. */
+const MAX_WISH = 8_192;
+const MAX_TEXT = 1_000;
+
+/** The reason for repairing what was changed outside the cluster. */
+export const DRIFT = "drift: it was changed outside the cluster";
+
+interface Occasion {
+  readonly run: string;
+  readonly at: Date;
+  /** Units that are being repaired. */
+  readonly drift?: ReadonlySet<string>;
+}
 
 /** What a run is about to change, and why. */
-export function changeEntries(run: string, plan: Plan, context: ReasonContext, at: Date): readonly AuditEntry[] {
+export function changeEntries({ run, at, drift }: Occasion, plan: Plan, context: ReasonContext): readonly AuditEntry[] {
   return plan.map((step) => {
     const intent = intentOf(step, context);
+    const isNew = step.kind === "make" && context.rendered.existing[step.unit] === undefined;
+    const made: Difference = { part: mainPart(step.unit), field: "existence", want: "present" };
+    const differences = isNew ? [made, ...step.differences] : step.differences;
     return {
       kind: "change",
       at: at.toISOString(),
       run,
       unit: step.unit,
       object: objectOf(step, context),
-      differences: step.differences.slice(0, MAX_DIFFERENCES).map((difference) => ({
-        field: difference.field,
+      differences: differences.slice(0, MAX_DIFFERENCES).map((difference) => ({
+        field: describeField(difference),
         ...(difference.have !== undefined && { from: redacted(difference.field, difference.have) }),
         ...(difference.want !== undefined && { to: redacted(difference.field, difference.want) }),
-        reason: reasonFor(step, difference, context),
+        reason: drift?.has(step.unit) ? DRIFT : reasonFor(step, difference, context).slice(0, MAX_TEXT),
       })),
       ...(intent && { intent }),
     };
@@ -100,19 +123,23 @@ export function outcomeEntries(run: string, outcomes: RunReport["outcomes"], at:
     run,
     unit,
     status: outcome.status,
-    operations: outcome.changes.map(({ operation, part }) => `${operation} ${part}`),
-    ...(outcome.status === "failed" && { failure: outcome.failure.message }),
+    operations: outcome.changes.slice(0, MAX_OPERATIONS).map(({ operation, part }) => `${operation} ${part}`),
+    ...(outcome.status === "failed" && { failure: outcome.failure.message.slice(0, MAX_TEXT) }),
   }));
 }
 
 function intentOf({ unit, kind }: PlannedUnit, { rendered }: ReasonContext): RecordedWish | undefined {
   const intent = rendered.services.find((candidate) => candidate.unit === unit);
-  return intent && kind === "make" ? recordWish(intent.service) : undefined;
+  if (!intent || kind !== "make") return undefined;
+  const wish = recordWish(intent.service);
+  return JSON.stringify(wish).length > MAX_WISH ? undefined : wish;
 }
 
-/** The recorded parts of a Service, as they are now. */
+/** The recorded parts of a Service, as they are now: its ports, and the annotations that have an effect. */
 export function recordWish({ metadata, spec }: V1Service): RecordedWish {
-  const annotations = Object.entries(metadata?.annotations ?? {}).filter(([key]) => key.startsWith(PREFIX));
+  const annotations = Object.entries(metadata?.annotations ?? {}).filter(
+    ([key]) => key.startsWith(PREFIX) && isOption(key.slice(PREFIX.length)),
+  );
   return { annotations: Object.fromEntries(annotations), ports: spec?.ports ?? [] };
 }
 
@@ -133,12 +160,4 @@ export function parseEntries(text: string): readonly AuditEntry[] {
 /** Entries as text, one JSON object per line. */
 export function renderEntries(entries: readonly AuditEntry[]): string {
   return entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
-}
-
-/** The newest whole lines that fit into `maxBytes`. */
-export function keepNewest(text: string, maxBytes: number): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= maxBytes) return text;
-  const tail = bytes.subarray(bytes.length - maxBytes).toString("utf8");
-  return tail.slice(tail.indexOf("\n") + 1);
 }

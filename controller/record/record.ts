@@ -1,9 +1,10 @@
 /** Saves the record of changes in a ConfigMap, in the background. */
-import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { Exchange } from "../hcloud/sender.ts";
 import type { OwnConfigMap } from "../kube/config-map.ts";
-import { type AuditEntry, keepNewest, renderEntries, writeEntry } from "./entry.ts";
+import { BackgroundWrite } from "../work/background-write.ts";
+import { type AuditEntry, parseEntries, renderEntries, writeEntry } from "./entry.ts";
+import { keepShares } from "./shares.ts";
 
 interface RecordParts {
   readonly map: Pick<OwnConfigMap, "update">;
@@ -22,20 +23,21 @@ export const ENTRIES = "entries";
 export class AuditRecord {
   readonly #parts: RecordParts;
   readonly #now: () => Date;
-  #unsaved: AuditEntry[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #saving: Promise<void> = Promise.resolve();
+  readonly #saving: BackgroundWrite;
+  #unsaved: readonly AuditEntry[] = [];
 
   constructor(parts: RecordParts) {
     this.#parts = parts;
     this.#now = parts.now ?? (() => new Date());
+    const failure = "audit record not saved, retrying with the next change";
+    this.#saving = new BackgroundWrite({ delayMs: GATHER_MS, write: () => this.#save(), failure, log: parts.log });
   }
 
   /** Adds entries and returns at once. Never fails. */
   add(entries: readonly AuditEntry[]): void {
     if (entries.length === 0) return;
-    this.#unsaved.push(...entries);
-    this.#timer ??= setTimeout(() => this.#save(), GATHER_MS);
+    this.#unsaved = [...this.#unsaved, ...entries];
+    this.#saving.request();
   }
 
   /** Adds a request that was sent, if it was a write. */
@@ -45,29 +47,21 @@ export class AuditRecord {
   }
 
   /** Saves what is left. */
-  async stop(): Promise<void> {
-    if (this.#timer) this.#save();
-    await this.#saving;
+  stop(): Promise<void> {
+    return this.#saving.stop();
   }
 
-  #save(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+  async #save(): Promise<void> {
     const entries = this.#unsaved;
     this.#unsaved = [];
-    this.#saving = this.#saving.then(() => this.#saveAll(entries));
-  }
-
-  async #saveAll(entries: readonly AuditEntry[]): Promise<void> {
-    const { map, log } = this.#parts;
     try {
-      await map.update((data) => ({
-        [ENTRIES]: keepNewest((data[ENTRIES] ?? "") + renderEntries(entries), MAP_BYTES),
+      await this.#parts.map.update((data) => ({
+        [ENTRIES]: keepShares((data[ENTRIES] ?? "") + renderEntries(entries), MAP_BYTES),
       }));
     } catch (error) {
-      // Kept for the next save, up to about the number that fits.
-      this.#unsaved = [...entries, ...this.#unsaved].slice(-2_000);
-      log.warn({ error: messageOf(error) }, "audit record not saved, retrying with the next change");
+      // Kept for the next save, as far as they will fit.
+      this.#unsaved = parseEntries(keepShares(renderEntries([...entries, ...this.#unsaved]), MAP_BYTES));
+      throw error;
     }
   }
 }

@@ -1,10 +1,9 @@
 /** The controller's status for `lotse status`, in a ConfigMap that is written only when the status changes. */
-
-import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import { parseJson } from "../diagnostics/printable.ts";
 import type { OwnConfigMap } from "../kube/config-map.ts";
 import type { Refusal } from "../render/refusals.ts";
+import { BackgroundWrite } from "../work/background-write.ts";
 
 /** How the last run ended. */
 export interface LastRun {
@@ -21,10 +20,12 @@ export interface LastRun {
 export interface ControllerStatus {
   readonly lastRun?: LastRun;
   readonly refused: readonly Refusal[];
+  /** Pod CIDRs whose routes are managed. */
+  readonly clusterCidrs?: readonly string[];
   /** Why the guard holds back removals, if it does. */
   readonly heldBack?: string;
-  /** Id of the plan that is pending approval, if any. */
-  readonly pending?: string;
+  /** Number of changes that wait for approval, if any. */
+  readonly waiting?: number;
 }
 
 interface BoardParts {
@@ -38,40 +39,29 @@ const GATHER_MS = 1_000;
 
 /** Publishes the status after it has changed. */
 export class StatusBoard {
-  readonly #parts: BoardParts;
+  readonly #writing: BackgroundWrite;
   #shown = "";
   #next = "";
-  #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
 
-  constructor(parts: BoardParts) {
-    this.#parts = parts;
+  constructor({ map, log }: BoardParts) {
+    const write = async () => {
+      const text = this.#next;
+      if (text === this.#shown) return;
+      await map.update(() => ({ [STATUS]: text }));
+      this.#shown = text;
+    };
+    this.#writing = new BackgroundWrite({ delayMs: GATHER_MS, write, failure: "status not written", log });
   }
 
   /** Sets the status and returns at once. Never fails. */
   report(status: ControllerStatus): void {
     this.#next = JSON.stringify(status);
-    if (this.#next !== this.#shown) this.#timer ??= setTimeout(() => this.#write(), GATHER_MS);
+    if (this.#next !== this.#shown) this.#writing.request();
   }
 
   /** Writes a pending change. */
-  async stop(): Promise<void> {
-    if (this.#timer) this.#write();
-    await this.#writing;
-  }
-
-  #write(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const text = this.#next;
-    if (text === this.#shown) return;
-    this.#shown = text;
-    this.#writing = this.#writing
-      .then(() => this.#parts.map.update(() => ({ [STATUS]: text })))
-      .catch((error: unknown) => {
-        this.#shown = ""; // the next turn retries
-        this.#parts.log.warn({ error: messageOf(error) }, "status not written");
-      });
+  stop(): Promise<void> {
+    return this.#writing.stop();
   }
 }
 

@@ -9,8 +9,9 @@ import type { ServiceIntent } from "./intents.ts";
 /** Units of the certificates that a Service needs or no longer needs. */
 export function certificateUnits(intent: ServiceIntent): readonly UnitId[] {
   if (intent.kind === "refused") return [];
-  const wanted = intent.kind === "balance" ? intent.certificates.wanted.map(({ spec }) => unitOf(spec)) : [];
-  return [...wanted, ...intent.certificates.stale];
+  const specs =
+    intent.kind === "balance" ? intent.certificates.wanted.map(({ spec }) => spec) : (intent.certificates.left ?? []);
+  return [...specs.map(unitOf), ...intent.certificates.stale];
 }
 
 /** Milliseconds until the list of certificates should be read again, for each Service that waits for an issuance. */

@@ -1,16 +1,17 @@
 /** Snapshot → specs. Pure: reads nothing but the snapshot. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { routeUnit } from "../../stacks/units/names.ts";
-import type { NodeRecord, UnitState } from "../../stacks/units/spec.ts";
+import type { UnitState } from "../../stacks/units/spec.ts";
 import type { Network } from "../hcloud/api.ts";
-import type { CloudState } from "../hcloud/view.ts";
+import type { CloudState } from "../hcloud/reader.ts";
+import { finish } from "../work/steps.ts";
 import type { SecretList } from "./certificate/tls-secret.ts";
 import { type Existing, renderIntents, type ServiceIntent } from "./intents.ts";
-import { findServer, type NodeOptions, nodeRecord } from "./node/metadata.ts";
-import { robotRecord } from "./node/robot.ts";
+import type { NodeOptions } from "./node/metadata.ts";
 import { planRoutes, type RoutePlan } from "./route/routes.ts";
+import type { AdoptionMode } from "./service/adoption.ts";
 import type { ServiceOptions } from "./service/options/annotations.ts";
-import type { ServedClasses } from "./service/ownership/ours.ts";
+import type { ServedClasses } from "./service/ours.ts";
 
 /** What the API server's watches deliver. */
 export interface Observed {
@@ -36,6 +37,8 @@ export interface RenderOptions extends NodeOptions {
   readonly robots?: boolean;
   /** Which Services are served; when absent, those without a class. */
   readonly classes?: ServedClasses;
+  /** Which load balancers without an owner may be adopted; when absent, those that a Service names. */
+  readonly adoption?: AdoptionMode;
 }
 
 /** What should exist, and what exists of it. */
@@ -45,35 +48,27 @@ export interface Rendered {
   readonly routes?: RoutePlan;
   /** Our units that exist in the cloud. */
   readonly existing: Existing;
-  /** Nodes by name, for the stack's outputs. */
-  readonly nodes: Readonly<Record<string, NodeRecord>>;
 }
 
 /** Renders everything that a snapshot asks for. */
 export function renderCluster(snapshot: Snapshot, options: RenderOptions): Rendered {
-  const { services, existing } = renderIntents(snapshot, options);
-  const { nodes, cloud } = snapshot;
-  const { servers, network } = cloud;
-  const records = recordNodes(snapshot, options);
-  if (!network || options.clusterCidrs.length === 0) return { services, existing, nodes: records };
-  const routes = planRoutes({ nodes, servers, network }, options.clusterCidrs);
-  return { services, routes, existing: { ...existing, ...existingRoutes(routes, network) }, nodes: records };
+  return finish(renderInSteps(snapshot, options));
 }
 
-function existingRoutes({ wanted, stale }: RoutePlan, { id: networkId, routes }: Network): Existing {
-  const ours = new Set([...wanted.map(({ spec }) => spec), ...stale].map(({ destination }) => destination));
+/** Like `renderCluster`, with a pause after each Service. */
+export function* renderInSteps(snapshot: Snapshot, options: RenderOptions): Generator<void, Rendered> {
+  const { services, existing } = yield* renderIntents(snapshot, options);
+  const { nodes, cloud } = snapshot;
+  const { servers, network } = cloud;
+  if (!network || options.clusterCidrs.length === 0) return { services, existing };
+  const routes = planRoutes({ nodes, servers, network }, options.clusterCidrs);
+  return { services, routes, existing: { ...existing, ...existingRoutes(routes, network) } };
+}
+
+function existingRoutes({ wanted, stale, kept }: RoutePlan, { id: networkId, routes }: Network): Existing {
+  const ours = new Set([...wanted.map(({ spec }) => spec), ...stale, ...kept].map(({ destination }) => destination));
   const states = routes
     .filter(({ destination }) => ours.has(destination))
     .map(({ destination, gateway }) => ({ kind: "route", networkId, destination, gateway }) as const);
   return Object.fromEntries<UnitState>(states.map((state) => [routeUnit(state), state]));
-}
-
-function recordNodes({ nodes, cloud }: Snapshot, options: RenderOptions): Record<string, NodeRecord> {
-  const records: Record<string, NodeRecord> = {};
-  for (const node of nodes) {
-    const server = findServer(node, cloud.servers);
-    const record = server ? nodeRecord(node, server, options) : robotRecord(node);
-    if (record) records[node.metadata?.name ?? ""] = record;
-  }
-  return records;
 }

@@ -1,28 +1,22 @@
 /** The intent of each Service, and what exists in the cloud for it. */
 import type { V1Secret, V1Service } from "@kubernetes/client-node";
-import { loadBalancerUnit, SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
-import type {
-  CertificateSpec,
-  LoadBalancerSpec,
-  LoadBalancerState,
-  UnitId,
-  UnitState,
-} from "../../stacks/units/spec.ts";
+import { loadBalancerUnit } from "../../stacks/units/names.ts";
+import type { LoadBalancerSpec, LoadBalancerState, UnitId, UnitState } from "../../stacks/units/spec.ts";
 import type { LoadBalancer } from "../hcloud/api.ts";
-import type { CloudState } from "../hcloud/view.ts";
-import { type CertificatePlan, planRetirement } from "./certificate/plan.ts";
+import type { CloudState } from "../hcloud/reader.ts";
+import { type CertificatePlan, planRetirement, type Retirement } from "./certificate/plan.ts";
 import type { SecretList } from "./certificate/tls-secret.ts";
 import type { RenderOptions, Snapshot } from "./cluster.ts";
-import type { Note } from "./service/checks/notes.ts";
-import { type BalancerContext, defaultName, renderLoadBalancer } from "./service/load-balancer.ts";
+import { type AdoptionMode, explainUnusable, findBalancer, type Unusable } from "./service/adoption.ts";
+import type { Note } from "./service/advice.ts";
+import { renderLoadBalancer } from "./service/load-balancer.ts";
 import { balancerState } from "./service/load-balancer-state.ts";
 import { OPTIONS, PREFIX } from "./service/options/annotations.ts";
 import type { Settings } from "./service/options/settings.ts";
-import { type FoundBalancer, findBalancer } from "./service/ownership/find.ts";
-import { type Claimant, findForeign, withoutForeign } from "./service/ownership/foreign.ts";
-import { intentOf, serviceName, serviceRef } from "./service/ownership/ours.ts";
-import { keepOnRetire } from "./service/ownership/retire.ts";
+import { type Claimant, findForeign, intentOf, serviceName, serviceRef, withoutForeign } from "./service/ours.ts";
+import { keepOnRetire } from "./service/retire.ts";
 import type { Targets } from "./service/targets.ts";
+import { type BalancerContext, defaultName } from "./service/wanted.ts";
 
 /** What one Service asks for, and what becomes of it. */
 export type ServiceIntent = { readonly service: V1Service; readonly unit: UnitId } & (
@@ -44,10 +38,7 @@ export type ServiceIntent = { readonly service: V1Service; readonly unit: UnitId
       readonly kind: "retire";
       /** Set when the load balancer is kept: the remaining change, and why it is kept. */
       readonly keeps?: { readonly spec: LoadBalancerSpec; readonly reason: string };
-      readonly certificates: Pick<CertificatePlan, "owned" | "stale"> & {
-        /** Certificates that are kept without an owner. */
-        readonly left?: readonly CertificateSpec[];
-      };
+      readonly certificates: Retirement;
     }
 );
 
@@ -60,16 +51,31 @@ interface RenderedIntent {
   readonly balancer?: LoadBalancerState;
 }
 
-/** The intents of all Services that are ours, and what exists of their load balancers and certificates. */
-export function renderIntents(
+/** What all Services of a snapshot share. */
+interface Shared {
+  readonly snapshot: Snapshot;
+  readonly options: RenderOptions;
+  readonly takenIps: ReadonlySet<string>;
+  readonly secretsOf: (namespace: string) => ReadonlyMap<string, V1Secret> | undefined;
+}
+
+/**
+ * The intents of all Services that are ours, and what exists of their load balancers and certificates. Pauses after each
+ * Service, so that the caller can let other work proceed.
+ */
+export function* renderIntents(
   snapshot: Snapshot,
   options: RenderOptions,
-): { readonly services: readonly ServiceIntent[]; readonly existing: Existing } {
-  const all = snapshot.services.flatMap((service): readonly RenderedIntent[] => {
+): Generator<void, { readonly services: readonly ServiceIntent[]; readonly existing: Existing }> {
+  const takenIps = addressesIn(options.networkId, snapshot.cloud);
+  const shared = { snapshot, options, takenIps, secretsOf: secretsByNamespace(snapshot.secrets ?? []) };
+  const all: RenderedIntent[] = [];
+  for (const service of snapshot.services) {
     const kind = intentOf(service, options.classes);
-    if (kind === "none") return [];
-    return [kind === "retire" ? retire(service, snapshot) : balance(service, snapshot, options)];
-  });
+    if (kind === "none") continue;
+    all.push(kind === "retire" ? retire(service, snapshot) : balance(service, shared));
+    yield;
+  }
   const settled = settleRivals(all);
   const services = settled.map(({ intent }) => intent);
   const balancers = settled.flatMap(({ intent, balancer }) => (balancer ? [[intent.unit, balancer] as const] : []));
@@ -84,51 +90,51 @@ function ownedOf(intent: ServiceIntent): CertificatePlan["owned"] {
 /** Only finds load balancers by label: one that merely has the name never belonged to the Service (S21). */
 function retire(service: V1Service, snapshot: Snapshot): RenderedIntent {
   const { cloud, now } = snapshot;
-  const { ref, unit, found } = find(service, cloud);
+  const { ref, unit, found } = find(service, snapshot);
   if (found.kind === "ambiguous") return refuse(service, found, snapshot);
-  const intent = { service, unit, kind: "retire", certificates: planRetirement(ref, { ...cloud, now }) } as const;
-  if (found.kind !== "own") return { intent };
-  const claimant = { service, nodes: [], servers: [], isTakingOver: false };
-  const { existing } = splitForeign(found.balancer, cloud, claimant);
-  const keeping = keepOnRetire(service, existing);
-  if (!keeping) return { intent, balancer: existing };
+  const own = found.kind === "own" ? found.balancer : undefined;
+  const existing = own && splitForeign(own, cloud, { service, nodes: [], servers: [] }).existing;
+  const keeping = existing && keepOnRetire(service, existing);
+  const isFinal = keeping ? keeping.existing.listeners.length === 0 : !existing;
+  const certificates = planRetirement(ref, { ...cloud, now }, isFinal);
+  const intent = { service, unit, kind: "retire", certificates } as const;
+  if (!keeping) return { intent, ...(existing && { balancer: existing }) };
   return { intent: { ...intent, keeps: { spec: keeping.spec, reason: keeping.reason } }, balancer: keeping.existing };
 }
 
-function balance(service: V1Service, snapshot: Snapshot, options: RenderOptions): RenderedIntent {
+function balance(service: V1Service, shared: Shared): RenderedIntent {
+  const { snapshot, options } = shared;
   const { nodes, cloud } = snapshot;
-  const { unit, found } = find(service, cloud);
-  if (found.kind === "ambiguous" || found.kind === "taken" || found.kind === "missing") {
+  const { unit, found } = find(service, snapshot, options.adoption);
+  if (found.kind !== "own" && found.kind !== "adoptable" && found.kind !== "none")
     return refuse(service, found, snapshot);
-  }
-  const claimant = { service, nodes, servers: cloud.servers, isTakingOver: found.kind === "adoptable" };
+  const takeover = found.kind === "adoptable" && { takeover: found.takeover };
+  const claimant = { service, nodes, servers: cloud.servers, ...takeover };
   const present = found.kind === "none" ? undefined : splitForeign(found.balancer, cloud, claimant);
   const rendered = renderLoadBalancer(service, {
-    ...contextOf(service, snapshot, options),
+    ...contextOf(service, shared),
     ...present,
-    takenIps: addressesIn(options.networkId, cloud, present?.existing.id),
+    ...takeover,
   });
   const { mistakes, notes } = rendered;
   if (!rendered.ok) return { intent: { service, unit, kind: "refused", mistakes, notes } };
-  const { ok: _, ...parts } = rendered;
+  const { ok: _, existing, ...parts } = rendered;
   const adopts = found.kind === "adoptable" && { adopts: found.balancer.id };
-  return {
-    intent: { service, unit, kind: "balance", ...parts, ...adopts },
-    ...(present && { balancer: present.existing }),
-  };
+  return { intent: { service, unit, kind: "balance", ...parts, ...adopts }, ...(existing && { balancer: existing }) };
 }
 
 /** What a load balancer is rendered from, except for what already exists. */
-function contextOf(service: V1Service, snapshot: Snapshot, options: RenderOptions): BalancerContext {
+function contextOf(service: V1Service, { snapshot, options, takenIps, secretsOf }: Shared): BalancerContext {
   const { nodes, cloud, now } = snapshot;
   const { defaults, networkId, robots = false } = options;
   const { servers, network, catalogue } = cloud;
-  const secrets = secretsIn(serviceRef(service).namespace, snapshot.secrets ?? []);
+  const secrets = secretsOf(serviceRef(service).namespace);
   return {
     nodes,
     servers,
     defaults,
     robots,
+    takenIps,
     certificates: { ...cloud, now, ...(secrets && { secrets }) },
     ...(networkId !== undefined && { networkId }),
     ...(network && { network }),
@@ -141,53 +147,44 @@ function splitForeign(balancer: LoadBalancer, { network }: CloudState, claimant:
   const listed = balancerState(balancer, network);
   const selectors = balancer.targets.filter(({ type }) => type === "label_selector").length;
   const foreign = findForeign(listed, { ...claimant, selectors });
-  return { existing: withoutForeign(listed, foreign), foreign, otherTargets: selectors };
+  return { listed, existing: withoutForeign(listed, foreign), foreign, otherTargets: selectors };
 }
 
-/** TLS Secrets of one namespace, by name; undefined when we may not read them. */
-function secretsIn(namespace: string, lists: readonly SecretList[]): ReadonlyMap<string, V1Secret> | undefined {
-  const list = lists.find((one) => (one.namespace ?? namespace) === namespace);
-  const found = list?.secrets.filter(({ metadata }) => metadata?.namespace === namespace);
-  return found && new Map(found.map((secret) => [secret.metadata?.name ?? "", secret]));
+/** TLS Secrets of a namespace, by name; undefined when we may not read them. */
+function secretsByNamespace(lists: readonly SecretList[]): Shared["secretsOf"] {
+  const all = Map.groupBy(
+    lists.flatMap(({ secrets }) => secrets),
+    ({ metadata }) => metadata?.namespace ?? "",
+  );
+  const named = new Map(
+    [...all].map(([namespace, secrets]) => [namespace, new Map(secrets.map((one) => [one.metadata?.name ?? "", one]))]),
+  );
+  return (namespace) => {
+    const isRead = lists.some((list) => (list.namespace ?? namespace) === namespace);
+    return isRead ? (named.get(namespace) ?? new Map<string, V1Secret>()) : undefined;
+  };
 }
 
-/** Addresses in a network that servers and load balancers other than `self` have. */
-function addressesIn(networkId: number | undefined, cloud: CloudState, self: number | undefined): ReadonlySet<string> {
-  const others = cloud.loadBalancers.filter(({ id }) => id !== self);
-  const all = [...cloud.servers, ...others].flatMap(({ private_net }) => private_net);
+/** Addresses in a network that servers and load balancers have. */
+function addressesIn(networkId: number | undefined, { servers, loadBalancers }: CloudState): ReadonlySet<string> {
+  const all = [...servers, ...loadBalancers].flatMap(({ private_net }) => private_net);
   return new Set(all.filter(({ network }) => network === networkId).map(({ ip }) => ip));
 }
 
-function find(service: V1Service, { loadBalancers }: CloudState) {
+function find(service: V1Service, { cloud, services }: Snapshot, mode?: AdoptionMode) {
   const ref = serviceRef(service);
   const annotations = service.metadata?.annotations ?? {};
   const name = annotations[PREFIX + OPTIONS.name.annotation] || defaultName(ref.uid);
   const text = annotations[PREFIX + OPTIONS.id.annotation];
   const id = text === undefined ? undefined : OPTIONS.id.parse(text);
-  const wanted = { uid: ref.uid, name, ...(id && "value" in id && { id: id.value }) };
-  return { ref, unit: loadBalancerUnit(ref), found: findBalancer(loadBalancers, wanted) };
+  const wanted = { service: ref, name, ...(id && "value" in id && { id: id.value }) };
+  const rules = { services, ...(mode && { mode }) };
+  return { ref, unit: loadBalancerUnit(ref), found: findBalancer(cloud.loadBalancers, wanted, rules) };
 }
-
-type Unusable = FoundBalancer & { readonly kind: "ambiguous" | "taken" | "missing" };
 
 function refuse(service: V1Service, found: Unusable, { services }: Snapshot): RenderedIntent {
   const unit = loadBalancerUnit(serviceRef(service));
-  return { intent: { service, unit, kind: "refused", mistakes: [explain(found, services)] } };
-}
-
-function explain(found: Unusable, services: readonly V1Service[]): string {
-  switch (found.kind) {
-    case "ambiguous":
-      return `load balancers ${found.ids.join(" and ")} carry this Service's label ${SERVICE_UID_LABEL}: remove it from all but one`;
-    case "taken": {
-      const { name, id } = found.balancer;
-      const owner = services.find(({ metadata }) => metadata?.uid === found.owner);
-      const who = owner ? `Service ${serviceName(owner)}` : `the Service with UID ${found.owner}`;
-      return `load balancer "${name}" (id ${id}) already belongs to ${who}: use another name or id`;
-    }
-    case "missing":
-      return `annotation ${PREFIX}${OPTIONS.id.annotation}: load balancer ${found.id} does not exist in this project`;
-  }
+  return { intent: { service, unit, kind: "refused", mistakes: [explainUnusable(found, service, services)] } };
 }
 
 /** Of several Services that request the same new or ownerless load balancer, the first one gets it. */

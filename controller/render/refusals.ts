@@ -1,6 +1,6 @@
 /** All mistakes of a cluster by object, for commands that show the cluster as a whole. */
 import type { Rendered } from "./cluster.ts";
-import { serviceName } from "./service/ownership/ours.ts";
+import { serviceName } from "./service/ours.ts";
 
 /** An object, and everything that is wrong with it. */
 export interface Refusal {

@@ -2,6 +2,7 @@
 import type { RobotConfig } from "../config/config.ts";
 import { CloudError, messageOf } from "../diagnostics/errors.ts";
 import { parseJson } from "../diagnostics/printable.ts";
+import { userAgent } from "../diagnostics/version.ts";
 import { openWayOut, readText, type WayOut } from "../net/outbound.ts";
 import { Aged } from "../work/aged.ts";
 import { SYSTEM_CLOCK } from "../work/clock.ts";
@@ -110,7 +111,7 @@ export class RobotClient {
 
   async #read(url: string, request: string, basic: string) {
     try {
-      const headers = { authorization: `Basic ${basic}`, accept: "application/json", "user-agent": "lotse" };
+      const headers = { authorization: `Basic ${basic}`, accept: "application/json", "user-agent": userAgent() };
       return await readText(this.#wayOut, url, { headers, timeoutMs: TIMEOUT_MS });
     } catch (error) {
       throw new CloudError(request, 0, "unreachable", error);

@@ -31,18 +31,24 @@ export class Access {
   readonly #parts: AccessParts;
   readonly #users = new Remembered<User | undefined>();
   readonly #verdicts = new Remembered<boolean>();
+  readonly #reviews = new Limited();
 
   constructor(parts: AccessParts) {
     this.#parts = parts;
   }
 
-  /** 200 when the caller may read the path, 401 for an invalid credential, 403 otherwise. */
-  async decide(request: IncomingMessage, path: string): Promise<200 | 401 | 403> {
+  /** 200 when the caller may read the path, 401 for an invalid credential, 429 when too many ask at once, 403 otherwise. */
+  async decide(request: IncomingMessage, path: string): Promise<200 | 401 | 403 | 429> {
     if (this.#parts.config.openPaths.includes(path)) return 200;
-    const user = await this.#userOf(request);
-    if (!user) return 401;
-    if (user.groups?.includes("system:masters")) return 200;
-    return (await this.#isAllowed(user, path)) ? 200 : 403;
+    try {
+      const user = await this.#userOf(request);
+      if (!user) return 401;
+      if (user.groups?.includes("system:masters")) return 200;
+      return (await this.#isAllowed(user, path)) ? 200 : 403;
+    } catch (error) {
+      if (error instanceof TooMany) return 429;
+      throw error;
+    }
   }
 
   async #userOf({ headers, socket }: IncomingMessage): Promise<User | undefined> {
@@ -54,7 +60,7 @@ export class Access {
     if (token === undefined) return headers.authorization === undefined ? ANONYMOUS : undefined;
     const key = createHash("sha256").update(token).digest("hex");
     return this.#users.get(key, async () => {
-      const user = await this.#review(token);
+      const user = await this.#reviews.run(() => this.#review(token));
       return { value: user, ttlMs: this.#parts.config.tokenTtlMs };
     });
   }
@@ -73,7 +79,7 @@ export class Access {
   #isAllowed(user: User, path: string): Promise<boolean> {
     const { allowedTtlMs, deniedTtlMs } = this.#parts.config;
     return this.#verdicts.get(JSON.stringify([user, path]), async () => {
-      const value = await this.#ask(user, path);
+      const value = await this.#reviews.run(() => this.#ask(user, path));
       return { value, ttlMs: value ? allowedTtlMs : deniedTtlMs };
     });
   }
@@ -110,8 +116,37 @@ class Remembered<T> {
     if (known && performance.now() < known.until) return (await known.value).value;
     const entry = { value: ask(), until: Number.POSITIVE_INFINITY };
     this.#entries.set(key, entry);
-    const { value, ttlMs } = await entry.value;
-    entry.until = performance.now() + ttlMs;
-    return value;
+    try {
+      const { value, ttlMs } = await entry.value;
+      entry.until = performance.now() + ttlMs;
+      return value;
+    } catch (error) {
+      if (this.#entries.get(key) === entry) this.#entries.delete(key);
+      throw error;
+    }
+  }
+}
+
+/** Reviews at the same time, and callers that may wait for one: strangers can ask, and the API server has others to serve. */
+const REVIEWS = { most: 10, waiting: 100 };
+
+class TooMany extends Error {}
+
+/** Runs a limited number of reviews at a time. Throws TooMany when too many wait already. */
+class Limited {
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  async run<T>(review: () => Promise<T>): Promise<T> {
+    if (this.#waiting.length >= REVIEWS.waiting) throw new TooMany();
+    if (this.#running < REVIEWS.most) this.#running += 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await review();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#running -= 1;
+    }
   }
 }

@@ -19,6 +19,14 @@ export interface Answer {
   readonly body: string;
 }
 
+/** Whether a path is a health endpoint, or one of its checks. */
+export function isHealthPath(path: string, checks: Checks): boolean {
+  const [root, endpoint = "", name, ...rest] = path.split("/");
+  const all = Object.hasOwn(checks, endpoint) ? checks[endpoint] : undefined;
+  if (root !== "" || !all || rest.length > 0) return false;
+  return name === undefined || all.some((check) => check.name === name);
+}
+
 /** `?verbose` also lists healthy checks, `?exclude=name` skips some, and `/readyz/name` runs a single one. */
 export function answerHealth(
   path: string,

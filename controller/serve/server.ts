@@ -1,16 +1,18 @@
 /** Serves health, metrics and configuration over HTTPS with authorization, and metrics over plain HTTP like the official controller. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
+import type { SecureContextOptions } from "node:tls";
+import { isDeepStrictEqual } from "node:util";
 import type { Registry } from "prom-client";
 import type { SecureConfig } from "../config/config.ts";
 import type { ListenAddress } from "../config/flag-values.ts";
 import { ConfigError, messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { Access } from "./access.ts";
-import { loadKeyPair } from "./certificate.ts";
-import { answerHealth, type Checks } from "./health.ts";
+import { type KeyPair, loadKeyPair } from "./certificate.ts";
+import { answerHealth, type Checks, isHealthPath } from "./health.ts";
 import { HealthIndicators } from "./slis.ts";
 
 /** What is served. */
@@ -24,28 +26,27 @@ export interface Served {
 
 /** Timeouts for silent connections, as in the official controller. */
 const LIMITS = { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 30_000 };
-/** How often certificate files are reloaded. */
+/** How often changed certificate files are looked for. */
 const RELOAD_MS = 60_000;
+/** What is served besides health checks. */
+const PATHS: ReadonlySet<string> = new Set(["/metrics", "/metrics/slis", "/configz"]);
 
 /** Starts the HTTPS port. Throws a ConfigError when it is unavailable, because probes rely on it. */
 export async function serveSecurely(config: SecureConfig, access: Access, served: Served): Promise<AsyncDisposable> {
-  const ca = config.clientCaFile === undefined ? {} : { ca: readAuthorities(config.clientCaFile), requestCert: true };
-  const options = {
-    ...loadKeyPair(config),
-    ...ca,
-    rejectUnauthorized: false,
-    minVersion: config.minVersion,
-    ...LIMITS,
-  };
+  const identity = loadIdentity(config);
+  const requestCert = config.clientCaFile !== undefined;
+  const options = { ...identity, requestCert, rejectUnauthorized: false, ...LIMITS };
   const indicators = new HealthIndicators();
   const server = createSecureServer(options, (request, response) =>
     reply(request, response, served.log, async (path, query) => {
+      // Before any review: strangers could otherwise cause as many reviews as there are paths.
+      if (!PATHS.has(path) && !isHealthPath(path, served.checks)) return undefined;
       const verdict = await access.decide(request, path);
-      if (verdict !== 200) return { status: verdict, body: verdict === 401 ? "Unauthorized\n" : "Forbidden\n" };
+      if (verdict !== 200) return { status: verdict, body: `${STATUS_CODES[verdict]}\n` };
       return answer(path, query, served, indicators);
     }),
   );
-  const reload = setInterval(() => renew(server, config, served.log), RELOAD_MS).unref();
+  const reload = setInterval(renewal(server, config, { identity, log: served.log }), RELOAD_MS).unref();
   server.on("close", () => clearInterval(reload));
   try {
     return await listen(server, config);
@@ -54,14 +55,35 @@ export async function serveSecurely(config: SecureConfig, access: Access, served
   }
 }
 
-/** Reloads the certificate files. Half-written ones are retried at the next reload. */
-function renew(server: SecureServer, config: SecureConfig, log: Logger): void {
-  if (config.certFile === undefined && config.certDir === undefined) return;
-  try {
-    server.setSecureContext({ ...loadKeyPair(config), minVersion: config.minVersion });
-  } catch (error) {
-    log.warn({ error: messageOf(error) }, "certificate files unreadable, keeping the previous certificate");
-  }
+/** What the port proves its identity with, and whose client certificates it accepts. */
+type Identity = KeyPair & Pick<SecureContextOptions, "ca" | "minVersion">;
+
+function loadIdentity(config: SecureConfig, pair = loadKeyPair(config)): Identity {
+  const { clientCaFile, minVersion } = config;
+  return { ...pair, minVersion, ...(clientCaFile !== undefined && { ca: readAuthorities(clientCaFile) }) };
+}
+
+/**
+ * Reloads certificate, key and client authorities when a file has changed. A context without `ca` would accept clients of
+ * every public authority, so all of them are always set together. Half-written files are retried at the next reload.
+ */
+function renewal(
+  server: SecureServer,
+  config: SecureConfig,
+  { identity, log }: { readonly identity: Identity; readonly log: Logger },
+): () => void {
+  let current = identity;
+  const isSelfSigned = config.certFile === undefined && config.certDir === undefined;
+  return () => {
+    try {
+      const next = loadIdentity(config, isSelfSigned ? identity : undefined);
+      if (isDeepStrictEqual(next, current)) return;
+      server.setSecureContext(next);
+      current = next;
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, "certificate files unreadable, keeping the previous ones");
+    }
+  };
 }
 
 /** Starts the plain port. If it is unavailable, only the metrics are missing. */
@@ -135,9 +157,11 @@ function reply(
     });
 }
 
-function readAuthorities(file: string): Buffer {
+function readAuthorities(file: string): string {
   try {
-    return readFileSync(file);
+    const authorities = readFileSync(file, "utf8");
+    if (authorities.includes("-----BEGIN CERTIFICATE-----")) return authorities;
+    throw new Error(`${file} contains no certificate`);
   } catch (error) {
     throw new ConfigError([`--client-ca-file: ${messageOf(error)}`]);
   }

@@ -1,49 +1,45 @@
 /** One turn of the loop for load balancers, certificates and routes: observe → render → guard → apply → publish. */
-import type { RunReport } from "../../stacks/engine/run.ts";
+import type { RunReport, UnitOutcome } from "../../stacks/engine/run.ts";
+import { serviceKeyOf } from "../../stacks/units/names.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
-import type { Absence, Doubt } from "../apply/absence.ts";
+import type { Doubt } from "../apply/proof.ts";
 import { proven } from "../apply/proof.ts";
-import type { Runner } from "../apply/runner.ts";
-import type { Logger } from "../diagnostics/log.ts";
-import type { ApprovalGate, Passed } from "../guard/approval-gate.ts";
-import { type Drift, DriftWatch } from "../guard/drift.ts";
-import { type Guarded, type GuardLimits, guard } from "../guard/guard.ts";
-import { assess, type Plan, type PlannedUnit, type Situation, wantedSpecs } from "../guard/plan.ts";
-import { objectOf } from "../guard/reason.ts";
-import type { Ages } from "../hcloud/view.ts";
-import { agesAfter, agesBefore, agesToConfirm } from "../observe/ages.ts";
-import { observe, type Sources } from "../observe/observe.ts";
-import { ImplausibleCloud } from "../observe/plausible.ts";
+import type { Run, Runner } from "../apply/runner.ts";
+import type { ApprovalGate, Passed } from "../guard/approval.ts";
+import { Backoff } from "../guard/backoff.ts";
+import { type Drift, DriftWatch, type Guarded, guard } from "../guard/guard.ts";
+import type { Pace } from "../guard/pace.ts";
+import { fingerprint, type Plan, type PlannedUnit, type Situation } from "../guard/plan.ts";
+import { driftWrites } from "../publish/drift-writes.ts";
 import { routeWrites } from "../publish/route-writes.ts";
-import { serviceWritesAfter, serviceWritesBefore } from "../publish/service-writes.ts";
-import { awaitingApproval, heldBack, serverNotListed } from "../publish/turn-notices.ts";
-import type { Write } from "../publish/writes.ts";
+import { serviceWritesAfter, serviceWritesBefore, unclaimedUnits } from "../publish/service-writes.ts";
+import { awaitingApproval, heldBack } from "../publish/turn-notices.ts";
+import type { StateMirror } from "../record/mirror.ts";
 import type { StatusBoard } from "../record/status-board.ts";
-import { certificateUnits, looksAgain } from "../render/certificates.ts";
-import type { Rendered, RenderOptions } from "../render/cluster.ts";
+import { looksAgain } from "../render/certificates.ts";
+import type { Rendered } from "../render/cluster.ts";
 import { refusalsOf } from "../render/refusals.ts";
-import { serviceName } from "../render/service/ownership/ours.ts";
-import { Backoff } from "../work/backoff.ts";
+import { serviceName } from "../render/service/ours.ts";
 import { TIMINGS } from "../work/timings.ts";
+import { type SituationParts, Situations } from "./situations.ts";
 
 type Outcomes = RunReport["outcomes"];
 
-export interface ClusterTurnParts extends Sources {
-  readonly options: RenderOptions;
-  readonly guardLimits: GuardLimits;
-  readonly runner: Pick<Runner, "apply" | "settle" | "lastRun">;
-  readonly absence: Absence;
-  /** Performs writes. Returns those that failed. */
-  readonly publish: (writes: readonly Write[]) => Promise<readonly Write[]>;
+export interface ClusterTurnParts extends SituationParts {
+  readonly runner: Pick<
+    Runner,
+    "apply" | "conclude" | "preview" | "recordApprovals" | "prepare" | "lastRun" | "isUnderWay"
+  >;
+  /** Slows down Services that keep changing. */
+  readonly pace: Pace;
   /** Holds back changes that need approval; absent when none do. */
   readonly approvals?: Pick<ApprovalGate, "pass">;
+  /** Receives the units after each turn. */
+  readonly mirror?: Pick<StateMirror, "showUnits">;
   /** Receives the status after each turn. */
   readonly board?: Pick<StatusBoard, "report">;
   /** Called in every turn. */
   readonly report?: (facts: TurnFacts) => void;
-  /** The interval between turns is between half of this and this. */
-  readonly resyncMs: number;
-  readonly log: Logger;
 }
 
 /** What a turn found, for metrics. */
@@ -65,89 +61,110 @@ interface Verdict {
   readonly drifted: readonly Drift[];
 }
 
+const NOTHING_WAITS = { waiting: 0, announced: [], approved: [] };
+
 export class ClusterTurn {
   readonly #parts: ClusterTurnParts;
   readonly #backoff = new Backoff();
   readonly #drift = new DriftWatch();
+  /** Steps whose actions outlasted their run, with that run. */
+  readonly #open = new Map<UnitId, { readonly step: PlannedUnit; readonly run: Run }>();
+  readonly #situations: Situations;
+  /** Services whose changes wait, because they change too often. */
+  #held: ReadonlySet<string> = new Set();
   /** What the guard last held back: logged only when it changes. */
   #stopped: string | undefined;
 
   constructor(parts: ClusterTurnParts) {
     this.#parts = parts;
+    this.#situations = new Situations(parts, (step) => this.#drift.isDrift(step));
   }
 
   /** Returns the time until the next turn at the latest, in milliseconds; undefined when a resync is soon enough. */
   async run(): Promise<number | undefined> {
-    const before = await this.#observeAndPlan();
+    const before = await this.#situations.before([...this.#open.values()].map(({ step }) => step));
+    const arrived = this.#conclude(before);
     const verdict = await this.#decide(before);
     this.#reportFacts(before, verdict);
     const { due, unclaimed } = await this.#announce(before, verdict);
 
-    const reported = await this.#parts.runner.apply(due, before.rendered, verdict.drifted);
-    const after = due.length > 0 ? await this.#situation(agesAfter(due, this.#parts.resyncMs)) : before;
-    const outcomes = proven(reported, due, after);
+    const { after, outcomes } = await this.#apply(before, due, verdict.drifted);
     this.#remember(due, verdict.guarded.plan, outcomes);
 
-    const doubts = await this.#publish(after.rendered, outcomes);
-    await this.#parts.runner.settle();
+    const doubts = await this.#publish(after.rendered, { ...arrived, ...outcomes });
+    if (due.length > 0) this.#parts.runner.prepare(); // a change seldom comes alone
+    this.#parts.mirror?.showUnits(after.rendered);
     this.#reportStatus(after.rendered, verdict);
-    // An approval is valid for one run: the next turn removes it, before it could cover the same changes again.
-    const usesApproval = due.length > 0 && this.#parts.approvals !== undefined;
     return soonest([
-      usesApproval || this.#hasNextStage(after, outcomes) ? 0 : undefined,
+      this.#hasNextStage(after, outcomes) ? 0 : undefined,
       unclaimed.size > 0 ? TIMINGS.claimRetry : undefined,
       this.#backoff.nextMs,
+      this.#parts.pace.nextMs,
       ...doubts.map(({ waitMs }) => waitMs),
       ...looksAgain(after.rendered),
     ]);
   }
 
-  /** Plans from lists that may be old, and again from fresh ones if that plan depends on them. */
-  async #observeAndPlan(): Promise<Situation> {
-    const { observed, options, resyncMs } = this.#parts;
-    const first = await this.#situation(agesBefore(observed().nodes, options, resyncMs));
-    const fresher = agesToConfirm(first, resyncMs);
-    return fresher ? this.#situation(fresher) : first;
+  /** Concludes what was under way and has arrived. What still differs is planned again, like any other difference. */
+  #conclude({ plan, underWay }: Situation): Outcomes {
+    const arrived: Record<string, UnitOutcome> = {};
+    for (const [unit, { run }] of this.#open) {
+      if (underWay?.has(unit) || this.#parts.runner.isUnderWay(unit)) continue;
+      this.#open.delete(unit);
+      if (plan.some((step) => step.unit === unit)) continue;
+      const outcome = { status: "applied", changes: [] } as const;
+      this.#parts.runner.conclude({ ...run, outcomes: { [unit]: outcome } });
+      arrived[unit] = outcome;
+    }
+    return arrived;
   }
 
-  async #situation(ages: Ages): Promise<Situation> {
-    const { options, absence, publish } = this.#parts;
-    const snapshot = await observe(this.#parts, ages).catch(async (error: unknown) => {
-      if (error instanceof ImplausibleCloud) await publish(error.nodes.map(serverNotListed));
-      throw error;
-    });
-    const situation = assess(snapshot, options);
-    absence.observe(situation.rendered);
-    return situation;
-  }
-
-  async #decide({ rendered, plan }: Situation): Promise<Verdict> {
-    const { approvals, observed, log } = this.#parts;
-    const guarded = this.#guard({ rendered, plan });
+  async #decide(situation: Situation): Promise<Verdict> {
+    const { approvals, guardLimits, runner, log } = this.#parts;
+    const { rendered } = situation;
+    const guarded = guard(situation, guardLimits);
     const { stopped } = guarded;
     if (stopped && stopped !== this.#stopped) log.error({ stopped }, "removals held back by the guard");
     this.#stopped = stopped;
-    const drifted = this.#drift.observe(wantedSpecs(rendered), guarded.plan);
-    const objectOfStep = (step: PlannedUnit) => objectOf(step, { rendered, nodes: observed().nodes });
-    const passed = (await approvals?.pass(guarded.plan, objectOfStep)) ?? { plan: guarded.plan };
+    const drifted = this.#drift.observe({ ...situation, plan: guarded.plan });
+    const describe = (steps: Plan) => runner.preview(steps, rendered);
+    const passed = (await approvals?.pass(guarded.plan, describe)) ?? { plan: guarded.plan, ...NOTHING_WAITS };
+    runner.recordApprovals(passed.approved);
     return { guarded, passed, drifted };
-  }
-
-  #guard({ rendered, plan }: Situation): Guarded {
-    return guard(plan, Object.keys(rendered.existing).length, this.#parts.guardLimits);
   }
 
   /** Sets finalizers and writes Events about what follows. Units whose finalizer could not be set must wait. */
   async #announce({ rendered }: Situation, { guarded, passed, drifted }: Verdict) {
     const { publish, observed } = this.#parts;
+    this.#held = this.#parts.pace.holdBack(rendered.services);
     const ripe = passed.plan.filter((step) => this.#isDue(step));
     const failed = await publish([
       ...serviceWritesBefore(rendered, ripe, drifted),
-      ...awaitingApproval(passed.announced ?? [], rendered, passed.pending?.id ?? ""),
+      ...driftWrites(drifted, rendered, observed().nodes),
+      ...awaitingApproval(passed.announced, rendered, observed().nodes),
       ...heldBack(guarded.stopped, observed()),
     ]);
     const unclaimed = unclaimedUnits(rendered, failed);
+    this.#situations.vanished.hold(
+      rendered.services.filter(({ kind, unit }) => kind === "balance" && !unclaimed.has(unit)),
+    );
     return { due: ripe.filter(({ unit }) => !unclaimed.has(unit)), unclaimed };
+  }
+
+  /** Runs what is due, and corrects the engine's outcomes by what the cloud lists afterwards. */
+  async #apply(before: Situation, due: Plan, drifted: readonly Drift[]) {
+    const { runner } = this.#parts;
+    if (due.length === 0) return { after: before, outcomes: {} };
+    const run = await runner.apply(due, before.rendered, drifted);
+    for (const step of due) if (!run.outcomes[step.unit]) this.#open.set(step.unit, { step, run });
+    const after = await this.#situations.after(due).catch((error: unknown) => {
+      runner.conclude(run);
+      throw error;
+    });
+    const outcomes = proven(run.outcomes, due, after);
+    runner.conclude({ ...run, outcomes });
+    this.#drift.settle(after, due);
+    return { after, outcomes };
   }
 
   /** Writes statuses, finalizers and conditions. A Service whose load balancer may still exist keeps its finalizer. */
@@ -157,7 +174,9 @@ export class ClusterTurn {
     for (const { intent, left } of doubts)
       if (left.length > 0) log.warn({ service: serviceName(intent.service), left }, "finalizer kept");
     const settled = without(rendered, doubts);
-    await publish([...serviceWritesAfter(settled, outcomes), ...routeWrites(settled, outcomes, observed().nodes)]);
+    const writes = [...serviceWritesAfter(settled, outcomes), ...routeWrites(settled, outcomes, observed().nodes)];
+    const failed = await publish(writes);
+    this.#situations.vanished.release(writes.filter((write) => !failed.includes(write)));
     return doubts;
   }
 
@@ -174,11 +193,12 @@ export class ClusterTurn {
   /** Whether the run made further steps possible, such as removing a certificate that is no longer in use. */
   #hasNextStage(after: Situation, outcomes: Outcomes): boolean {
     const follows = (step: PlannedUnit) => outcomes[step.unit]?.status !== "failed" && this.#isDue(step);
-    return Object.keys(outcomes).length > 0 && this.#guard(after).plan.some(follows);
+    return Object.keys(outcomes).length > 0 && guard(after, this.#parts.guardLimits).plan.some(follows);
   }
 
   #isDue(step: PlannedUnit): boolean {
-    return this.#backoff.isDue(step.unit, fingerprint(step));
+    const isHeld = step.kind === "make" && this.#held.has(serviceKeyOf(step.unit));
+    return !isHeld && this.#backoff.isDue(step.unit, fingerprint(step));
   }
 
   #reportFacts({ rendered }: Situation, { guarded, passed, drifted }: Verdict): void {
@@ -186,7 +206,7 @@ export class ClusterTurn {
       planned: guarded.plan.length,
       drifted: drifted.map(({ unit }) => unit),
       held: guarded.held,
-      waiting: guarded.plan.length - passed.plan.length,
+      waiting: passed.waiting,
       hasRoutes: rendered.routes !== undefined,
     });
   }
@@ -196,17 +216,11 @@ export class ClusterTurn {
     board?.report({
       ...(runner.lastRun && { lastRun: runner.lastRun }),
       refused: refusalsOf(rendered),
+      clusterCidrs: this.#parts.options.clusterCidrs,
       ...(guarded.stopped !== undefined && { heldBack: guarded.stopped }),
-      ...(passed.pending && { pending: passed.pending.id }),
+      ...(passed.waiting > 0 && { waiting: passed.waiting }),
     });
   }
-}
-
-/** Units of Services whose finalizer could not be set: without it a load balancer could outlive its Service unnoticed (S8). */
-function unclaimedUnits({ services }: Rendered, failed: readonly Write[]): ReadonlySet<UnitId> {
-  const claims = new Set(failed.flatMap((write) => (write.kind === "add-finalizer" ? [write.service] : [])));
-  const unclaimed = services.filter(({ service }) => claims.has(service));
-  return new Set(unclaimed.flatMap((intent) => [intent.unit, ...certificateUnits(intent)]));
 }
 
 function without(rendered: Rendered, doubts: readonly Doubt[]): Rendered {
@@ -217,9 +231,4 @@ function without(rendered: Rendered, doubts: readonly Doubt[]): Rendered {
 function soonest(waits: readonly (number | undefined)[]): number | undefined {
   const known = waits.filter((wait) => wait !== undefined);
   return known.length > 0 ? Math.min(...known) : undefined;
-}
-
-/** Identifies an attempt: the same differences again are the same attempt. */
-function fingerprint({ kind, differences }: PlannedUnit): string {
-  return JSON.stringify([kind, differences]);
 }

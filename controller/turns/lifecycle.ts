@@ -3,7 +3,7 @@ import type { V1Node } from "@kubernetes/client-node";
 import { isConflict, isNotFound, messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { Server } from "../hcloud/api.ts";
-import type { CloudView } from "../hcloud/view.ts";
+import type { CloudView } from "../hcloud/reader.ts";
 import type { Patcher } from "../kube/write.ts";
 import type { EventReason } from "../publish/events.ts";
 import { onNode, type Write } from "../publish/writes.ts";

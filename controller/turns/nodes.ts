@@ -2,14 +2,17 @@
 import type { V1Node } from "@kubernetes/client-node";
 import { isConflict, isNotFound } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
-import type { CloudView } from "../hcloud/view.ts";
+import type { CloudView } from "../hcloud/reader.ts";
 import type { Patcher } from "../kube/write.ts";
 import type { EventReason } from "../publish/events.ts";
 import { onNode, type Write } from "../publish/writes.ts";
+import type { StateMirror } from "../record/mirror.ts";
 import { decideNode, type Inventory, type NodeOptions, type NodeVerdict } from "../render/node/metadata.ts";
 import { isUninitialised } from "../render/node/patch.ts";
+import { nodeOutputs } from "../render/outputs.ts";
 import type { RobotInventory } from "../robot/api.ts";
 import { inParallel } from "../work/parallel.ts";
+import { Recent } from "../work/recent.ts";
 
 export interface NodeTurnParts {
   readonly nodes: () => readonly V1Node[];
@@ -19,6 +22,8 @@ export interface NodeTurnParts {
   readonly patcher: Pick<Patcher, "patchNode" | "readNode">;
   readonly publish: (writes: readonly Write[]) => Promise<unknown>;
   readonly options: NodeOptions;
+  /** Receives what is written to the Nodes. */
+  readonly mirror?: Pick<StateMirror, "showNodes">;
   readonly log: Logger;
   readonly now?: () => number;
 }
@@ -29,6 +34,8 @@ const SERVERS_MAX_AGE_MS = 30_000;
 const NEW = { untilMs: 10_000, retryMs: 1_000 };
 /** After that its server may still be joining the network. Older Nodes are retried at each resync. */
 const WAITING = { untilMs: 600_000, retryMs: 5_000 };
+/** Servers per page of the list. The more pages there are, the less often it is read for a Node without a server. */
+const PAGE = 50;
 /** Concurrent patches, and attempts per Node while other clients write it (framework N29). */
 const PARALLEL = 16;
 const ATTEMPTS = 20;
@@ -40,6 +47,8 @@ type Ready = NodeVerdict & { readonly kind: "ready" };
 export class NodeTurn {
   readonly #parts: NodeTurnParts;
   readonly #now: () => number;
+  /** When Nodes without a server were first seen, by UID. */
+  readonly #seenAt = new Recent<number>(1_000);
 
   constructor(parts: NodeTurnParts) {
     this.#parts = parts;
@@ -51,6 +60,7 @@ export class NodeTurn {
     let decided = await this.#decide(SERVERS_MAX_AGE_MS);
     const retryMs = this.#retryMs(decided);
     if (retryMs !== undefined) decided = await this.#decide(retryMs);
+    this.#parts.mirror?.showNodes(nodeOutputs(decided));
     await inParallel(decided, PARALLEL, (item) => this.#settle(item));
     return this.#retryMs(decided);
   }
@@ -67,17 +77,24 @@ export class NodeTurn {
     const waiting = decided.filter(({ verdict }) => verdict.kind === "refused" && !verdict.isFinal);
     const ages = waiting.map(({ node }) => this.#ageOf(node)).filter((age) => age < WAITING.untilMs);
     if (ages.length === 0) return undefined;
-    return Math.min(...ages) < NEW.untilMs ? NEW.retryMs : WAITING.retryMs;
+    const pages = Math.max(1, Math.ceil((decided[0]?.inventory.servers.length ?? 0) / PAGE));
+    return pages * (Math.min(...ages) < NEW.untilMs ? NEW.retryMs : WAITING.retryMs);
   }
 
+  /** By the longer of two clocks: that of the API server may be ahead of ours, so that a Node would stay new for ever. */
   #ageOf({ metadata }: V1Node): number {
-    const created = metadata?.creationTimestamp;
-    return created === undefined ? Number.POSITIVE_INFINITY : this.#now() - new Date(created).getTime();
+    const { creationTimestamp: created, uid = "" } = metadata ?? {};
+    if (created === undefined) return Number.POSITIVE_INFINITY;
+    const now = this.#now();
+    const seenAt = this.#seenAt.get(uid) ?? now;
+    this.#seenAt.set(uid, seenAt);
+    return Math.max(now - seenAt, now - new Date(created).getTime());
   }
 
   async #settle({ node, inventory, verdict }: Decided): Promise<void> {
     if (verdict.kind === "ready") return this.#write(node, verdict, inventory);
-    if (verdict.kind === "foreign" || (!verdict.isFinal && this.#ageOf(node) < NEW.untilMs)) return;
+    if (verdict.kind === "foreign") return this.#notify(node, "UnknownProviderIDPrefix", foreignText(node, verdict));
+    if (!verdict.isFinal && this.#ageOf(node) < NEW.untilMs) return;
     const isNew = !node.spec?.providerID || isUninitialised(node);
     const message = `Node ${node.metadata?.name} ${isNew ? "is not initialised" : "cannot be synced"}: ${verdict.reason}`;
     const reason = verdict.event ?? (isNew ? "InitializationFailed" : "SyncFailed");
@@ -113,6 +130,10 @@ export class NodeTurn {
   async #notify(node: V1Node, reason: EventReason, message: string): Promise<void> {
     await this.#parts.publish([onNode(node, reason, message)]);
   }
+}
+
+function foreignText({ metadata }: V1Node, { providerId }: NodeVerdict & { readonly kind: "foreign" }): string {
+  return `Node ${metadata?.name} is left alone: its providerID "${providerId}" starts with neither hcloud:// nor hrobot://. If it runs on Hetzner, disable the other cloud provider and delete the Node so that kubelet registers it again.`;
 }
 
 interface Decided {

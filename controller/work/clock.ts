@@ -15,3 +15,11 @@ export const SYSTEM_CLOCK: Clock = {
   wallTime: () => Date.now(),
   pause: (ms, signal) => setTimeout(ms, undefined, signal && { signal }).catch(() => {}),
 };
+
+/** Resolves when the signal fires. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

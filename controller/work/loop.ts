@@ -1,4 +1,4 @@
-/** Runs one piece of work on demand: a burst of wake-ups causes one run, and runs never overlap. */
+/** Loops that run on demand: a burst of wake-ups causes one run, and runs of one loop never overlap. */
 import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import { TIMINGS } from "./timings.ts";
@@ -21,6 +21,8 @@ export interface LoopOptions {
   readonly quietMs: number;
   /** … or when the first wake-up is this old. */
   readonly patienceMs: number;
+  /** Minimum time between the starts of two runs; none when absent. */
+  readonly minIntervalMs?: ((name: string) => number) | undefined;
   /** Interval of runs without a wake-up. Each comes at a random point of its second half. */
   readonly everyMs: number;
   readonly log: Logger;
@@ -36,6 +38,7 @@ export class Loop {
   #appointedAt = Number.POSITIVE_INFINITY;
   #askedAt: number | undefined;
   #startedAt: number | undefined;
+  #lastStartedAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
   #failures = 0;
   #isStopped = false;
@@ -70,7 +73,9 @@ export class Loop {
     this.#dueAt = at;
     clearTimeout(this.#timer);
     if (this.#running) return;
-    this.#timer = setTimeout(() => this.#start(), Math.max(0, at - performance.now()));
+    const { name, minIntervalMs } = this.#options;
+    const earliest = this.#lastStartedAt + (minIntervalMs?.(name) ?? 0);
+    this.#timer = setTimeout(() => this.#start(), Math.max(0, Math.max(at, earliest) - performance.now()));
   }
 
   #start(): void {
@@ -78,6 +83,7 @@ export class Loop {
     const startedAt = performance.now();
     observer?.started(name, startedAt - (this.#askedAt ?? startedAt));
     this.#startedAt = startedAt;
+    this.#lastStartedAt = startedAt;
     this.#askedAt = undefined;
     this.#dueAt = Number.POSITIVE_INFINITY;
     this.#appointedAt = Number.POSITIVE_INFINITY;
@@ -105,5 +111,50 @@ export class Loop {
       log.warn({ loop: name, error: messageOf(error), pauseMs }, "turn failed, retrying");
       return pauseMs;
     }
+  }
+}
+
+/** A group of loops that start and stop together. */
+export class Loops<Name extends string> {
+  readonly #loops: ReadonlyMap<string, Loop>;
+  #isStarted = false;
+
+  /** One loop per piece of work, by name; `false` turns one off. */
+  constructor(
+    works: { readonly [N in Name]?: LoopOptions["work"] | false },
+    shared: Omit<LoopOptions, "name" | "work">,
+  ) {
+    const entries = Object.entries<LoopOptions["work"] | false | undefined>(works);
+    this.#loops = new Map(
+      entries.flatMap(([name, work]) => (work ? [[name, new Loop({ ...shared, name, work })]] : [])),
+    );
+  }
+
+  /** Starts all loops, each with a first run. */
+  start(): void {
+    this.#isStarted = true;
+    for (const loop of this.#loops.values()) loop.wake();
+  }
+
+  /** Requests a run soon. Ignored before the start, because the first run sees everything. */
+  wake(...names: readonly Name[]): void {
+    if (this.#isStarted) for (const name of names) this.#loops.get(name)?.wake();
+  }
+
+  get isStarted(): boolean {
+    return this.#isStarted;
+  }
+
+  /** Duration of the current runs so far in milliseconds, by loop. */
+  get runningMs(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#loops].map(([name, loop]) => [name, loop.runningMs]));
+  }
+
+  /** Stops all loops after their current runs. Calls `hurry` if that takes longer than `graceMs`. */
+  async stop(graceMs: number, hurry: () => Promise<void>): Promise<void> {
+    this.#isStarted = false;
+    const late = setTimeout(() => void hurry(), graceMs);
+    await Promise.all([...this.#loops.values()].map((loop) => loop.stop()));
+    clearTimeout(late);
   }
 }

@@ -26,6 +26,13 @@ const table = {
     backoff: { first: 5_000, most: 300_000 },
     never: { first: 300_000, most: 300_000 },
   },
+  /** Changes of units and nodes within this time are saved in the stack's state together. */
+  mirror: 5_000,
+  /**
+   * Pauses between changes of a Service that keeps changing, rounded up to a multiple of `step`, until it has not changed
+   * for `calm`. The number of such changes is limited per `window`.
+   */
+  pace: { first: 30_000, most: 300_000, calm: 600_000, step: 10_000, window: 60_000 },
   /** Pause after a finalizer could not be set on a Service. */
   claimRetry: 1_000,
 };

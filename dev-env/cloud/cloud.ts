@@ -33,17 +33,22 @@ export interface Cloud extends ReturnType<typeof inProcess> {
   readonly journal: Journal;
   /** Active faults; also available as `/_control/faults`. */
   readonly faults: Faults;
+  /** Calls the listener after every write through the API. Actions that end later are not announced. */
+  onWrite(listener: () => void): void;
   stop(): Promise<void>;
 }
 
 const FIRST_ID = 1_000_001;
 const ANY_TOKEN = "lotse-simulated-cloud-token-".padEnd(64, "0");
 
-/** Starts a cloud on 127.0.0.1. Several may run in one process. */
+/** Starts a cloud, on 127.0.0.1 unless told otherwise. Several may run in one process. */
 export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
-  const slot = options.dataPlane ? await acquireSlot() : undefined;
+  const { host = "127.0.0.1" } = options;
+  const traffic = dataPlaneOptions(options.dataPlane);
+  const slot = traffic && !traffic.isRouted ? await acquireSlot() : undefined;
   const project = createProject(options, slot?.slot);
-  const dataPlane = options.dataPlane ? new DataPlane(project, timeScaleOf(options.dataPlane)) : undefined;
+  const dataPlane = traffic && new DataPlane(project, traffic);
+  const writeListeners: (() => void)[] = [() => dataPlane?.sync()];
   const [journal, faults] = [new Journal(), new Faults()];
   const endpoint = new Endpoint({
     project,
@@ -54,18 +59,21 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     latencyMs: options.latencyMs ?? 0,
     rateLimit: options.rateLimit ?? { perHour: 3600 },
     sideEndpoints: [controlEndpoint({ project, journal, faults }), metadataEndpoint(project)],
-    onWrite: () => dataPlane?.sync(),
+    onWrite: () => {
+      for (const listener of writeListeners) listener();
+    },
   });
   const stop = async () => {
     await Promise.all([endpoint.close(), dataPlane?.stop(), slot?.release()]);
   };
-  const port = await endpoint.listen(options.port ?? 0).catch(async (error: unknown) => {
+  const port = await endpoint.listen(options.port ?? 0, host).catch(async (error: unknown) => {
     await stop();
     throw error;
   });
   dataPlane?.start();
-  const url = `http://127.0.0.1:${port}/v1`;
-  return { url, token: options.token ?? ANY_TOKEN, journal, faults, ...inProcess(project, dataPlane), stop };
+  const url = `http://${host}:${port}/v1`;
+  const onWrite = (listener: () => void) => void writeListeners.push(listener);
+  return { url, token: options.token ?? ANY_TOKEN, journal, faults, onWrite, ...inProcess(project, dataPlane), stop };
 }
 
 /** Operations for tests that bypass HTTP. */
@@ -91,8 +99,9 @@ function inProcess(project: Project, dataPlane: DataPlane | undefined) {
   };
 }
 
-function timeScaleOf(option: boolean | DataPlaneOptions): number {
-  return typeof option === "object" ? (option.timeScale ?? 1) : 1;
+/** Undefined means that there is no data plane. */
+function dataPlaneOptions(option: boolean | DataPlaneOptions = false): DataPlaneOptions | undefined {
+  return typeof option === "object" ? option : option ? {} : undefined;
 }
 
 function createProject(options: CloudOptions, loopbackSlot: number | undefined): Project {

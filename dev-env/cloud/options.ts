@@ -53,11 +53,18 @@ export const REALISTIC_ACTION_MS: Readonly<Record<string, number>> = {
 export interface DataPlaneOptions {
   /** Factor for the intervals of health checks: 0.01 turns 15 s into 150 ms. Default 1. */
   readonly timeScale?: number;
+  /**
+   * Servers and load balancers are reached at their own public and private addresses, which the caller has made routable
+   * (dev-env/nodes), instead of at loopback addresses.
+   */
+  readonly isRouted?: boolean;
 }
 
 /** Options of a cloud. The defaults suit tests. */
 export interface CloudOptions extends Partial<Omit<Behaviour, "actionMs">> {
-  /** Port on 127.0.0.1; 0 or absent selects a free one. */
+  /** Address to listen on. Default 127.0.0.1. */
+  readonly host?: string;
+  /** Port to listen on; 0 or absent selects a free one. */
   readonly port?: number;
   /** The only valid token; absent means that any 64-character token is valid. */
   readonly token?: string;

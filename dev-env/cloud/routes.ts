@@ -11,6 +11,8 @@ import { readOnlyRoutes } from "./resources/read-only.ts";
 import { serverActionRoutes } from "./resources/server-actions.ts";
 import { serverRoutes } from "./resources/servers.ts";
 import { sshKeyRoutes } from "./resources/ssh-keys.ts";
+import { rrsetRoutes } from "./resources/zone-rrsets.ts";
+import { zoneRoutes } from "./resources/zones.ts";
 
 /** The complete API. */
 export const routes: readonly Route[] = [
@@ -25,4 +27,6 @@ export const routes: readonly Route[] = [
   ...sshKeyRoutes,
   ...primaryIpRoutes,
   ...metricsRoutes,
+  ...zoneRoutes,
+  ...rrsetRoutes,
 ];

@@ -9,6 +9,8 @@ import { placementGroupKind } from "./resources/placement-groups.ts";
 import { primaryIpKind } from "./resources/primary-ips.ts";
 import { serverKind } from "./resources/servers.ts";
 import { sshKeyKind } from "./resources/ssh-keys.ts";
+import { viewRrset } from "./resources/zone-rrsets.ts";
+import { zoneKind } from "./resources/zones.ts";
 import type { Action } from "./state/actions.ts";
 import type { Project } from "./state/project.ts";
 import type { Row } from "./state/table.ts";
@@ -36,6 +38,8 @@ export function stateOf(project: Project) {
     firewalls: viewOf(project, firewallKind),
     sshKeys: viewOf(project, sshKeyKind),
     primaryIps: viewOf(project, primaryIpKind),
+    zones: viewOf(project, zoneKind),
+    rrsets: () => [...project.rrsets.values()].map(viewRrset),
     actions: {
       get: (id: number): Action | undefined => {
         const action = project.actions.table.get(id);

@@ -21,6 +21,8 @@ export interface ClusterOptions {
   readonly apiServerFlags?: readonly string[];
   /** A user whose requests are logged in `audit.log`, in the cluster's folder. */
   readonly auditedUser?: string;
+  /** Address at which real kubelets and pods reach the API server, on port 6443. By default it listens on loopback. */
+  readonly machineAddress?: string;
 }
 
 /** Starts etcd and kube-apiserver on loopback. Resolves when they are ready. Several clusters can run at once. */
@@ -33,6 +35,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     kubeApiServer: paths["kube-apiserver"],
     apiServerFlags: options.apiServerFlags ?? [],
     ...(options.auditedUser !== undefined && { auditedUser: options.auditedUser }),
+    ...(options.machineAddress !== undefined && { machineAddress: options.machineAddress }),
   });
   const cluster = new Cluster(plane, files);
   await cluster.writeKubeconfig(administrator, files.kubeconfig);
@@ -64,6 +67,16 @@ export class Cluster {
   /** Path of a kubeconfig with all permissions. */
   get kubeconfig(): string {
     return this.#files.kubeconfig;
+  }
+
+  /** Private key that signs service account tokens. */
+  get serviceAccountKey(): string {
+    return this.#files.serviceAccountKey;
+  }
+
+  /** Certificate of the authority that signed all credentials. */
+  get authority(): string {
+    return this.#files.authority;
   }
 
   /** The API server, for tests that kill, start, pause or resume it. */

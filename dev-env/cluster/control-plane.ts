@@ -17,6 +17,8 @@ export interface ControlPlaneOptions {
   readonly apiServerFlags: readonly string[];
   /** The user whose requests are logged; absent disables the audit log. */
   readonly auditedUser?: string;
+  /** Where real kubelets reach the API server; absent means loopback and any port. */
+  readonly machineAddress?: string;
 }
 
 /** The running control plane of one cluster. */
@@ -33,6 +35,9 @@ const etcdTimeoutMs = 30_000;
 const apiServerTimeoutMs = 60_000;
 const answerTimeoutMs = 2_000;
 const portAttempts = 3;
+const machinePort = 6443;
+/** Names and the first address of the Service range, with which pods reach the API server. */
+const serviceHosts = ["10.96.0.1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
 
 /** The namespaces are included because they are created after `/readyz` succeeds, and clients rely on them. */
 const readyPaths = [
@@ -54,7 +59,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   try {
     const { auditedUser = "" } = options;
     const policy = writeFile(files.auditPolicy, auditPolicy(auditedUser));
-    await Promise.all([writeCredentials(files, authority), policy, etcd.start()]);
+    const hosts = options.machineAddress ? [options.machineAddress, ...serviceHosts] : [];
+    await Promise.all([writeCredentials(files, authority, hosts), policy, etcd.start()]);
     const { apiServer, url } = await startApiServer(options, authority, watchdog);
     const stop = async () => {
       await apiServer.kill();
@@ -90,8 +96,8 @@ async function startApiServer(
   const { certificate, key } = authority.issue(subject, { kind: "client" });
   const tls: ClientTls = { ca: authority.certificate, cert: certificate, key };
   for (let attempt = 1; ; attempt++) {
-    const port = await findFreePort();
-    const url = `https://127.0.0.1:${port}`;
+    const port = options.machineAddress ? machinePort : await findFreePort();
+    const url = `https://${options.machineAddress ?? "127.0.0.1"}:${port}`;
     const apiServer = prepareApiServer(options, port, () => answersAll(url, tls), watchdog);
     try {
       await apiServer.start();
@@ -104,7 +110,7 @@ async function startApiServer(
 }
 
 function prepareApiServer(
-  { files, kubeApiServer, apiServerFlags: extra, auditedUser }: ControlPlaneOptions,
+  { files, kubeApiServer, apiServerFlags: extra, auditedUser, machineAddress }: ControlPlaneOptions,
   port: number,
   isReady: () => Promise<boolean>,
   watchdog: Watchdog,
@@ -112,7 +118,12 @@ function prepareApiServer(
   return new ServerProcess({
     name: "kube-apiserver",
     command: kubeApiServer,
-    args: apiServerFlags(files, { port, extra, isAudited: auditedUser !== undefined }),
+    args: apiServerFlags(files, {
+      port,
+      extra,
+      isAudited: auditedUser !== undefined,
+      ...(machineAddress && { machineAddress }),
+    }),
     dir: files.dir,
     logFile: files.apiServerLog,
     // Less frequent garbage collection: starts a sixth faster, for 100 MB more memory.
@@ -130,13 +141,17 @@ async function answersAll(url: string, tls: ClientTls): Promise<boolean> {
   return true;
 }
 
-async function writeCredentials(files: ClusterFiles, authority: Authority): Promise<void> {
-  const hosts = ["127.0.0.1", "localhost"];
+async function writeCredentials(files: ClusterFiles, authority: Authority, more: readonly string[]): Promise<void> {
+  const hosts = ["127.0.0.1", "localhost", ...more];
+  const kubelets = { commonName: "kube-apiserver-kubelet-client", organizations: ["system:masters"] };
+  const kubeletClient = authority.issue(kubelets, { kind: "client" });
   const server = authority.issue({ commonName: "kube-apiserver" }, { kind: "server", hosts });
   const contents = [
     [files.authority, authority.certificate],
     [files.serverCertificate, server.certificate],
     [files.serverKey, server.key],
+    [files.kubeletClientCertificate, kubeletClient.certificate],
+    [files.kubeletClientKey, kubeletClient.key],
     [files.serviceAccountKey, newSigningKey()],
   ] as const;
   await Promise.all(contents.map(([file, text]) => writeFile(file, text, { mode: 0o600 })));

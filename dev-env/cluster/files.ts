@@ -16,6 +16,9 @@ export function layOutFiles(dir: string) {
     authority: join(dir, "ca.crt"),
     serverCertificate: join(dir, "kube-apiserver.crt"),
     serverKey: join(dir, "kube-apiserver.key"),
+    /** With which the API server authenticates to real kubelets. */
+    kubeletClientCertificate: join(dir, "kubelet-client.crt"),
+    kubeletClientKey: join(dir, "kubelet-client.key"),
     serviceAccountKey: join(dir, "service-account.key"),
     auditPolicy: join(dir, "audit-policy.json"),
     /** One line of JSON for each audited request. */

@@ -25,6 +25,8 @@ export function etcdFlags(files: ClusterFiles): readonly string[] {
 /** Settings of an API server. */
 export interface ApiServerOptions {
   readonly port: number;
+  /** The address at which real kubelets and pods reach it; absent means loopback, without kubelets. */
+  readonly machineAddress?: string;
   /** Whether to write an audit log. */
   readonly isAudited?: boolean;
   /** Additional flags, which override the default ones. */
@@ -35,7 +37,7 @@ export interface ApiServerOptions {
 export function apiServerFlags(files: ClusterFiles, options: ApiServerOptions): readonly string[] {
   return [
     `--etcd-servers=unix://${files.etcdSocket}`,
-    "--bind-address=127.0.0.1",
+    `--bind-address=${options.machineAddress ?? "127.0.0.1"}`,
     `--secure-port=${options.port}`,
     `--tls-cert-file=${files.serverCertificate}`,
     `--tls-private-key-file=${files.serverKey}`,
@@ -46,14 +48,28 @@ export function apiServerFlags(files: ClusterFiles, options: ApiServerOptions): 
     "--service-cluster-ip-range=10.96.0.0/16",
     "--authorization-mode=Node,RBAC",
     "--enable-admission-plugins=NodeRestriction",
-    // Both require kube-controller-manager, which creates service accounts and removes the not-ready taint.
-    "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-    // A loopback address cannot be an endpoint of the Service "kubernetes".
-    "--advertise-address=127.0.0.1",
-    "--endpoint-reconciler-type=none",
+    ...(options.machineAddress ? machineFlags(files, options.machineAddress) : loopbackFlags),
     "--enable-priority-and-fairness=false",
     ...(options.isAudited ? [`--audit-policy-file=${files.auditPolicy}`, `--audit-log-path=${files.auditLog}`] : []),
     ...(options.extra ?? []),
+  ];
+}
+
+const loopbackFlags = [
+  // Both require kube-controller-manager, which creates service accounts and removes the not-ready taint.
+  "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+  // A loopback address cannot be an endpoint of the Service "kubernetes".
+  "--advertise-address=127.0.0.1",
+  "--endpoint-reconciler-type=none",
+];
+
+function machineFlags(files: ClusterFiles, address: string): readonly string[] {
+  return [
+    `--advertise-address=${address}`,
+    `--kubelet-client-certificate=${files.kubeletClientCertificate}`,
+    `--kubelet-client-key=${files.kubeletClientKey}`,
+    "--kubelet-preferred-address-types=InternalIP",
+    "--allow-privileged=true",
   ];
 }
 

@@ -20,7 +20,7 @@ export interface ServerOptions {
   /** Whether the server is ready. Polled after each start. */
   readonly isReady: () => Promise<boolean>;
   readonly readyTimeoutMs: number;
-  readonly watchdog: Watchdog;
+  readonly watchdog: Pick<Watchdog, "watch" | "forget">;
 }
 
 /** The server did not start. Includes the end of its log. */

@@ -8,12 +8,15 @@ export const MESSAGES = {
   running: "controller running",
   nodeInitialised: "node initialised",
   nodeUpdated: "node updated",
+  nodeTainted: "shutdown taint updated",
+  nodeDeleted: "node deleted",
   changed: "cloud changed",
   changeFailed: "change failed",
   unitFailed: "unit failed",
   serviceReady: "service has its load balancer",
   serviceReleased: "finalizer removed",
   runFinished: "run finished",
+  waitsForApproval: "changes wait for approval",
 } as const;
 
 /** One record of the controller's log. */
@@ -45,6 +48,14 @@ const NARRATORS: Readonly<Record<string, Narrator>> = {
     text: `${node} initialised: providerID, labels and addresses set, taint removed`,
   }),
   [MESSAGES.nodeUpdated]: ({ node, fields }) => ({ topic: "node", text: `${node} updated: ${list(fields)}` }),
+  [MESSAGES.nodeTainted]: ({ node, isOff }) => ({
+    topic: "node",
+    text: isOff ? `${node}: shutdown taint added, because the server is off` : `${node}: shutdown taint removed`,
+  }),
+  [MESSAGES.nodeDeleted]: ({ node }) => ({
+    topic: "node",
+    text: `${node} deleted, because the server no longer exists`,
+  }),
   [MESSAGES.changed]: ({ unit, part, operation }) => {
     const { topic, name } = parseUnit(String(unit));
     const words = partInWords(String(part));
@@ -68,14 +79,24 @@ const NARRATORS: Readonly<Record<string, Narrator>> = {
     topic: "pulumi",
     text: `run finished in ${(Number(durationMs) / 1000).toFixed(1)} s`,
   }),
+  [MESSAGES.waitsForApproval]: ({ plan, units }) => {
+    const names = (Array.isArray(units) ? units.map(String) : [])
+      .map(parseUnit)
+      .map(({ topic, name }) => `${topic} ${name}`);
+    return { topic: "approval", text: `plan ${plan} waits: ${names.join(", ")}. Review it with: lotse approve` };
+  },
 };
+
+/** Warnings that are mere advice, by the reason of their Event. */
+const NOTES: ReadonlySet<unknown> = new Set(["LoadBalancerTypeUnconfigured"]);
 
 /** The line for a record. Absent for records that only matter to developers; warnings and errors always get one. */
 export function narrate(record: LogRecord): Line | undefined {
   const line = NARRATORS[record.msg]?.(record);
   if (line || record.level < LEVEL.warn) return line;
-  const { object, service, node, msg, error } = record;
+  const { object, service, node, reason, msg, error } = record;
   const text = `${object ?? service ?? node ?? "controller"}: ${msg}${error === undefined ? "" : `: ${error}`}`;
+  if (NOTES.has(reason)) return { topic: "note", text };
   return { topic: record.level < LEVEL.error ? "warning" : "error", text, isProblem: true };
 }
 

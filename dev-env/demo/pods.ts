@@ -24,9 +24,14 @@ export class Pods {
   #services: readonly V1Service[] = [];
   #polling: Promise<void> = Promise.resolve();
 
-  constructor(kubeconfig: string, machines: readonly Machine[]) {
+  constructor(kubeconfig: string, machines: readonly Machine[] = []) {
     this.#core = connect(kubeconfig, CoreV1Api);
     this.#machines = new Map(machines.map((machine) => [machine.name, machine]));
+  }
+
+  /** Adds a machine, or replaces the one of that name. */
+  add(machine: Machine): void {
+    this.#machines.set(machine.name, machine);
   }
 
   start(): void {
@@ -37,6 +42,12 @@ export class Pods {
     this.#ended.abort();
     await this.#polling;
     for (const [key, port] of this.#ports) this.#close(key, port);
+  }
+
+  /** The Service with this UID, as `namespace/name`. */
+  serviceOf(uid: string): string | undefined {
+    const service = this.#services.find(({ metadata }) => metadata?.uid === uid);
+    return service && nameOf(service);
   }
 
   /** Moves the pods of a Service, `namespace/name`, to these nodes. */
@@ -76,8 +87,9 @@ export class Pods {
    * Answers of a machine on the ports of a Service. When its pods have moved away, the terminating ones still answer
    * and only the health-check node port reports 503, as with kube-proxy.
    */
-  #answersOf({ metadata, spec }: V1Service, machine: string): readonly (readonly [number, Answer])[] {
-    const service = `${metadata?.namespace}/${metadata?.name}`;
+  #answersOf(object: V1Service, machine: string): readonly (readonly [number, Answer])[] {
+    const { spec } = object;
+    const service = nameOf(object);
     const text = `${service} on ${machine}`;
     const ports = (spec?.ports ?? []).flatMap(({ nodePort }) => (nodePort ? [nodePort] : []));
     const served = ports.map((port) => [port, () => ({ status: 200, text })] as const);
@@ -90,4 +102,8 @@ export class Pods {
     this.#ports.delete(key);
     port.close();
   }
+}
+
+function nameOf({ metadata }: V1Service): string {
+  return `${metadata?.namespace}/${metadata?.name}`;
 }

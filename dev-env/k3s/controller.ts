@@ -1,69 +1,51 @@
-/** The controller from the sources, on this machine, against the environment's cluster. */
+/** Runs the controller from the sources, on this machine, against the environment's cluster. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { type LogRecord, narrate } from "../demo/narrate.ts";
-import { type Environment, networkSettings } from "./environment.ts";
-import { cloudName, POD_CIDR } from "./layout.ts";
+import type { Environment } from "./environment.ts";
 
-/** A process that somebody started. */
-export interface Running {
-  /** Resolves when it has ended, by itself or because it was stopped. */
-  readonly ended: Promise<unknown>;
-  /** Ends it in good order, and with force when that takes too long. */
-  stop(): Promise<void>;
-}
-
-const MAIN = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
+const [MAIN = "", ...SOURCES] = ["controller/main.ts", "controller", "stacks"].map((path) =>
+  fileURLToPath(new URL(`../../${path}`, import.meta.url)),
+);
 const GRACE_MS = 15_000;
-/** It is the only one, and this machine's ports may be in use. */
+/** It runs alone, and this machine's ports may be in use. */
 const FLAGS = ["--leader-elect=false", "--secure-port=0", "--logging-format=json"];
 
-/** Starts the controller; what it does is told on the screen. */
-export function startController({ folder, config, access, screen }: Environment): Running {
-  const where = ["--kubeconfig", folder.kubeconfig, "--cluster-cidr", POD_CIDR];
-  const { PATH = "", HOME = "", XDG_CACHE_HOME } = process.env;
-  return startProcess([MAIN, "run", ...where, ...FLAGS], {
+/** Starts the controller; `isWatched` restarts it when its sources change. The screen shows what it does. */
+export function startController({ folder, name, settings, access, screen }: Environment, isWatched = false) {
+  const watching = isWatched ? SOURCES.map((folder) => `--watch-path=${folder}`) : [];
+  const where = ["--kubeconfig", folder.kubeconfig, "--cluster-cidr", settings.pods];
+  const child = spawn(process.execPath, [...watching, MAIN, "run", ...where, ...FLAGS], {
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true, // the terminal's Ctrl-C does not reach it
     env: {
-      PATH,
-      HOME,
-      ...networkSettings(process.env),
-      ...(XDG_CACHE_HOME && { XDG_CACHE_HOME }),
+      ...process.env,
       HCLOUD_TOKEN: access.token,
       HCLOUD_ENDPOINT: access.endpoint,
-      HCLOUD_NETWORK: cloudName(config.name, "network"),
-      // This machine is in no network of the cloud, or in another.
+      HCLOUD_NETWORK: `${name}-network`,
+      // This machine is not a server in the network.
       HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK: "true",
       HCLOUD_METRICS_ENABLED: "false",
     },
-    onLine: (text) => {
-      const line = narrate(parseRecord(text));
-      if (line) screen.say(line.topic, line.text);
-    },
   });
-}
-
-/** Starts a program of ours with this Node, in a group of its own: Ctrl-C reaches it through us, in order. */
-export function startProcess(
-  args: readonly string[],
-  { env, onLine }: { readonly env: Readonly<Record<string, string>>; readonly onLine: (line: string) => void },
-): Running {
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"], env, detached: true });
-  createInterface({ input: child.stderr }).on("line", onLine);
+  createInterface({ input: child.stdout }).on("line", (line) => screen.say("watch", line));
+  createInterface({ input: child.stderr }).on("line", (text) => {
+    const line = narrate(parseRecord(text));
+    if (line) screen.say(line.topic, line.text);
+  });
   const ended = once(child, "exit");
-  return {
-    ended,
-    stop: async () => {
-      child.kill("SIGTERM");
-      const force = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
-      await ended;
-      clearTimeout(force);
-    },
+  const stop = async () => {
+    child.kill("SIGTERM");
+    const force = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
+    await ended;
+    clearTimeout(force);
   };
+  return { ended, stop };
 }
 
-/** Anything that is no record is an error message. */
+/** Every other line is an error message. */
 function parseRecord(text: string): LogRecord {
   try {
     return JSON.parse(text) as LogRecord;

@@ -1,57 +1,33 @@
-/** `dev-env down`: removes everything, from wherever the environment is. */
-import { messageOf } from "../../controller/diagnostics/errors.ts";
-import type { KubeClient } from "../../controller/kube/client.ts";
-import { destroyCloud } from "./cloud-stage.ts";
-import { type Environment, openCloudStage, openCluster } from "./environment.ts";
-import { controllerReplicas, listBalancedServices, releaseServices } from "./in-cluster.ts";
-
-/** How long the controller may take to let all balancers go. */
-const RELEASE = { deadlineMs: 180_000, intervalMs: 1_000 };
+/** `dev-env down`: removes everything, whatever condition the environment is in. */
+import { createInterface } from "node:readline/promises";
+import { type Environment, openStack } from "./environment.ts";
+import { DevEnvError } from "./errors.ts";
+import { CloudApi } from "./inventory.ts";
+import { destroyMachines } from "./machines.ts";
 
 /**
- * Removes the environment. The Services go first, so that the controller takes its balancers away in order; whatever the
- * state of the cluster is, the cloud half then removes all that is left. What is in the cluster goes with the servers.
+ * Removes the environment; what is in the cluster goes with the servers. Resources that the state does not know are
+ * removed only with consent: `isAgreed`, or the environment's name typed in.
  */
-export async function down(env: Environment): Promise<void> {
-  const { screen, folder, config } = env;
-  const uids = await release(env);
-  await screen.during("cloud", "servers, network and the rest", async () =>
-    destroyCloud(await openCloudStage(env, uids)),
+export async function down(env: Environment, isAgreed: boolean): Promise<void> {
+  const { screen, folder, name, access } = env;
+  const stack = await openStack(env, "lotse-dev-env");
+  using api = new CloudApi(access);
+  const confirm = async (unknown: readonly string[]) => {
+    screen.say("machines", `the state does not know ${unknown.join(", ")}: it may have been lost`);
+    if (isAgreed || (await ask(`Type ${name} to remove them all: `)) === name) return;
+    throw new DevEnvError('nothing was removed: run "dev-env down --yes", or restore the state');
+  };
+  await screen.during("machines", "removing servers, network and the rest", () =>
+    destroyMachines({ name, stack, list: api.list }, confirm),
   );
+  await stack.pulumi(["stack", "rm", "--yes"]);
   await folder.remove();
-  screen.say("gone", `nothing of ${config.name} is left in the cloud`);
+  screen.say("gone", `nothing of ${name} is left in the cloud`);
 }
 
-/** Lets balancers go through the cluster, as far as there is one; gives the uids of their Services. */
-async function release(env: Environment): Promise<readonly string[]> {
-  const { screen } = env;
-  const client = await openCluster(env).catch(() => undefined);
-  if (!client) return [];
-  try {
-    return await screen.during("cluster", "asking the controller to remove its balancers", () =>
-      releaseBalancers(client, (text) => screen.say("cluster", text)),
-    );
-  } catch (error) {
-    screen.say("cluster", `cannot be asked (${messageOf(error)}): its balancers are removed without it`);
-    return [];
-  } finally {
-    client.close();
-  }
-}
-
-/** Deletes Services with balancers and waits for their controller, if one runs. */
-export async function releaseBalancers(
-  client: KubeClient,
-  tell: (text: string) => void,
-  waiting = RELEASE,
-): Promise<readonly string[]> {
-  const services = await listBalancedServices(client);
-  const uids = services.flatMap(({ metadata }) => metadata?.uid ?? []);
-  if (services.length === 0) return uids;
-  const isServed = (await controllerReplicas(client)) > 0;
-  const left = await releaseServices(client, services, { ...waiting, ...(!isServed && { deadlineMs: 0 }) });
-  const released = services.length - left.length;
-  if (released > 0) tell(`${released} of ${services.length} Services released by the controller`);
-  if (left.length > 0) tell(`${left.join(", ")}: removed with the rest`);
-  return uids;
+async function ask(question: string): Promise<string> {
+  if (!process.stdin.isTTY) return "";
+  using terminal = createInterface({ input: process.stdin, output: process.stderr });
+  return (await terminal.question(question)).trim();
 }

@@ -1,68 +1,37 @@
-/** What a person sees while something goes on: a line for what is done, a live one for what is not. */
+/** Progress for a person: a line for each finished step, and a regular sign of life for what is under way. */
 
-/** Where it is shown: a terminal gets one live line, anything else plain lines. */
-export interface Output {
-  readonly isTTY?: boolean;
-  write(text: string): unknown;
-}
-
-const LIVE_MS = 500;
-const PLAIN_MS = 10_000;
-const ERASE = "\r\u001b[K";
+const ALIVE_MS = 10_000;
 
 export class Screen {
-  readonly #output: Output;
-  readonly #now: () => number;
-  readonly #startedMs: number;
+  readonly #output: { write(text: string): unknown };
+  readonly #startedMs = performance.now();
 
-  constructor(output: Output, now: () => number = () => performance.now()) {
+  constructor(output: { write(text: string): unknown }) {
     this.#output = output;
-    this.#now = now;
-    this.#startedMs = now();
   }
 
-  /** A line, with the time since the start in front. */
+  /** Writes a line that begins with the time since the start. */
   say(topic: string, text: string): void {
-    const label = this.#output.isTTY ? `\u001b[36m${topic.padEnd(10)}\u001b[0m` : topic.padEnd(10);
-    this.#clear();
-    this.#output.write(`${seconds(this.#now() - this.#startedMs).padStart(7)}  ${label} ${text}\n`);
+    const seconds = ((performance.now() - this.#startedMs) / 1000).toFixed(1);
+    this.write(`${seconds.padStart(6)} s  ${topic.padEnd(10)} ${text}\n`);
   }
 
-  /** Text as it is. */
+  /** Writes text as it is. */
   write(text: string): void {
-    this.#clear();
     this.#output.write(text);
   }
 
-  /**
-   * Shows that something is under way for as long as it is: what, since when, and what `update` was told last. On no
-   * terminal it says so every ten seconds.
-   */
+  /** Says what begins, and repeats it with the last detail while it is under way. */
   async during<T>(topic: string, text: string, work: (update: (detail: string) => void) => Promise<T>): Promise<T> {
-    const startedMs = this.#now();
     let detail = "";
-    const tick = () => {
-      const line = `${text}${detail && `: ${detail}`} … ${seconds(this.#now() - startedMs)}`;
-      if (this.#output.isTTY) this.#output.write(`${ERASE}${" ".repeat(9)}${topic.padEnd(10)} ${line}`);
-      else this.say(topic, line);
-    };
-    if (!this.#output.isTTY) this.say(topic, `${text} …`);
-    const timer = setInterval(tick, this.#output.isTTY ? LIVE_MS : PLAIN_MS);
+    this.say(topic, `${text} …`);
+    const timer = setInterval(() => this.say(topic, `${text}${detail && `: ${detail}`} …`), ALIVE_MS);
     try {
-      return await work((told) => {
-        detail = told;
+      return await work((given) => {
+        detail = given;
       });
     } finally {
       clearInterval(timer);
-      this.#clear();
     }
   }
-
-  #clear(): void {
-    if (this.#output.isTTY) this.#output.write(ERASE);
-  }
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`;
 }

@@ -1,4 +1,4 @@
-/** What an environment keeps to itself: keys, tokens, a passphrase. Made once, before anything that needs them exists. */
+/** Keys and tokens of an environment. They are created once, before any resource needs them. */
 import { randomBytes } from "node:crypto";
 import ssh2 from "ssh2";
 
@@ -8,18 +8,19 @@ export interface KeyPair {
   readonly privateKey: string;
 }
 
+/** The secrets of an environment. */
 export interface Secrets {
   /** Opens the servers. */
   readonly sshKey: KeyPair;
-  /** The control plane's own key: made here, so that the very first connection can be checked against it. */
+  /** The control planes' host key. It is created here, so that the very first connection can be checked. */
   readonly hostKey: KeyPair;
   /** Lets a machine join the cluster. */
   readonly k3sToken: string;
-  /** Encrypts secret values in the states. */
+  /** Encrypts secret values in states and configurations. */
   readonly passphrase: string;
 }
 
-/** New secrets for an environment. */
+/** Creates secrets. */
 export function makeSecrets(environment: string): Secrets {
   return {
     sshKey: makeKey(environment),
@@ -29,7 +30,8 @@ export function makeSecrets(environment: string): Secrets {
   };
 }
 
+/** The library cuts off a leading zero, so that one key in 256 is malformed: then it makes another. */
 function makeKey(comment: string): KeyPair {
   const { public: publicKey, private: privateKey } = ssh2.utils.generateKeyPairSync("ed25519", { comment });
-  return { publicKey, privateKey };
+  return ssh2.utils.parseKey(publicKey) instanceof Error ? makeKey(comment) : { publicKey, privateKey };
 }

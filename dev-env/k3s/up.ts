@@ -1,139 +1,147 @@
-/** `dev-env up`: builds what is missing, changes what differs, and leaves the rest alone. */
-import { existsSync, readFileSync } from "node:fs";
+/** `dev-env up` and `dev-env preview`: build what is missing and change what differs, or say what would be done. */
 import { fileURLToPath } from "node:url";
 import kubernetesPackage from "@pulumi/kubernetes/package.json" with { type: "json" };
-import { messageOf } from "../../controller/diagnostics/errors.ts";
+import { CloudError, messageOf } from "../../controller/diagnostics/errors.ts";
+import { describeResource, type ResourceStep } from "../../stacks/engine/progress.ts";
+import type { StoredStack } from "../../stacks/engine/stack.ts";
 import { CHART } from "../chart/render.ts";
-import type { CloudOutputs } from "./cloud.ts";
-import { CloudApi } from "./cloud-api.ts";
-import { applyCloud } from "./cloud-stage.ts";
-import { clusterProgram } from "./cluster.ts";
-import { OPTIONS } from "./config.ts";
 import { startController } from "./controller.ts";
-import { describeCost, renderCost } from "./cost.ts";
-import { type Environment, openCloudStage, openCluster, openStage } from "./environment.ts";
+import { checkTypes, describeCost, renderCost } from "./cost.ts";
+import { type Environment, openCluster, openStack } from "./environment.ts";
 import { DevEnvError } from "./errors.ts";
-import { listBalancedServices, putControllerBack } from "./in-cluster.ts";
-import { obtainKubeconfig } from "./obtain-kubeconfig.ts";
-import type { Stage } from "./stage.ts";
+import { CloudApi } from "./inventory.ts";
+import { applyMachines, type MachineOutputs } from "./machines.ts";
+import { SETTINGS } from "./settings.ts";
+import { obtainKubeconfig } from "./ssh.ts";
+import { resumeController } from "./watch.ts";
 
 const DEMO = fileURLToPath(new URL("../examples/ingress.yaml", import.meta.url));
 
-/** Builds the environment. May be called again at any time, and goes on where the last call ended. */
+/** Builds the environment. May be repeated at any time, and continues where the last call ended. */
 export async function up(env: Environment): Promise<void> {
-  const { screen, config } = env;
-  screen.say("cost", `${await priceOf(env)}; "dev-env down" ends it`);
+  const { screen, name } = env;
+  screen.say("cost", `${await checkedCost(env)}; "dev-env down" ends it`);
   await using ends = new AsyncDisposableStack();
-  ends.defer(() => screen.say("cost", 'what was built stays, and costs money: "up" goes on, "down" removes it'));
-  const outputs = await buildCloud(env);
-  await obtainKubeconfig(env, outputs.controlPlane.ipv4);
+  ends.defer(() => screen.say("cost", 'resources that exist already cost money: "up" continues, "down" removes them'));
+  const outputs = await buildMachines(env);
+  await obtainKubeconfig(env, outputs.apiAddress, outputs.servers[`${name}-control-plane-1`] ?? outputs.apiAddress);
   await buildCluster(env, outputs);
   ends.move();
-  screen.say("ready", `${config.name} is up`);
-  screen.write(nextSteps(env, await demoAddress(env)));
+  screen.say("ready", `${name} is up`);
+  screen.write(nextSteps(env));
 }
 
-/** Where the demo answers; nothing when the ingress has no address. */
-async function demoAddress(env: Environment): Promise<string | undefined> {
-  const client = await openCluster(env);
-  const services = client ? await listBalancedServices(client) : [];
-  client?.close();
-  const ingress = services.find(({ metadata }) => metadata?.namespace === "traefik");
-  return ingress?.status?.loadBalancer?.ingress?.find(({ ip }) => ip?.includes("."))?.ip;
+/** Shows what `up` would do to the machines. Remembers no setting. Sets the exit code to 2 if there are changes. */
+export async function preview(env: Environment, isJson: boolean): Promise<void> {
+  const { screen, folder, choices } = env;
+  const cost = await checkedCost(env);
+  await configureMachines(env, {});
+  const file = `${folder.path}/preview.yaml`;
+  await folder.configure("lotse-dev-env", choices, file);
+  const stack = await openStack(env, "lotse-dev-env", file);
+  const steps = await stack.preview();
+  if (steps.length > 0) process.exitCode = 2;
+  if (isJson) return void process.stdout.write(`${JSON.stringify(steps)}\n`);
+  for (const step of steps) screen.say("preview", describeChange(step));
+  screen.say("preview", `${steps.length} changes${steps.length > 0 ? '; "dev-env up" makes them' : ""}`);
+  screen.say("cost", cost);
 }
 
-function nextSteps({ folder, config }: Environment, address: string | undefined): string {
-  const name = config.name === OPTIONS.name.fallback ? "" : ` -- --name ${config.name}`;
-  return `
-  export KUBECONFIG=${folder.kubeconfig}
-  kubectl get nodes,services --all-namespaces
-${address ? `  curl http://${address}/      # the demo, behind the ingress and its balancer\n` : ""}
-  npm run dev-env watch${name}      # the controller from the sources, started anew when they change
-  npm run dev-env down${name}       # it costs money until then
-`;
+const SIGNS: Readonly<Record<string, string>> = { create: "+", update: "~", delete: "-", replace: "±" };
+
+function describeChange({ operation, urn, fields }: ResourceStep): string {
+  const changed = fields.length > 0 ? ` (${fields.join(", ")})` : "";
+  return `${SIGNS[operation]} ${operation} ${describeResource(urn)}${changed}`;
 }
 
-/** What the environment costs; a price list that cannot be had is no reason to stop. */
-export async function priceOf({ access, config }: Environment): Promise<string> {
-  try {
-    using api = new CloudApi(access);
-    const pricing = await api.pricing();
-    return describeCost(renderCost(config, pricing), pricing.currency);
-  } catch (error) {
-    return `prices cannot be read: ${messageOf(error)}`;
-  }
+/** Checks token and server types with the price list. Only a price list that cannot be read is no reason to stop. */
+export async function checkedCost({ access, settings }: Environment): Promise<string> {
+  using api = new CloudApi(access);
+  const pricing = await api.pricing().catch((error: unknown) => {
+    if (error instanceof CloudError && (error.status === 401 || error.status === 403)) throw error;
+    return messageOf(error);
+  });
+  if (typeof pricing === "string") return `prices cannot be read: ${pricing}`;
+  checkTypes(settings, pricing, (name) => `--${SETTINGS[name].flag}`);
+  return describeCost(renderCost(settings, pricing), pricing.currency);
 }
 
-async function buildCloud(env: Environment): Promise<CloudOutputs> {
-  const { folder, config, screen } = env;
-  const secrets = await folder.secrets(config.name);
-  const cloud = await openCloudStage(env);
-  // Before anything that costs money: without this plugin the second half cannot be built.
-  await screen.during("pulumi", "looking for the Kubernetes plugin", () => providePlugin(cloud.stage));
-  const outputs = await screen.during("cloud", "network, firewall and servers", () =>
-    applyCloud(cloud, { config, secrets }),
+/** Writes the configuration of the machines' stack: settings, keys and tokens. */
+export async function configureMachines(env: Environment, choices: Environment["choices"]): Promise<void> {
+  const { folder, name } = env;
+  const { sshKey, hostKey, k3sToken } = await folder.secrets(name);
+  await folder.configure("lotse-dev-env", { ...choices, sshPublicKey: sshKey.publicKey });
+  const config = folder.config("lotse-dev-env");
+  const missing = Object.entries({ k3sToken, hostKey: hostKey.privateKey }).filter(([key]) => !(key in config));
+  if (missing.length === 0) return;
+  const stack = await openStack(env, "lotse-dev-env");
+  // By standard input: other users can read arguments.
+  for (const [key, value] of missing) await stack.pulumi(["config", "set", "--secret", key], value);
+}
+
+async function buildMachines(env: Environment): Promise<MachineOutputs> {
+  const { name, screen, settings, access, choices } = env;
+  await configureMachines(env, choices);
+  const stack = await openStack(env, "lotse-dev-env");
+  // Before any resource costs money: without this plugin the second half cannot be built.
+  await screen.during("pulumi", "checking the Kubernetes plugin", () => providePlugin(stack));
+  using api = new CloudApi(access);
+  const outputs = await screen.during("machines", "network, firewall and servers", () =>
+    applyMachines({ name, stack, list: api.list }),
   );
-  screen.say(
-    "cloud",
-    `${1 + config.workers} servers in ${config.location}, control plane at ${outputs.controlPlane.ipv4}`,
-  );
+  const count = Object.keys(outputs.servers).length;
+  screen.say("machines", `${count} servers in ${settings.location}, API at ${outputs.apiAddress}`);
   return outputs;
 }
 
-/** Plugins of this size are not part of the toolchain; Pulumi downloads them from its own site. */
-async function providePlugin(stage: Pick<Stage, "installPlugin">): Promise<void> {
+/** The plugin is too large for the toolchain; Pulumi downloads it from its own site, unless a variable names a file. */
+async function providePlugin(stack: StoredStack): Promise<void> {
   const { version } = kubernetesPackage;
+  const { LOTSE_KUBERNETES_PLUGIN: file } = process.env;
   try {
-    await stage.installPlugin("kubernetes", version);
+    const source = file ? ["--file", file] : [];
+    await stack.pulumi(["plugin", "install", "resource", "kubernetes", `v${version}`, ...source]);
   } catch (error) {
     throw new DevEnvError(
       `the Pulumi plugin kubernetes ${version} is not installed and could not be downloaded: ${messageOf(error)}\n` +
         `It comes from get.pulumi.com: connect to the internet (HTTPS_PROXY is honoured) and run the same command again. ` +
-        `Nothing was built yet`,
+        `No resource was created yet`,
       { cause: error },
     );
   }
 }
 
-/** Installs what belongs into the cluster. Without an image in it, the controller runs here for as long as that takes. */
-async function buildCluster(env: Environment, { networkId, controlPlane }: CloudOutputs): Promise<void> {
-  const { folder, config, access, screen } = env;
-  await folder.forgetOtherClusters(controlPlane.id);
-  const stage = await openStage(env, `${config.name}-cluster`, folder.cluster(controlPlane.id));
-  const image = parseImage(config.image);
+/** Installs what belongs into the cluster. Without an image, the controller runs here until that is done. */
+async function buildCluster(env: Environment, outputs: MachineOutputs): Promise<void> {
+  const { folder, settings, screen } = env;
+  const { image, location, pods } = settings;
+  const { clusterId } = outputs;
+  const { clusterId: before = clusterId } = folder.config("lotse-dev-cluster");
+  const values = { kubeconfig: folder.kubeconfig, chart: CHART, demo: DEMO, image, location, pods, clusterId };
+  await folder.configure("lotse-dev-cluster", { ...values, networkId: outputs.networkId });
+  const stack = await openStack(env, "lotse-dev-cluster");
+  // The state describes a cluster that no longer exists.
+  if (before !== clusterId) await stack.setDeployment({ ...(await stack.deployment()), resources: [] });
   await using ends = new AsyncDisposableStack();
-  if (!image) {
+  if (image === "") {
     screen.say("controller", "no --image given: runs from the sources until the cluster is built");
     ends.adopt(startController(env), (it) => it.stop());
   }
-  await screen.during("cluster", "Cilium, controller, ingress and demo", () =>
-    stage.up(
-      clusterProgram({
-        kubeconfig: folder.kubeconfig,
-        token: access.token,
-        networkId,
-        chart: CHART,
-        location: config.location,
-        demo: readFileSync(DEMO, "utf8"),
-        ...(image && { image }),
-      }),
-    ),
-  );
+  await screen.during("cluster", "Cilium, controller, ingress and demo", () => stack.up());
   const client = await openCluster(env);
-  // Somebody's `watch` may have been killed before it could.
-  if (client && image) await putControllerBack(client);
+  // An earlier `watch` may have been killed before it could.
+  if (client && image !== "") await resumeController(client);
   client?.close();
 }
 
-/** Splits an image reference; nothing when there is none. */
-function parseImage(reference: string): { readonly repository: string; readonly tag: string } | undefined {
-  const colon = reference.lastIndexOf(":");
-  return colon < 0 ? undefined : { repository: reference.slice(0, colon), tag: reference.slice(colon + 1) };
-}
+function nextSteps({ name }: Environment): string {
+  const flag = name === "lotse-dev" ? "" : ` -- --name ${name}`;
+  return `
+  eval "$(npm run -s dev-env env${flag})"      # KUBECONFIG, and variables for plain pulumi
+  kubectl get nodes,services --all-namespaces
+  curl http://$(kubectl --namespace traefik get service traefik --output jsonpath='{.status.loadBalancer.ingress[0].ip}')/
 
-/** What is missing in this checkout before an environment can be built. */
-export function missingParts(): readonly string[] {
-  return [CHART, DEMO]
-    .filter((path) => !existsSync(path))
-    .map((path) => `${path} is missing: this checkout is incomplete`);
+  npm run dev-env watch${flag}      # the controller from the sources, restarted when they change
+  npm run dev-env down${flag}       # it costs money until then
+`;
 }

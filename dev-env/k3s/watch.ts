@@ -1,34 +1,62 @@
-/** `dev-env watch`: the controller from the sources against the environment's cluster, started anew when they change. */
-import { fileURLToPath } from "node:url";
-import { ConfigError } from "../../controller/diagnostics/errors.ts";
+/** `dev-env watch`: runs the controller from the sources, and restarts it when they change. */
+import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+import type { V1Deployment } from "@kubernetes/client-node";
+import { ConfigError, KubeError } from "../../controller/diagnostics/errors.ts";
+import type { KubeClient } from "../../controller/kube/client.ts";
 import { startController } from "./controller.ts";
 import { type Environment, openCluster } from "./environment.ts";
-import { putControllerBack, setControllerAside } from "./in-cluster.ts";
-import { keepRunning } from "./restart.ts";
+import { DevEnvError } from "./errors.ts";
 
-const SOURCES = ["controller", "stacks"].map((folder) => fileURLToPath(new URL(`../../${folder}`, import.meta.url)));
-const QUIET_MS = 200;
-const ASIDE = { deadlineMs: 90_000, intervalMs: 1_000 };
+/** The chart's Deployment. */
+const DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/lotse";
+/** Keeps the number of replicas on the Deployment: the process that paused it may be killed before it resumes it. */
+const REPLICAS = "lotse-dev-env/replicas";
+const PAUSE = { deadlineMs: 90_000, intervalMs: 1_000 };
 
-/** Runs until somebody wants to stop; then the controller in the cluster, if there was one, gets its place back. */
+/** Runs until the user stops it. Meanwhile a controller in the cluster is paused. */
 export async function watch(env: Environment): Promise<void> {
-  const { screen, config, signal } = env;
+  const { screen, name, signal } = env;
   const client = await openCluster(env);
-  if (!client) throw new ConfigError([`${config.name} has no cluster: run "npm run dev-env up" first`]);
+  if (!client) throw new ConfigError([`${name} has no cluster: run "npm run dev-env up" first`]);
   await using ends = new AsyncDisposableStack();
   ends.defer(() => client.close());
-  await screen.during("cluster", "setting the controller in the cluster aside", () =>
-    setControllerAside(client, ASIDE),
-  );
-  ends.defer(() => putControllerBack(client));
+  await screen.during("cluster", "pausing the controller in the cluster", () => pauseController(client));
+  ends.defer(() => resumeController(client));
   screen.say("watch", "the controller runs from the sources; Ctrl-C ends it");
-  await keepRunning({
-    sources: SOURCES,
-    start: () => startController(env),
-    quietMs: QUIET_MS,
-    signal,
-    onChange: (file) => screen.say("watch", `${file} changed: starting again`),
-    onEnd: () => screen.say("watch", "the controller ended by itself; it is started again when a source changes"),
-  });
+  const { ended, stop } = startController(env, true);
+  await Promise.race([ended, signal.aborted || once(signal, "abort")]);
+  await stop();
   screen.say("watch", "stopped; a controller in the cluster takes over again");
+}
+
+/** Scales the controller in the cluster to zero and waits until its pods are gone. Does nothing if there is none. */
+export async function pauseController(client: KubeClient, { deadlineMs, intervalMs } = PAUSE): Promise<void> {
+  const deployment = await readDeployment(client);
+  const { replicas = 1 } = deployment?.spec ?? { replicas: 0 };
+  if (replicas > 0) {
+    const metadata = { annotations: { [REPLICAS]: String(replicas) } };
+    await client.patch(DEPLOYMENT, "merge", { metadata, spec: { replicas: 0 } });
+  }
+  const deadline = performance.now() + deadlineMs;
+  while (((await readDeployment(client))?.status?.replicas ?? 0) > 0) {
+    if (performance.now() > deadline)
+      throw new DevEnvError("the controller in the cluster does not end: check its pod");
+    await delay(intervalMs);
+  }
+}
+
+/** Restores the replicas of the controller in the cluster. Does nothing if it was not paused. */
+export async function resumeController(client: KubeClient): Promise<void> {
+  const replicas = (await readDeployment(client))?.metadata?.annotations?.[REPLICAS];
+  if (replicas === undefined) return;
+  const metadata = { annotations: { [REPLICAS]: null } };
+  await client.patch(DEPLOYMENT, "merge", { metadata, spec: { replicas: Number(replicas) } });
+}
+
+async function readDeployment(client: KubeClient): Promise<V1Deployment | undefined> {
+  return client.get<V1Deployment>(DEPLOYMENT).catch((error: unknown) => {
+    if (error instanceof KubeError && error.status === 404) return undefined;
+    throw error;
+  });
 }

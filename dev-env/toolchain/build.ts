@@ -9,7 +9,7 @@ import type { Tool } from "./tools.ts";
  * Environment of every build. Without cgo, binaries are static and independent of this machine's C library. The other
  * variables override the caller's, which could change what is built.
  */
-const goEnv = { CGO_ENABLED: "0", GOFLAGS: "-mod=readonly", GOWORK: "off", GOOS: "", GOARCH: "" };
+const goEnv = { CGO_ENABLED: "0", GOFLAGS: "-mod=readonly", GOWORK: "off" };
 
 const tooOld = /requires go >= (\S+) \(running go (\S+?);/;
 const diskFull = /no space left on device|disk quota exceeded/;
@@ -21,7 +21,8 @@ export async function buildTool(tool: Tool, goDir: string, cache: Cache, host: H
   const dir = await freshTmpDir(cache);
   const [command = "", ...flags] = tool.buildArgs;
   const args = ["-C", join(goDir, tool.module), command, "-o", join(dir, tool.name), ...flags];
-  const result = await host.run("go", args, goEnv);
+  const [GOOS = "", GOARCH = ""] = host.platform.replace("x64", "amd64").split("-");
+  const result = await host.run("go", args, { ...goEnv, GOOS, GOARCH });
   if (result.kind === "not-started") return `cannot run the go command: ${result.output}`;
   if (result.kind === "failed") throw explainBuildFailure(tool, result.output);
   await moveToStore(cache, tool.storeName, dir);

@@ -16,9 +16,16 @@ export interface Cache {
   readonly pulumiHome: string;
 }
 
-/** Computes the cache paths for these tools, below XDG_CACHE_HOME or ~/.cache. */
-export function layOutCache(tools: Tools, env: Readonly<Record<string, string | undefined>>): Cache {
-  const root = resolve(env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache"), "lotse");
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** The root of all caches, below XDG_CACHE_HOME or ~/.cache. */
+export function cacheRoot(env: Env): string {
+  return resolve(env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache"), "lotse");
+}
+
+/** Computes the cache paths for these tools. */
+export function layOutCache(tools: Tools, env: Env): Cache {
+  const root = cacheRoot(env);
   const setDir = join(root, "sets", shortHash(Object.values(tools).map(storeNamesOf)));
   return {
     root,
@@ -36,6 +43,11 @@ export function layOutCache(tools: Tools, env: Readonly<Record<string, string | 
 export function linkTo(cache: Cache, tool: Tool): string {
   if (tool.name !== "pulumi-resource-hcloud") return join(cache.binDir, tool.name);
   return join(cache.pulumiHome, "plugins", `resource-hcloud-v${tool.version}`, tool.name);
+}
+
+/** Whether the store has this tool. */
+export function isStored(tool: Tool, env: Env): boolean {
+  return storeNamesOf(tool).some((name) => existsSync(join(cacheRoot(env), "store", name, tool.name)));
 }
 
 /** Links a tool from the store into the set. Returns false if the store does not have it. The caller holds the lock. */

@@ -28,6 +28,8 @@ export interface Provision {
   readonly site: DownloadSite;
   readonly host: Host;
   readonly report: (progress: Progress) => void;
+  /** Whether other programs shall find this set of tools; by default they do. */
+  readonly isPublished?: boolean;
 }
 
 /** Provides the wanted tools and returns the cache that holds their links. Rejects with a ToolchainError. */
@@ -40,7 +42,7 @@ export async function provisionTools(provision: Provision): Promise<Cache> {
   try {
     await mkdir(cache.root, { recursive: true });
     if (missing().length > 0) await withLock(cache.lockFile, onWait, () => provide(missing(), provision, cache));
-    await publishSet(cache);
+    if (provision.isPublished ?? true) await publishSet(cache);
   } catch (error) {
     throw explainFileError(error, cache.root);
   }

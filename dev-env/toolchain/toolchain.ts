@@ -2,13 +2,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { linkTo } from "./cache.ts";
+import { isStored, linkTo } from "./cache.ts";
 import { thisHost } from "./host.ts";
 import { type Progress, provisionTools } from "./provision.ts";
-import { describeTools, forEachTool, type ModuleFiles, type ToolName, type Tools, toolNames } from "./tools.ts";
+import { commonTools, describeTools, forEachTool, type ModuleFiles, type ToolName, type Tools } from "./tools.ts";
 
 export { ToolchainError } from "./errors.ts";
-export type { ToolName } from "./tools.ts";
+export { imageTools, nodeTools, type ToolName } from "./tools.ts";
 
 /** Paths of the pinned binaries. */
 export interface Toolchain {
@@ -23,15 +23,18 @@ export interface Toolchain {
 /** Other API server versions that LOTSE_KUBERNETES may select. They are always built. */
 export const otherApiServers = ["1.34", "1.35", "1.37"] as const;
 
+/** For tools without an archive, which are never downloaded. */
+const NO_SITE = { url: "", silenceMs: 0 };
+
 const goDir = fileURLToPath(new URL("go", import.meta.url));
 
 /**
- * Provides the tools in their pinned versions by download or, failing that, by build. Takes milliseconds if they exist
- * already, and many minutes if all of them must be built, so pass a `report`. Rejects with a ToolchainError that says
- * what the user can do.
+ * Provides tools in their pinned versions, by default those that most commands use, by download or, failing that, by
+ * build. Takes milliseconds if they exist already, and many minutes if all of them must be built, so pass a `report`.
+ * Rejects with a ToolchainError that says what the user can do.
  */
 export async function ensureToolchain(
-  wanted: readonly ToolName[] = toolNames,
+  wanted: readonly ToolName[] = commonTools,
   report: (progress: Progress) => void = () => {},
 ): Promise<Toolchain> {
   const { env, platform } = thisHost;
@@ -43,6 +46,43 @@ export async function ensureToolchain(
     binDir: cache.binDir,
     pulumiHome: cache.pulumiHome,
   };
+}
+
+/** Architectures of images, by Go's name, and Node's name for each. */
+const nodeArch = { amd64: "x64", arm64: "arm64" } as const;
+
+/** An architecture of images. */
+export type Architecture = keyof typeof nodeArch;
+
+/** All architectures of images. */
+export const architectures: readonly Architecture[] = ["amd64", "arm64"];
+
+/** The architecture of this machine. */
+export const thisArchitecture: Architecture = process.arch === "arm64" ? "arm64" : "amd64";
+
+/**
+ * Builds the engine and the plugin for Linux on another architecture, or takes them from the store. Never downloads them,
+ * because an image should contain what its Dockerfile builds.
+ */
+export async function buildEngine(
+  architecture: Architecture,
+  report: (progress: Progress) => void = () => {},
+): Promise<Pick<Toolchain["paths"], "pulumi" | "pulumi-resource-hcloud">> {
+  const host = { ...thisHost, platform: `linux-${nodeArch[architecture]}` };
+  const described = loadTools(host.platform);
+  const tools = forEachTool((name) => ({ ...described[name], archive: undefined }));
+  const wanted = ["pulumi", "pulumi-resource-hcloud"] as const;
+  const cache = await provisionTools({ tools, wanted, goDir, site: NO_SITE, host, report, isPublished: false });
+  return {
+    pulumi: linkTo(cache, tools.pulumi),
+    "pulumi-resource-hcloud": linkTo(cache, tools["pulumi-resource-hcloud"]),
+  };
+}
+
+/** Whether `buildEngine` would return at once. */
+export function hasEngine(architecture: Architecture): boolean {
+  const { pulumi, "pulumi-resource-hcloud": plugin } = loadTools(`linux-${nodeArch[architecture]}`);
+  return [pulumi, plugin].every((tool) => isStored({ ...tool, archive: undefined }, thisHost.env));
 }
 
 /**

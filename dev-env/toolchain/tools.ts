@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { type Archive, describeArchives } from "./archives.ts";
 
-/** The binaries that development and tests use, in build order: those that `npm start` needs come first. */
-export const toolNames = [
+/** The binaries that most commands use, in build order: those that `npm start` needs come first. */
+export const commonTools = [
   "pulumi",
   "pulumi-resource-hcloud",
   "etcd",
@@ -12,6 +12,24 @@ export const toolNames = [
   "pulumi-language-nodejs",
   "helm",
 ] as const;
+
+/** The binaries of machines with a real kubelet (dev-env/nodes), for Linux. Only commands that start machines need them. */
+export const nodeTools = [
+  "kube-node",
+  "containerd",
+  "containerd-shim-runc-v2",
+  "ctr",
+  "ptp",
+  "host-local",
+  "coredns",
+  "http-echo",
+] as const;
+
+/** The binaries that build, describe and sign the image (dev-env/image). Only commands that do so need them. */
+export const imageTools = ["crane", "syft", "cosign"] as const;
+
+/** All binaries. The last two are built only when a test asks for them. */
+export const toolNames = [...commonTools, ...nodeTools, ...imageTools, "minio", "actionlint"] as const;
 
 /** Name of a binary, and of its file. */
 export type ToolName = (typeof toolNames)[number];
@@ -51,6 +69,8 @@ interface Recipe {
   /** Where the version is pinned: a file of the module, and a pattern with one group. */
   readonly pin: { readonly file: string; readonly pattern: RegExp };
   readonly stamp: (version: string) => readonly string[];
+  /** Build tags, which leave out what is not used. */
+  readonly tags?: string;
   readonly buildSeconds: number;
 }
 
@@ -82,6 +102,24 @@ const kubernetes = (name: "kube-apiserver" | "kubectl", buildSeconds: number): R
   pin: inGoMod("k8s.io/kubernetes"),
   stamp: kubernetesStamp,
   buildSeconds,
+});
+
+const containerd = (name: "containerd" | "containerd-shim-runc-v2" | "ctr", tags: string, seconds: number): Recipe => ({
+  module: "containerd",
+  package: `github.com/containerd/containerd/v2/cmd/${name}`,
+  pin: inGoMod("github.com/containerd/containerd/v2"),
+  stamp: (version) => [`github.com/containerd/containerd/v2/version.Version=v${version}`],
+  tags,
+  buildSeconds: seconds,
+});
+const withoutDrivers = "no_btrfs,no_zfs,no_devmapper,no_tracing";
+
+const cniPlugin = (path: string): Recipe => ({
+  module: "cni",
+  package: `github.com/containernetworking/plugins/plugins/${path}`,
+  pin: inGoMod("github.com/containernetworking/plugins"),
+  stamp: (version) => [`github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion=v${version}`],
+  buildSeconds: 10,
 });
 
 const recipes: Readonly<Record<ToolName, Recipe>> = {
@@ -125,6 +163,68 @@ const recipes: Readonly<Record<ToolName, Recipe>> = {
     stamp: (version) => [`helm.sh/helm/v4/internal/version.version=v${version}`],
     buildSeconds: 140,
   },
+  "kube-node": {
+    module: "kubernetes-node",
+    package: ".",
+    pin: inGoMod("k8s.io/kubernetes"),
+    stamp: kubernetesStamp,
+    buildSeconds: 260,
+  },
+  containerd: containerd("containerd", withoutDrivers, 130),
+  "containerd-shim-runc-v2": containerd("containerd-shim-runc-v2", "no_grpc", 10),
+  ctr: containerd("ctr", withoutDrivers, 10),
+  ptp: cniPlugin("main/ptp"),
+  "host-local": cniPlugin("ipam/host-local"),
+  coredns: {
+    module: "coredns",
+    package: ".",
+    pin: inGoMod("github.com/coredns/coredns"),
+    stamp: () => [],
+    buildSeconds: 120,
+  },
+  "http-echo": {
+    module: "http-echo",
+    package: ".",
+    pin: { file: "main.go", pattern: /^const version = "(\S+)"$/m },
+    stamp: () => [],
+    buildSeconds: 5,
+  },
+  crane: {
+    module: "crane",
+    package: "github.com/google/go-containerregistry/cmd/crane",
+    pin: inGoMod("github.com/google/go-containerregistry"),
+    stamp: () => [],
+    buildSeconds: 5,
+  },
+  syft: {
+    module: "syft",
+    package: "github.com/anchore/syft/cmd/syft",
+    pin: inGoMod("github.com/anchore/syft"),
+    stamp: (version) => [`main.version=${version}`],
+    buildSeconds: 150,
+  },
+  cosign: {
+    module: "cosign",
+    package: ".",
+    pin: inGoMod("github.com/sigstore/cosign/v3"),
+    stamp: (version) => [`sigs.k8s.io/release-utils/version.gitVersion=v${version}`],
+    buildSeconds: 130,
+  },
+  // An S3 server for tests. Pinned by commit, because the names of its releases are no module versions.
+  minio: {
+    module: "minio",
+    package: "github.com/minio/minio",
+    pin: inGoMod("github.com/minio/minio"),
+    stamp: () => [],
+    buildSeconds: 500,
+  },
+  actionlint: {
+    module: "actionlint",
+    package: "github.com/rhysd/actionlint/cmd/actionlint",
+    pin: inGoMod("github.com/rhysd/actionlint"),
+    stamp: () => [],
+    buildSeconds: 10,
+  },
 };
 
 /**
@@ -151,22 +251,23 @@ export function storeNamesOf(tool: Tool): readonly string[] {
 
 /** A record with one value per tool. */
 export function forEachTool<T>(make: (name: ToolName) => T): Readonly<Record<ToolName, T>> {
-  return {
-    pulumi: make("pulumi"),
-    "pulumi-language-nodejs": make("pulumi-language-nodejs"),
-    "pulumi-resource-hcloud": make("pulumi-resource-hcloud"),
-    etcd: make("etcd"),
-    "kube-apiserver": make("kube-apiserver"),
-    kubectl: make("kubectl"),
-    helm: make("helm"),
-  };
+  // The names are the keys of the record.
+  return Object.fromEntries(toolNames.map((name) => [name, make(name)])) as Record<ToolName, T>;
 }
 
 function describeTool(name: ToolName, files: ModuleFiles, platform: string): Omit<Tool, "module" | "archive"> {
-  const { package: path, pin, stamp, buildSeconds } = recipes[name];
+  const { package: path, pin, stamp, tags, buildSeconds } = recipes[name];
   const version = pinned(files, pin.file, pin.pattern, `version of ${name}`);
   const linker = ["-s", "-w", ...stamp(version).flatMap((variable) => ["-X", variable])].join(" ");
-  const buildArgs = ["build", "-trimpath", "-buildvcs=false", "-ldflags", linker, path];
+  const buildArgs = [
+    "build",
+    "-trimpath",
+    "-buildvcs=false",
+    "-ldflags",
+    linker,
+    ...(tags ? ["-tags", tags] : []),
+    path,
+  ];
   const inputs = { platform, buildArgs, files: Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1)) };
   return {
     name,

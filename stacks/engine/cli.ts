@@ -1,6 +1,7 @@
 /** The `pulumi` command line for the automation API, with its own environment and process handling. */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
-import type { PulumiCommand } from "@pulumi/pulumi/automation/index.js";
+import { PulumiCommand } from "@pulumi/pulumi/automation/index.js";
+import { VERSIONS } from "../state/versions.ts";
 
 /** The command line failed. The message is the end of its output. */
 export class CliError extends Error {
@@ -12,7 +13,10 @@ export class CliError extends Error {
   }
 }
 
-/** Canned answers to commands that a run does not need. Each would start another `pulumi` process. */
+/**
+ * Canned answers to commands that a run does not need. Each would start another `pulumi` process. The stack has been
+ * selected or written before, and the results of a run come from the event stream.
+ */
 const ANSWERS: Readonly<Record<string, string>> = {
   "stack select": "",
   "stack output": "{}",
@@ -29,18 +33,18 @@ type RunArguments = [
   signal: AbortSignal | undefined,
 ];
 
-/**
- * A command for the automation API that starts `pulumi` once per run. Other commands get canned answers: the stack
- * exists because its state file was written, and the results of a run come from the event stream.
- */
+/** A command for the automation API that starts `pulumi` once per run. Other commands get canned answers. */
 export class Cli {
   /** The complete environment of the next process. */
   environment: Record<string, string> = {};
-  readonly #base: PulumiCommand;
+  readonly #pulumi: string;
+  readonly #isDetached: boolean;
   #child: ChildProcess | undefined;
 
-  constructor(base: PulumiCommand) {
-    this.#base = base;
+  /** `pulumi` is the binary. A detached process does not receive Ctrl-C from the terminal, only `interrupt`. */
+  constructor(pulumi: string, { isDetached = false }: { readonly isDetached?: boolean } = {}) {
+    this.#pulumi = pulumi;
+    this.#isDetached = isDetached;
   }
 
   /** The command to pass to the automation API. */
@@ -50,8 +54,9 @@ export class Cli {
       if (answer !== undefined) return { stdout: answer, stderr: "", code: 0 };
       return this.#start(args, { cwd, env: { ...additional, ...this.environment }, ...(signal && { signal }) });
     };
-    // The class has a private constructor, so the original serves as prototype and only `run` is overridden.
-    return Object.create(this.#base, { run: { value: run } }) as PulumiCommand;
+    // The class has a private constructor. Its `get` would start another process, only to ask for the version.
+    const fields = { command: { value: this.#pulumi }, version: { value: VERSIONS.pulumi }, run: { value: run } };
+    return Object.create(PulumiCommand.prototype, fields) as PulumiCommand;
   }
 
   /** Asks the running process to stop: it finishes requests in flight and starts no others. */
@@ -60,9 +65,10 @@ export class Cli {
   }
 
   async #start(args: readonly string[], options: Pick<SpawnOptions, "cwd" | "env" | "signal">) {
-    const child = spawn(this.#base.command, [...args, "--non-interactive"], {
+    const child = spawn(this.#pulumi, [...args, "--non-interactive"], {
       ...options,
       killSignal: "SIGKILL",
+      detached: this.#isDetached,
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;

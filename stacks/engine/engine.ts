@@ -1,25 +1,18 @@
-/** The engine as the controller sees it: one run at a time, in a worker process that may die at any time. */
-import { type ChildProcess, fork } from "node:child_process";
+/** The engine as the controller sees it: one run at a time, each in a worker process that may die at any time. */
+import { type ChildProcess, execFile, fork } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
-import { join } from "node:path";
+import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { StateStore } from "../state/state-store.ts";
+import { promisify } from "node:util";
 import { VERSIONS } from "../state/versions.ts";
-import {
-  type EngineHome,
-  prepareFolders,
-  readState,
-  stateFile,
-  workerEnvironment,
-  writeState,
-} from "../state/workspace.ts";
+import { cliEnvironment, type EngineHome, pluginFile, prepareFolders, workerEnvironment } from "../state/workspace.ts";
 import { unitOf } from "../units/names.ts";
 import type { UnitId } from "../units/spec.ts";
 import { endPlugins } from "./leftovers.ts";
-import type { FromWorker, ToWorker } from "./protocol.ts";
-import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
+import type { Beginning, FromWorker, ToWorker } from "./protocol.ts";
+import type { RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
 
 /** Limits and callbacks of an engine. */
 export interface EngineOptions {
@@ -28,142 +21,139 @@ export interface EngineOptions {
   readonly deadlineMs: number;
   /** How long an interrupted run may take to end. */
   readonly graceMs: number;
-  /** Where the state is kept between processes. If absent, it is rebuilt from the cloud. */
-  readonly store?: StateStore;
-  /** A worker above this size is replaced after its run, because the SDK retains everything a program declared. */
-  readonly maxWorkerBytes: number;
+  /** A prepared run that is not requested within this time ends, so that nothing of the engine exists at rest. */
+  readonly idleMs: number;
   /** Called at every start of a worker. */
   readonly onWorker?: () => void;
 }
 
+/** A file of this folder: TypeScript in a checkout, JavaScript after `npm run build`. */
+const besides = (name: string) => new URL(`./${name}${extname(import.meta.url)}`, import.meta.url);
 /** The default young generation would take a sixth of the worker's memory, and programs allocate little. */
-const WORKER_FLAGS = ["--max-semi-space-size=1"];
-const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));
+const WORKER_FLAGS = ["--max-semi-space-size=1", "--import", besides("slim").href];
+const WORKER = fileURLToPath(besides("worker"));
+const execute = promisify(execFile);
+
+/** A run that is prepared: its worker, which waits for the request. */
+interface Prepared {
+  readonly token: string;
+  readonly worker: Promise<ChildProcess>;
+}
 
 /** Runs requests on the cluster's stack. A failure of the engine itself is reported as the outcome of every unit. */
 export class Engine {
   readonly #options: EngineOptions;
-  #worker: Promise<ChildProcess> | undefined;
-  #running = false;
+  #prepared: Prepared | undefined;
+  /** Ends what is prepared and not requested. */
+  #idle: NodeJS.Timeout | undefined;
+  #running: Promise<ChildProcess> | undefined;
+  /** Resolves when the processes of earlier runs have ended. All runs use the same folder. */
+  #ended: Promise<void> = Promise.resolve();
 
   constructor(options: EngineOptions) {
     this.#options = options;
   }
 
-  /** Prepares the folders and starts a worker. Throws if a binary is missing or has the wrong version. */
+  /** Prepares the folders. Throws if a binary is missing or has the wrong version. */
   async start(): Promise<void> {
-    const { home } = this.#options;
-    await requirePlugin(home);
-    await prepareFolders(home);
-    const state = await this.#options.store?.load();
-    if (state !== undefined) await writeState(stateFile(home), state);
-    await this.#ready().catch(() => this.#ready()); // one retry, in case the worker was killed
+    await prepareFolders(this.#options.home);
+    await requireBinaries(this.#options.home);
   }
 
-  /** Starts plugin and command line for a run with this access. The run need not follow, and needs no warm-up. */
-  async warm(access: RunRequest["access"]): Promise<void> {
-    const worker = await this.#worker?.catch(() => undefined); // the next run reports it
-    if (worker && !this.#running) send(worker, { kind: "warm", access });
+  /** Starts worker, plugin and command line for a run with this access. The run need not follow, and needs no preparation. */
+  prepare({ endpoint, token }: RunRequest["access"]): void {
+    if (this.#running) return;
+    if (this.#prepared?.token !== token) {
+      this.#discard();
+      this.#prepared = { token, worker: this.#start({ mode: "apply", access: { endpoint, token } }) };
+    }
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#discard(), this.#options.idleMs).unref();
   }
 
-  /** Saves the state of the last run in the store. Not to be called during a run. */
-  async saveState(): Promise<void> {
-    const { home, store } = this.#options;
-    const state = store && (await readState(stateFile(home)));
-    if (state !== undefined) await store?.save(state);
-  }
-
-  /** Ends the worker and everything it started. A run in progress fails. */
+  /** Ends everything that the engine has started. A run in progress fails. */
   async stop(): Promise<void> {
-    const worker = await this.#worker?.catch(() => undefined);
-    this.#worker = undefined;
-    if (worker) await endGroup(worker, this.#options.home);
+    this.#discard();
+    if (this.#running) this.#end(this.#running);
+    await this.#ended;
   }
 
   /** Runs one request. Throws only if another run is in progress. */
   async run(request: RunRequest, onStep: (step: Step) => void = () => {}): Promise<RunReport> {
     if (this.#running) throw new Error("the engine runs one request at a time");
-    this.#running = true;
     const started = performance.now();
+    const attempt = () => this.#attempt(request, onStep);
+    const outcomes = await attempt()
+      .catch((error: unknown) => {
+        // What was prepared has died before it did anything.
+        if (error instanceof EngineFailure && error.isHarmless) return attempt();
+        throw error;
+      })
+      .catch((error: unknown) => failuresOf(request, error));
+    return { outcomes, durationMs: Math.round(performance.now() - started) };
+  }
+
+  async #attempt(request: RunRequest, onStep: (step: Step) => void): Promise<RunReport["outcomes"]> {
+    const { mode, access } = request;
+    const isPrepared = mode === "apply" && this.#prepared?.token === access.token;
+    if (!isPrepared) this.#discard();
+    const worker = this.#prepared?.worker ?? this.#start({ mode, access });
+    this.#prepared = undefined;
+    clearTimeout(this.#idle);
+    this.#running = worker;
     try {
-      const worker = await this.#ready();
-      return await this.#exchange(worker, request, onStep);
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      const code = error instanceof EngineFailure ? error.code : "engine";
-      const busy = error instanceof EngineFailure ? error.busy : new Set<UnitId>();
-      const durationMs = Math.round(performance.now() - started);
-      return { outcomes: allFailed(request, { code, message, retry: "soon" }, busy), durationMs };
+      return await this.#exchange(await worker, request, onStep);
     } finally {
-      this.#running = false;
+      this.#end(worker);
+      this.#running = undefined;
     }
   }
 
-  /** Returns a live worker, replacing one that died while idle. */
-  async #ready(): Promise<ChildProcess> {
-    const worker = await this.#current();
-    if (worker.connected) return worker;
-    this.#replace(worker);
-    return this.#current();
+  #start(beginning: Beginning): Promise<ChildProcess> {
+    return this.#ended.then(() => startWorker(this.#options, beginning));
   }
 
-  #current(): Promise<ChildProcess> {
-    this.#worker ??= startWorker(this.#options).catch((error: unknown) => {
-      this.#worker = undefined;
-      throw error;
-    });
-    return this.#worker;
+  #discard(): void {
+    clearTimeout(this.#idle);
+    if (this.#prepared) this.#end(this.#prepared.worker);
+    this.#prepared = undefined;
   }
 
-  async #exchange(worker: ChildProcess, request: RunRequest, onStep: (step: Step) => void): Promise<RunReport> {
+  /** Ends a worker and everything it has started, in the background. */
+  #end(worker: Promise<ChildProcess>): void {
+    this.#ended = worker.then((it) => endGroup(it, this.#options.home));
+  }
+
+  async #exchange(worker: ChildProcess, request: RunRequest, onStep: (step: Step) => void) {
     const { deadlineMs, graceMs } = this.#options;
-    const done = Promise.withResolvers<RunReport>();
+    const done = Promise.withResolvers<RunReport["outcomes"]>();
     const busy = new BusyUnits();
-    const onMessage = (message: FromWorker) => {
-      if (message.kind === "step") {
-        busy.note(message.step);
-        onStep(message.step);
-      }
-      if (message.kind === "done") {
-        if (message.residentBytes > this.#options.maxWorkerBytes) this.#replace(worker);
-        done.resolve(message.report);
-      }
-    };
-    const onExit = () => {
-      this.#replace(worker); // its command line and plugins may still be running
-      done.reject(new EngineFailure("worker-died", "the engine's worker process exited during the run", busy.units));
-    };
-    worker.on("message", onMessage).on("exit", onExit);
-    const interrupt = setTimeout(() => send(worker, { kind: "interrupt" }), deadlineMs);
-    const kill = setTimeout(() => {
-      this.#replace(worker);
+    let hasStarted = false;
+    const fail = (code: string, message: string) =>
       done.reject(
-        new EngineFailure(
-          "deadline",
-          `the run did not finish within ${Math.round(deadlineMs / 1000)} s and was killed`,
-          busy.units,
-        ),
+        new EngineFailure(code, message, { busy: busy.units, isHarmless: !hasStarted && code !== "deadline" }),
       );
-    }, deadlineMs + graceMs);
-    send(worker, { kind: "run", request });
+    const onExit = () => fail("worker-died", "the engine's worker process exited during the run");
+    worker.on("exit", onExit).on("message", (message: FromWorker) => {
+      if (message.kind === "started") hasStarted = true;
+      if (message.kind === "done") done.resolve(message.outcomes);
+      if (message.kind === "failed") fail("engine", message.message);
+      if (message.kind !== "step") return;
+      busy.note(message.step);
+      onStep(message.step);
+    });
+    const late = `the run did not finish within ${Math.round(deadlineMs / 1000)} s and was killed`;
+    const interrupt = setTimeout(() => send(worker, { kind: "interrupt" }), deadlineMs);
+    const kill = setTimeout(() => fail("deadline", late), deadlineMs + graceMs);
+    if (worker.connected) send(worker, { kind: "run", request });
+    else onExit();
     try {
       return await done.promise;
     } finally {
       clearTimeout(interrupt);
       clearTimeout(kill);
-      worker.off("message", onMessage).off("exit", onExit);
+      worker.removeAllListeners("message").off("exit", onExit);
     }
-  }
-
-  /** Ends a worker and starts a new one in the background. */
-  #replace(worker: ChildProcess): void {
-    this.#worker = endGroup(worker, this.#options.home).then(async () => {
-      await prepareFolders(this.#options.home);
-      return startWorker(this.#options);
-    });
-    this.#worker.catch(() => {
-      this.#worker = undefined;
-    });
   }
 }
 
@@ -171,10 +161,17 @@ export class Engine {
 class EngineFailure extends Error {
   readonly code: string;
   readonly busy: ReadonlySet<UnitId>;
-  constructor(code: string, message: string, busy: ReadonlySet<UnitId>) {
+  /** Whether nothing can have been changed, and another attempt may do better. */
+  readonly isHarmless: boolean;
+  constructor(
+    code: string,
+    message: string,
+    run: { readonly busy: ReadonlySet<UnitId>; readonly isHarmless: boolean },
+  ) {
     super(message);
     this.code = code;
-    this.busy = busy;
+    this.busy = run.busy;
+    this.isHarmless = run.isHarmless;
   }
 }
 
@@ -193,39 +190,30 @@ class BusyUnits {
   }
 }
 
-async function startWorker({ home, onWorker }: EngineOptions): Promise<ChildProcess> {
+function startWorker({ home, onWorker }: EngineOptions, beginning: Beginning): ChildProcess {
   onWorker?.();
   // In its own process group, so that worker and command line can be killed together.
   const worker = fork(WORKER, [JSON.stringify(home)], {
     detached: true,
     execArgv: WORKER_FLAGS,
     env: workerEnvironment(home, process.env),
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
-  let output = "";
-  for (const stream of [worker.stdout, worker.stderr]) {
-    stream?.setEncoding("utf8").on("data", (text: string) => {
-      output = (output + text).slice(-4_000);
-    });
-  }
-  const exited = once(worker, "exit").then(() => {
-    throw new Error(`the engine's worker failed to start: ${output.trim() || "no output"}`);
-  });
-  const [ready] = (await Promise.race([once(worker, "message"), exited])) as [FromWorker];
-  exited.catch(() => {}); // from here on, the run detects an exit
-  if (ready.kind === "ready" && ready.cliVersion !== VERSIONS.pulumi) {
-    await endGroup(worker, home);
-    throw new Error(`pulumi ${ready.cliVersion} does not match the SDK ${VERSIONS.pulumi}: run "npm run setup"`);
-  }
+  worker.on("error", () => {}); // an exit follows, or a failure to send
+  send(worker, { kind: "begin", beginning });
   return worker;
 }
 
 /** Fails early with a clear error. The engine would try to download the plugin, or take one from PATH. */
-async function requirePlugin({ plugins }: EngineHome): Promise<void> {
-  const plugin = join(plugins, `resource-hcloud-v${VERSIONS.hcloud}`, "pulumi-resource-hcloud");
+async function requireBinaries(home: EngineHome): Promise<void> {
+  const plugin = pluginFile(home);
   await access(plugin, constants.X_OK).catch((cause: unknown) => {
     throw new Error(`hcloud plugin ${VERSIONS.hcloud} not found at ${plugin}: run "npm run setup"`, { cause });
   });
+  const { stdout } = await execute(home.pulumi, ["version"], { env: cliEnvironment(home) });
+  const version = stdout.trim().replace(/^v/, "");
+  if (version !== VERSIONS.pulumi)
+    throw new Error(`pulumi ${version} does not match the SDK ${VERSIONS.pulumi}: run "npm run setup"`);
 }
 
 async function endGroup(worker: ChildProcess, home: EngineHome): Promise<void> {
@@ -245,12 +233,12 @@ function send(worker: ChildProcess, message: ToWorker): void {
 }
 
 /** Units that were being changed may have caused the deadline, so they back off; the others are retried soon. */
-function allFailed(request: RunRequest, failure: Failure, busy: ReadonlySet<UnitId>): Record<string, UnitOutcome> {
-  const units = [...request.units.map(unitOf), ...request.removals];
-  const outcomeOf = (unit: UnitId): UnitOutcome => ({
-    status: "failed",
-    changes: [],
-    failure: busy.has(unit) && failure.code === "deadline" ? { ...failure, retry: "backoff" } : failure,
-  });
-  return Object.fromEntries(units.map((unit) => [unit, outcomeOf(unit)]));
+function failuresOf({ units, removals }: RunRequest, error: unknown): RunReport["outcomes"] {
+  const message = error instanceof Error ? error.message : String(error);
+  const { code, busy } = error instanceof EngineFailure ? error : { code: "engine", busy: new Set<UnitId>() };
+  const outcomeOf = (unit: UnitId): UnitOutcome => {
+    const retry = busy.has(unit) && code === "deadline" ? "backoff" : "soon";
+    return { status: "failed", changes: [], failure: { code, message, retry } };
+  };
+  return Object.fromEntries([...units.map(unitOf), ...removals].map((unit) => [unit, outcomeOf(unit)]));
 }

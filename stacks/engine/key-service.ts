@@ -19,7 +19,7 @@ const ANSWER = JSON.stringify({ data: { plaintext: Buffer.alloc(32).toString("ba
 /** The server, with a gate that holds responses back. */
 export class KeyService {
   readonly #server: Server;
-  #release = Promise.withResolvers<void>();
+  readonly #release = Promise.withResolvers<void>();
 
   constructor() {
     this.#server = createServer(async (request, response) => {
@@ -29,7 +29,7 @@ export class KeyService {
     });
   }
 
-  /** Listens on a loopback port. Initially, responses are held back. */
+  /** Listens on a loopback port. Responses are held back until `release`. */
   async start(): Promise<void> {
     this.#server.listen(0, "127.0.0.1").unref();
     await once(this.#server, "listening");
@@ -40,12 +40,7 @@ export class KeyService {
     return { VAULT_ADDR: `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}` };
   }
 
-  /** Holds back responses from now on. */
-  hold(): void {
-    this.#release = Promise.withResolvers();
-  }
-
-  /** Sends the held responses, and answers at once until the next `hold`. */
+  /** Sends the held responses, and answers at once from now on. */
   release(): void {
     this.#release.resolve();
   }

@@ -1,6 +1,7 @@
-/** Kills plugin processes that outlive their engine. */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+/** Ends processes that outlive their engine. */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 
 /**
  * Kills the plugins of the engine that works in a folder. The command line puts each plugin into its own process group,
@@ -8,24 +9,48 @@ import { join } from "node:path";
  * without /proc they exit by themselves some minutes after their engine.
  */
 export function endPlugins(directory: string): void {
-  const path = join(directory, "home", "plugins");
-  endProcesses((read) => read("cmdline").startsWith(path));
+  const path = join(directory, "home", "plugins", "/");
+  signalProcesses((read) => read("cmdline").startsWith(path), "SIGKILL");
 }
 
-/** Kills all processes that match. `read` returns a file below /proc/PID, such as `cmdline`. */
-export function endProcesses(isMatch: (read: (name: string) => string) => boolean): void {
+/**
+ * Ends what an earlier run of a stored stack left behind, found by a variable of its environment. The command line is
+ * interrupted first, so that it finishes requests in flight and stores its state; after `graceMs` everything is killed.
+ */
+export async function endRun(variable: string, graceMs: number): Promise<void> {
+  const isOfRun = (read: ReadFile) => read("environ").split("\0").includes(variable);
+  const isCommandLine = (read: ReadFile) =>
+    isOfRun(read) && basename(read("cmdline").split("\0", 1)[0] ?? "") === "pulumi";
+  const deadline = performance.now() + graceMs;
+  signalProcesses(isCommandLine, "SIGINT");
+  while (signalProcesses(isCommandLine, 0) > 0 && performance.now() < deadline) await delay(100);
+  signalProcesses(isOfRun, "SIGKILL");
+}
+
+/** Returns a file below /proc/PID, such as `cmdline`. */
+type ReadFile = (name: string) => string;
+
+/** Sends a signal to all our processes that match, 0 for none. Returns their number. */
+function signalProcesses(isMatch: (read: ReadFile) => boolean, signal: NodeJS.Signals | 0): number {
+  let count = 0;
   for (const pid of processIds()) {
     try {
-      if (isMatch((name) => readFileSync(`/proc/${pid}/${name}`, "utf8"))) process.kill(pid, "SIGKILL");
+      if (statSync(`/proc/${pid}`).uid !== process.getuid?.()) continue;
+      if (!isMatch((name) => readFileSync(`/proc/${pid}/${name}`, "utf8"))) continue;
+      process.kill(pid, signal);
+      count++;
     } catch {
       // The process has exited meanwhile, or belongs to another user.
     }
   }
+  return count;
 }
 
 function processIds(): readonly number[] {
   try {
-    return readdirSync("/proc").map(Number).filter(Number.isInteger);
+    return readdirSync("/proc")
+      .map(Number)
+      .filter((pid) => Number.isInteger(pid) && pid > 1);
   } catch {
     return [];
   }

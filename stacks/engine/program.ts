@@ -1,33 +1,23 @@
-/** The inline Pulumi program of a run. */
+/** The program of a run: declares units and performs no lookups. */
 import { Certificate } from "../components/certificate.ts";
 import { LoadBalancer } from "../components/load-balancer.ts";
 import { Route } from "../components/route.ts";
-import type { NodeRecord, UnitSpec } from "../units/spec.ts";
+import { certificateArgs, loadBalancerArgs } from "../units/args.ts";
+import { unitOf } from "../units/names.ts";
+import type { UnitSpec } from "../units/spec.ts";
 
-/** What a program declares: units, and node records for the stack's outputs. */
-export interface Declaration {
-  readonly units: readonly UnitSpec[];
-  readonly nodes: Readonly<Record<string, NodeRecord>>;
-}
-
-/** The program of a run. It declares every given unit, performs no lookups, and returns the stack's outputs. */
-export function programOf({ units, nodes }: Declaration): () => Promise<Record<string, unknown>> {
-  return async () => {
-    for (const unit of units) declare(unit);
-    return { nodes };
-  };
-}
-
-function declare(spec: UnitSpec): void {
+/** Declares one unit, inside a program. */
+export function declare(spec: UnitSpec): void {
+  const name = unitOf(spec);
   switch (spec.kind) {
     case "load-balancer":
-      new LoadBalancer(spec);
+      new LoadBalancer(name, loadBalancerArgs(spec));
       return;
     case "route":
-      new Route(spec);
+      new Route(name, spec);
       return;
     case "certificate":
-      new Certificate(spec);
+      new Certificate(name, certificateArgs(spec));
       return;
   }
 }

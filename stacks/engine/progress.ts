@@ -5,6 +5,28 @@ import type { UnitId } from "../units/spec.ts";
 import { parseFailure, stripMarkup } from "./errors.ts";
 import type { Change, Failure, Step, UnitOutcome } from "./run.ts";
 
+/** One step of the engine, for any resource. */
+export interface ResourceStep {
+  readonly urn: string;
+  readonly type: string;
+  /** The engine's name: `create`, `update`, `delete`, `replace`, `create-replacement`, `delete-replaced`, `same`, … */
+  readonly operation: string;
+  /** Changed properties, for updates and replacements. */
+  readonly fields: readonly string[];
+  readonly phase: Step["phase"];
+}
+
+/** The step that an event describes; undefined if it describes none. */
+export function resourceStepOf(event: EngineEvent): ResourceStep | undefined {
+  const { resourcePreEvent, resOpFailedEvent, resOutputsEvent } = event;
+  const toStep = ({ urn, type, op, diffs }: StepEventMetadata, phase: Step["phase"]): ResourceStep => {
+    return { urn, type, operation: op, fields: diffs ?? [], phase };
+  };
+  if (resourcePreEvent) return toStep(resourcePreEvent.metadata, "started");
+  if (resOpFailedEvent) return toStep(resOpFailedEvent.metadata, "failed");
+  return resOutputsEvent && toStep(resOutputsEvent.metadata, "done");
+}
+
 /** The changes and errors of a run so far. */
 export interface Progress {
   readonly changes: Map<UnitId, Change[]>;
@@ -23,14 +45,11 @@ export function advance(progress: Progress, event: EngineEvent): Step | undefine
   if (event.diagnosticEvent?.severity === "error") {
     noteError(progress, event.diagnosticEvent.urn, event.diagnosticEvent.message);
   }
-  if (event.resourcePreEvent) return stepOf(event.resourcePreEvent.metadata, "started");
-  if (event.resOpFailedEvent) return stepOf(event.resOpFailedEvent.metadata, "failed");
-  if (event.resOutputsEvent) {
-    const step = stepOf(event.resOutputsEvent.metadata, "done");
-    if (step) append(progress.changes, step);
-    return step;
-  }
-  return undefined;
+  const found = resourceStepOf(event);
+  const step = found && unitStepOf(found);
+  if (step?.phase === "done") append(progress.changes, step);
+  // The deletion of a replaced resource is part of the replacement, which is a step of its own.
+  return found?.operation === "delete-replaced" ? undefined : step;
 }
 
 /** The outcome of every requested unit. A unit without an error of its own fails only if the run failed as a whole. */
@@ -69,18 +88,49 @@ const OPERATIONS: Readonly<Record<string, Change["operation"]>> = {
   update: "update",
   delete: "delete",
   replace: "replace",
+  // Of a resource that is not declared again, because another one that it depends on is replaced.
+  "delete-replaced": "delete",
 };
 
-function stepOf(metadata: StepEventMetadata, phase: Step["phase"]): Step | undefined {
-  const unit = unitOfUrn(metadata.urn);
-  const operation = OPERATIONS[metadata.op];
-  const part = metadata.urn.split("#")[1];
+function unitStepOf({ urn, operation: name, fields, phase }: ResourceStep): Step | undefined {
+  const unit = unitOfUrn(urn);
+  const operation = OPERATIONS[name];
+  const part = urn.split("#")[1];
   if (!unit || !operation || part === undefined) return undefined;
-  return { unit, part, operation, fields: metadata.diffs ?? [], phase };
+  return { unit, part, operation, fields, phase };
 }
 
+/** A replacement consists of several steps in either order, and counts once. */
 function append(changes: Progress["changes"], { phase: _, ...change }: Step): void {
-  const list = changes.get(change.unit);
-  if (list) list.push(change);
-  else changes.set(change.unit, [change]);
+  const others = (changes.get(change.unit) ?? []).filter(({ part }) => part !== change.part);
+  const same = changes.get(change.unit)?.find(({ part }) => part === change.part);
+  changes.set(change.unit, [...others, same?.operation === "replace" ? same : change]);
+}
+
+const DONE: Readonly<Record<string, string>> = {
+  create: "created",
+  "create-replacement": "recreated",
+  update: "changed",
+  delete: "deleted",
+  "delete-replaced": "deleted",
+};
+
+/** A finished change of a resource in words, such as `server dev-worker-1 created`; undefined for every other step. */
+export function describeStep({ phase, operation, urn, type }: ResourceStep): string | undefined {
+  const done = DONE[operation];
+  return phase === "done" && done && !type.startsWith("lotse:") ? `${describeResource(urn)} ${done}` : undefined;
+}
+
+/** A resource in words: `server dev-worker-1` for the part `server-1` of `dev-worker`, `placement group dev-worker`. */
+export function describeResource(urn: string): string {
+  const [, , types = "", ...rest] = urn.split("::");
+  const kind = describeType(types);
+  const [component = "", part = ""] = rest.join("::").split("#");
+  const word = [kind.replaceAll(" ", "-"), kind.split(" ").at(-1) ?? ""].find((it) => part.startsWith(it));
+  return `${kind} ${component}${word === undefined ? part && ` ${part}` : part.slice(word.length)}`;
+}
+
+/** A type in words: `placement group` for `hcloud:index/placementGroup:PlacementGroup`. */
+export function describeType(type: string): string {
+  return (type.split(":").at(-1) ?? "").replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
 }

@@ -1,15 +1,20 @@
 /** Messages between the engine and its worker process. */
 import type { RunReport, RunRequest, Step } from "./run.ts";
 
-/** Messages to the worker. */
+/** What is known of a run before its request. */
+export type Beginning = Pick<RunRequest, "mode" | "access">;
+
+/** Messages to the worker: `begin` first, `run` at most once. */
 export type ToWorker =
-  /** A run with this access is likely to follow. */
-  | { readonly kind: "warm"; readonly access: RunRequest["access"] }
+  | { readonly kind: "begin"; readonly beginning: Beginning }
   | { readonly kind: "run"; readonly request: RunRequest }
   | { readonly kind: "interrupt" };
 
 /** Messages from the worker. */
 export type FromWorker =
-  | { readonly kind: "ready"; readonly cliVersion: string }
+  /** The command line has read the state; from now on the cloud may be changed. */
+  | { readonly kind: "started" }
   | { readonly kind: "step"; readonly step: Step }
-  | { readonly kind: "done"; readonly report: RunReport; readonly residentBytes: number };
+  | { readonly kind: "done"; readonly outcomes: RunReport["outcomes"] }
+  /** The command line ended before it started; the worker ends, too. */
+  | { readonly kind: "failed"; readonly message: string };

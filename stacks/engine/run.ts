@@ -1,13 +1,14 @@
 /** Request, steps and report of one run, as plain data that is sent between processes. */
-import type { UnitId, UnitState } from "../units/spec.ts";
-import type { Declaration } from "./program.ts";
+import type { UnitId, UnitSpec, UnitState } from "../units/spec.ts";
 
 /** Requests one run. It can only change the units in `units` and `removals`. */
-export interface RunRequest extends Declaration {
+export interface RunRequest {
   readonly mode: "apply" | "preview";
+  /** Units to create or change. */
+  readonly units: readonly UnitSpec[];
   /** Units to delete. */
   readonly removals: readonly UnitId[];
-  /** What exists of the units above and of any others. Replaces their records in the stack's state before the run. */
+  /** What exists of these units. The run starts from a state that is made from it. */
   readonly existing: Readonly<Partial<Record<UnitId, UnitState>>>;
   /** How the plugin reaches the API during this run. */
   readonly access: { readonly endpoint: string; readonly token: string };

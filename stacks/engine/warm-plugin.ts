@@ -8,27 +8,29 @@ import { setTimeout } from "node:timers/promises";
 const START_MS = 10_000;
 
 /** The plugin of one run, started with that run's credential. */
-export class WarmPlugin {
+export class WarmPlugin implements Disposable {
   readonly #child: ChildProcess;
   readonly #port: Promise<string>;
+  /** Resolves when the plugin has ended. */
+  readonly ended: Promise<void>;
 
-  /** Starts the plugin. Aborting the signal kills it. */
-  constructor(path: string, env: Record<string, string>, signal: AbortSignal) {
-    const child = spawn(path, [], { env, signal, killSignal: "SIGKILL", stdio: ["ignore", "pipe", "ignore"] });
+  /** Starts the plugin. */
+  constructor(path: string, env: Record<string, string>) {
+    const child = spawn(path, [], { env, stdio: ["ignore", "pipe", "ignore"] });
     this.#child = child;
     // The first line of its output is the port it listens on.
     const line = once(createInterface({ input: child.stdout }), "line").then(([text]) => String(text).trim());
-    const ended = new Promise<string>((resolve) => child.on("error", () => resolve("")).on("exit", () => resolve("")));
-    this.#port = Promise.race([line, ended, setTimeout(START_MS, "", { ref: false })]);
-  }
-
-  get isRunning(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null;
+    this.ended = new Promise((resolve) => child.on("error", () => resolve()).on("exit", () => resolve()));
+    this.#port = Promise.race([line, this.ended.then(() => ""), setTimeout(START_MS, "", { ref: false })]);
   }
 
   /** Variables that make the command line use this plugin; none if it has ended: then it starts its own. */
   async environment(): Promise<Record<string, string>> {
     const port = await this.#port;
-    return /^\d+$/.test(port) && this.isRunning ? { PULUMI_DEBUG_PROVIDERS: `hcloud:${port}` } : {};
+    return /^\d+$/.test(port) ? { PULUMI_DEBUG_PROVIDERS: `hcloud:${port}` } : {};
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.kill("SIGKILL");
   }
 }

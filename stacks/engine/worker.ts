@@ -1,50 +1,47 @@
 /**
- * The engine's worker process: hosts the automation API and the inline program, one request at a time. When the channel
- * to its parent closes, it kills itself, the command line and the plugins.
+ * The process of one run: hosts the automation API and the inline program. When the channel to its parent closes, it kills
+ * itself, the command line and the plugins.
  */
 import { rmSync } from "node:fs";
-import { LocalWorkspace, PulumiCommand, Stack } from "@pulumi/pulumi/automation/index.js";
+import { LocalWorkspace, Stack } from "@pulumi/pulumi/automation/index.js";
 import sdkLog from "@pulumi/pulumi/log/index.js";
 import { type EngineHome, folders, pruneHistory } from "../state/workspace.ts";
 import { PROJECT } from "../units/names.ts";
 import { Cli } from "./cli.ts";
 import { KEY_SETTINGS, KeyService } from "./key-service.ts";
 import { endPlugins } from "./leftovers.ts";
-import { Operation, PROVIDER_CONFIG, type Workbench } from "./operation.ts";
-import type { FromWorker, ToWorker } from "./protocol.ts";
-import type { RunReport, RunRequest } from "./run.ts";
+import { operate, PROVIDER_CONFIG } from "./operation.ts";
+import type { Beginning, FromWorker, ToWorker } from "./protocol.ts";
+import type { RunRequest, Step } from "./run.ts";
 
-// Without a parent there is nothing to do: it has died, or this is the image build filling the compile cache.
+// Without a parent there is nothing to do: it has died.
 if (!process.connected) process.exit();
 
 // The SDK sends six debug messages per resource to the engine, which sends them back: a tenth of a run's time.
 Object.assign(sdkLog, { debug: async () => {} });
 
 const home = JSON.parse(process.argv[2] ?? "") as EngineHome;
-process.on("disconnect", endGroup);
-const bench = await setUp();
-/** The operation that is running, or that waits for the next request. */
-let operation: Operation | undefined;
+const cli = new Cli(home.pulumi);
+const requested = Promise.withResolvers<RunRequest>();
+let isInterrupted = false;
 
+process.on("disconnect", endGroup);
 process.on("message", (message: ToWorker) => {
   switch (message.kind) {
-    case "warm":
-      begin({ mode: "apply", access: message.access });
-      return;
-    case "interrupt":
-      operation?.interrupt();
+    case "begin":
+      void work(message.beginning).catch(fail);
       return;
     case "run":
-      void run(message.request).then((report) =>
-        send({ kind: "done", report, residentBytes: process.memoryUsage.rss() }),
-      );
+      requested.resolve(message.request);
+      return;
+    case "interrupt":
+      isInterrupted = true;
+      cli.interrupt();
   }
 });
-send({ kind: "ready", cliVersion: bench.stack.workspace.pulumiVersion });
 
-async function setUp(): Promise<Workbench> {
+async function work(beginning: Beginning): Promise<void> {
   const { project, home: pulumiHome } = folders(home);
-  const cli = new Cli(await PulumiCommand.get());
   const keys = new KeyService();
   await keys.start();
   const config = Object.entries(PROVIDER_CONFIG).map(([key, value]) => [`hcloud:${key}`, value]);
@@ -56,32 +53,26 @@ async function setUp(): Promise<Workbench> {
     stackSettings: { [home.stack]: { ...KEY_SETTINGS, config: Object.fromEntries(config) } },
   });
   const stack = await Stack.select(home.stack, workspace);
-  return { home, stack, cli, keys, onStep: (step) => send({ kind: "step", step }) };
-}
-
-/** Starts an operation, discarding one that waits. */
-function begin({ mode, access }: Pick<RunRequest, "mode" | "access">): Operation {
-  operation = new Operation(bench, { mode, access, after: operation?.discard() });
-  return operation;
-}
-
-async function run(request: RunRequest): Promise<RunReport> {
-  const started = performance.now();
-  const ahead = operation?.isReadyFor(request) ? operation : undefined;
-  let outcomes = await ahead?.run(request);
-  if (!outcomes || ahead?.hasDied) outcomes = await begin(request).run(request);
-  operation = undefined;
+  const onStart = () => send({ kind: "started" });
+  const onStep = (step: Step) => send({ kind: "step", step });
+  const bench = { home, stack, cli, keys, onStart, onStep, isInterrupted: () => isInterrupted };
+  const outcomes = await operate(bench, beginning, requested.promise);
   await pruneHistory(home);
-  return { outcomes, durationMs: Math.round(performance.now() - started) };
+  send({ kind: "done", outcomes });
 }
 
 function send(message: FromWorker): void {
   process.send?.(message);
 }
 
+function fail(error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error);
+  process.send?.({ kind: "failed", message } satisfies FromWorker, endGroup);
+}
+
 /** Kills the process group of this worker, and the plugins. Deletes a scratch folder, which nothing else would. */
 function endGroup(): void {
   endPlugins(home.directory);
-  if (home.isScratch) rmSync(home.directory, { recursive: true, force: true });
+  if (home.isScratch && !process.connected) rmSync(home.directory, { recursive: true, force: true });
   process.kill(-process.pid, "SIGKILL");
 }

@@ -1,70 +1,56 @@
-/** State in a self-managed Pulumi backend, such as `s3://` or `file://`, accessed with `pulumi stack`. */
+/** A stack in a Pulumi backend (`s3://`, `file://`, Pulumi Cloud …), into which mirrors are imported. */
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { PROJECT } from "../units/names.ts";
-import type { StateStore } from "./state-store.ts";
+import { hideCredentials, withoutCredentials } from "./credentials.ts";
+import { parseMirror, type StateStore } from "./mirror.ts";
 import { cliEnvironment, type EngineHome, folders } from "./workspace.ts";
 
 const run = promisify(execFile);
-const MAX_STATE_BYTES = 512 * 1024 * 1024;
-/** Variables in which backends look for credentials. */
-const CREDENTIALS = /^(AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)[A-Z0-9_]*$/;
+/** Variables in which backends look for credentials, and Pulumi Cloud for the organization. */
+const CREDENTIALS =
+  /^(AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)[A-Z0-9_]*$|^PULUMI_(ACCESS_TOKEN|DEFAULT_ORGANIZATION)$/;
+/** Variables that lead to a backend behind a proxy, or with a certificate authority of its own. */
+const NETWORK = /^(HTTPS?|NO)_PROXY$|^SSL_CERT_(FILE|DIR)$/i;
 
-interface Deployment {
-  readonly version: number;
-  readonly deployment: object;
-}
-
-/** Exports and imports the stack of the backend. */
+/** Imports states with `pulumi stack import`. Backends cannot tell a stale writer; the leader's lease has to. */
 export class RemoteState implements StateStore {
   readonly #home: EngineHome;
   readonly #url: string;
-  readonly #credentials: Readonly<Record<string, string>>;
+  readonly #environment: Readonly<Record<string, string>>;
 
   constructor(home: EngineHome, url: string, environment: Readonly<Record<string, string | undefined>>) {
     this.#home = home;
     this.#url = url;
     const entries = Object.entries(environment).filter(
-      ([name, value]) => CREDENTIALS.test(name) && value !== undefined,
+      ([name, value]) => (CREDENTIALS.test(name) || NETWORK.test(name)) && value !== undefined,
     );
-    this.#credentials = Object.fromEntries(entries) as Record<string, string>;
+    this.#environment = Object.fromEntries(entries) as Record<string, string>;
   }
 
-  /** Creates the stack if it does not exist. */
-  async load(): Promise<string | undefined> {
-    await writeFile(join(folders(this.#home).remote, "Pulumi.yaml"), `name: ${PROJECT}\nruntime: nodejs\n`);
-    await this.#pulumi("stack", "select", "--create", "--stack", this.#home.stack);
-    const { version, deployment } = JSON.parse(
-      await this.#pulumi("stack", "export", "--stack", this.#home.stack),
-    ) as Deployment;
-    return JSON.stringify({ version, checkpoint: { stack: this.#home.stack, latest: deployment } });
-  }
-
+  /** Creates the stack if it does not exist, or no longer does. */
   async save(text: string): Promise<void> {
-    const { version, checkpoint } = JSON.parse(text) as { version: number; checkpoint: { latest: object } };
-    const file = join(folders(this.#home).remote, "export.json");
-    await writeFile(file, JSON.stringify({ version, deployment: checkpoint.latest }), { mode: 0o600 });
-    await this.#pulumi("stack", "import", "--stack", this.#home.stack, "--file", file);
+    const folder = folders(this.#home).remote;
+    const file = join(folder, "export.json");
+    await writeFile(join(folder, "Pulumi.yaml"), `name: ${PROJECT}\nruntime: nodejs\n`);
+    await writeFile(file, JSON.stringify(parseMirror(text)?.exported), { mode: 0o600 });
+    await this.#pulumi("select", "--create");
+    await this.#pulumi("import", "--file", file);
   }
 
-  async #pulumi(...args: readonly string[]): Promise<string> {
-    const env = { ...cliEnvironment(this.#home), ...this.#credentials, PULUMI_BACKEND_URL: this.#url };
-    const options = { cwd: folders(this.#home).remote, env, maxBuffer: MAX_STATE_BYTES };
+  async #pulumi(command: string, ...args: readonly string[]): Promise<void> {
+    const env = { ...cliEnvironment(this.#home), ...this.#environment, PULUMI_BACKEND_URL: this.#url };
+    const all = ["stack", command, "--stack", this.#home.stack, ...args, "--non-interactive"];
     try {
-      return (await run(this.#home.pulumi, [...args, "--non-interactive"], options)).stdout;
+      await run(this.#home.pulumi, all, { cwd: folders(this.#home).remote, env });
     } catch (error) {
       const detail = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : String(error);
-      throw new Error(
-        `cannot access the state at ${withoutSecrets(this.#url)} (pulumi ${args.slice(0, 2).join(" ")}): ${detail}`,
-        { cause: error },
-      );
+      const place = withoutCredentials(this.#url);
+      const message = `cannot save the state at ${place} (pulumi stack ${command}): ${detail}`;
+      // Without its cause, which repeats the output of the program.
+      throw new Error(hideCredentials(message, this.#url));
     }
   }
-}
-
-/** A backend URL without user, password and query, for messages. */
-function withoutSecrets(url: string): string {
-  return url.replace(/\/\/[^/@]*@/, "//").replace(/\?.*$/, "");
 }

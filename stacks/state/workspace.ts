@@ -1,5 +1,5 @@
 /** The engine's folders, state files, and the environment of the command line. */
-import { chmod, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import type { RunRequest } from "../engine/run.ts";
 import { PROJECT } from "../units/names.ts";
@@ -43,12 +43,7 @@ export function pluginFile(home: EngineHome): string {
   return join(folders(home).home, "plugins", folder, "pulumi-resource-hcloud");
 }
 
-/** The file with the complete state of the stack. */
-export function stateFile(home: EngineHome): string {
-  return join(home.directory, "stack.json");
-}
-
-/** The state file of the command line, which holds the excerpt for the run. */
+/** The state file of the command line. */
 export function backendFile(home: EngineHome): string {
   return join(folders(home).backend, ".pulumi", "stacks", PROJECT, `${home.stack}.json`);
 }
@@ -70,16 +65,6 @@ export async function prepareFolders(home: EngineHome): Promise<void> {
  */
 export async function removeLocks(home: EngineHome): Promise<void> {
   await rm(join(folders(home).backend, ".pulumi", "locks"), { recursive: true, force: true });
-}
-
-/** Reads a state file; undefined if it does not exist. */
-export async function readState(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
 }
 
 /** Replaces a state file atomically. */
@@ -112,16 +97,15 @@ export function cliEnvironment(home: EngineHome, access?: RunRequest["access"]):
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
     PULUMI_IGNORE_AMBIENT_PLUGINS: "true",
-    // Write the state only at the end of a run. After a crash it is rebuilt from the cloud.
-    PULUMI_EXPERIMENTAL: "true",
+    // Write the state only at the end of a run: it is made from the cloud's lists each time.
     PULUMI_SKIP_CHECKPOINTS: "true",
     PULUMI_DIY_BACKEND_DISABLE_CHECKPOINT_BACKUPS: "true",
     ...(access && { HCLOUD_ENDPOINT: access.endpoint, HCLOUD_TOKEN: access.token }),
   };
 }
 
-/** The environment of the worker: the same, plus the compile cache of the image. */
+/** The environment of the worker: the same, plus Node's compile cache, which tests use. */
 export function workerEnvironment(home: EngineHome, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { NODE_COMPILE_CACHE, NODE_COMPILE_CACHE_PORTABLE } = env;
-  return { ...cliEnvironment(home), ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE, NODE_COMPILE_CACHE_PORTABLE }) };
+  const { NODE_COMPILE_CACHE } = env;
+  return { ...cliEnvironment(home), ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
 }

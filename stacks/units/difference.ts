@@ -1,75 +1,129 @@
-/** Compares spec and state field by field. The field names appear in drift Events, previews and the audit record. */
-import { listenerPart, targetPart } from "./names.ts";
+/** Compares spec and state, field by field. Decides which units need a run, and words drift. */
+import { comparePartNames, listenerPart, mainPart, rdnsPart, targetPart } from "./names.ts";
 import type {
   CertificateSpec,
   IpVersion,
   LoadBalancerSpec,
   LoadBalancerState,
-  ReverseDns,
   RouteSpec,
+  UnitId,
   UnitSpec,
   UnitState,
 } from "./spec.ts";
 
 /** One field that differs. An absent side means that the field does not exist there. */
 export interface Difference {
+  /** The resource inside the unit, as in the stack: `balancer`, `listener-80`, `server-1`. */
+  readonly part: string;
   readonly field: string;
   readonly want?: string;
   readonly have?: string;
 }
 
-/** All fields set by the spec that differ, sorted by name. Without a state, all fields of the spec. */
+/** Stands for a unit as a whole, as the only difference of one that is to be removed. */
+export function existence(unit: UnitId): Difference {
+  return { part: mainPart(unit), field: "existence", have: "present" };
+}
+
+/** All fields set by the spec that differ, in the order of parts and names. Without a state, all fields of the spec. */
 export function differences(spec: UnitSpec, state: UnitState | undefined): readonly Difference[] {
+  const known = compared.get(spec);
+  if (known && known.state === state) return known.found;
+  const found = findDifferences(spec, state);
+  compared.set(spec, { state, found });
+  return found;
+}
+
+/** The last comparison of each spec: a turn asks several times about the same objects, which never change. */
+const compared = new WeakMap<
+  UnitSpec,
+  { readonly state: UnitState | undefined; readonly found: readonly Difference[] }
+>();
+
+function findDifferences(spec: UnitSpec, state: UnitState | undefined): readonly Difference[] {
   switch (spec.kind) {
     case "route":
-      return compare(routeFields(spec), state?.kind === "route" ? routeFields(state) : {});
+      return compare(routeParts(spec), state?.kind === "route" ? routeParts(state) : {});
     case "certificate":
-      return compare(certificateFields(spec), state?.kind === "certificate" ? certificateFields(state) : {});
+      return compare(certificateParts(spec), state?.kind === "certificate" ? certificateParts(state) : {});
     case "load-balancer":
-      return compare(wantedFields(spec), state?.kind === "load-balancer" ? existingFields(state, spec) : {});
+      return compare(wantedParts(spec), state?.kind === "load-balancer" ? existingParts(state, spec) : {});
+  }
+}
+
+/** A field for users: `type`, `listener 443 health check port`, `target server-3`. */
+export function describeField({ part, field }: Pick<Difference, "part" | "field">): string {
+  const words = field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  const [kind] = part.split("-", 1);
+  switch (kind) {
+    case "listener":
+      return `${part.replace("-", " ")} ${words}`;
+    case "server":
+    case "ip":
+      return `target ${part}`;
+    case "rdns":
+      return `reverse DNS of ${part.endsWith("4") ? "IPv4" : "IPv6"}`;
+    case "network":
+      return `network ${field}`;
+    default:
+      return field;
   }
 }
 
 type Fields = Readonly<Record<string, string>>;
+type Parts = Readonly<Record<string, Fields>>;
 
-function compare(want: Fields, have: Fields): readonly Difference[] {
-  const names = [...new Set([...Object.keys(want), ...Object.keys(have)])].sort();
+function compare(want: Parts, have: Parts): readonly Difference[] {
+  const parts = [...new Set([...Object.keys(want), ...Object.keys(have)])];
+  const differing = parts.flatMap((part) => {
+    const found = compareFields(part, want[part] ?? {}, have[part] ?? {});
+    return found.length > 0 ? [{ part, found }] : [];
+  });
+  // Sorted last, because most units match in all of their many parts.
+  return differing.toSorted((a, b) => comparePartNames(a.part, b.part)).flatMap(({ found }) => found);
+}
+
+function compareFields(part: string, want: Fields, have: Fields): readonly Difference[] {
+  const names = [...new Set([...Object.keys(want), ...Object.keys(have)])];
   return names
     .filter((field) => want[field] !== have[field])
+    .toSorted()
     .map((field) => ({
+      part,
       field,
       ...(want[field] !== undefined && { want: want[field] }),
       ...(have[field] !== undefined && { have: have[field] }),
     }));
 }
 
-function routeFields({ networkId, gateway }: RouteSpec): Fields {
-  return { gateway, networkId: String(networkId) };
+function routeParts({ networkId, gateway }: RouteSpec): Parts {
+  return { route: { gateway, "network id": String(networkId) } };
 }
 
 /** Identifies the content by domains or fingerprint, because these fields are shown to users. */
-function certificateFields({ name, labels, content }: CertificateSpec): Fields {
-  return {
-    name,
-    ...labelFields(labels),
-    ...(content.type === "managed" ? { domains: content.domains.join(",") } : { fingerprint: content.fingerprint }),
-  };
+function certificateParts({ name, labels, content }: CertificateSpec): Parts {
+  const identity =
+    content.type === "managed" ? { domains: content.domains.join(",") } : { fingerprint: content.fingerprint };
+  return { certificate: { name, ...labelFields(labels), ...identity } };
 }
 
 function labelFields(labels: Fields): Fields {
   return Object.fromEntries(Object.entries(labels).map(([key, value]) => [`label ${key}`, value]));
 }
 
-function wantedFields(spec: LoadBalancerSpec): Fields {
+function wantedParts(spec: LoadBalancerSpec): Parts {
+  const { network, rdns = {} } = spec;
   return {
-    ...commonFields(spec),
-    ...(spec.network && {
-      "network id": String(spec.network.networkId),
-      "public interface": String(spec.network.publicInterface),
-      ...(spec.network.subnet !== undefined && { "network subnet": spec.network.subnet }),
-      ...(spec.network.ip !== undefined && { "network ip": spec.network.ip }),
+    ...commonParts(spec),
+    ...(network && {
+      network: {
+        id: String(network.networkId),
+        "public interface": String(network.publicInterface),
+        ...(network.subnet !== undefined && { subnet: network.subnet }),
+        ...(network.ip !== undefined && { ip: network.ip }),
+      },
     }),
-    ...rdnsFields(spec.rdns, () => true),
+    ...rdnsParts(rdns, spec),
   };
 }
 
@@ -78,46 +132,55 @@ function wantedFields(spec: LoadBalancerSpec): Fields {
  * attachment can switch), and the network if none is configured, because that is more likely an omission than a request
  * to detach (HCCM S13f detaches).
  */
-function existingFields(state: LoadBalancerState, spec: LoadBalancerSpec): Fields {
+function existingParts(state: LoadBalancerState, spec: LoadBalancerSpec): Parts {
+  const { network } = state;
   return {
-    ...commonFields(state),
-    ...(spec.network && state.network && { "network id": String(state.network.networkId) }),
-    ...(spec.network && { "public interface": String(state.publicInterface) }),
-    ...(spec.network?.subnet !== undefined && state.network && { "network subnet": state.network.subnet ?? "unknown" }),
-    ...(spec.network?.ip !== undefined && state.network && { "network ip": state.network.ip }),
-    ...rdnsFields(state.rdns, (version) => spec.rdns?.[version] !== undefined),
+    ...commonParts(state),
+    ...(spec.network && {
+      network: {
+        "public interface": String(state.publicInterface),
+        ...(network && { id: String(network.networkId) }),
+        ...(network && spec.network.subnet !== undefined && { subnet: network.subnet ?? "unknown" }),
+        ...(network && spec.network.ip !== undefined && { ip: network.ip }),
+      },
+    }),
+    ...rdnsParts(state.rdns ?? {}, spec),
   };
 }
 
-function rdnsFields(rdns: ReverseDns = {}, isConcerned: (version: IpVersion) => boolean): Fields {
-  const versions = (["ipv4", "ipv6"] as const).filter(isConcerned);
+/** Entries that the spec leaves open are ignored. */
+function rdnsParts(names: NonNullable<LoadBalancerSpec["rdns"]>, { rdns = {} }: LoadBalancerSpec): Parts {
+  const versions = (["ipv4", "ipv6"] as const).filter((version: IpVersion) => rdns[version] !== undefined);
   return Object.fromEntries(
-    versions.flatMap((version) => (rdns[version] ? [[`reverse dns of ${version}`, rdns[version]]] : [])),
+    versions.flatMap((version) => (names[version] ? [[rdnsPart(version), { name: names[version] }]] : [])),
   );
 }
 
-function commonFields(of: LoadBalancerSpec | LoadBalancerState): Fields {
-  const fields: Record<string, string> = {
-    name: of.name,
-    type: of.type,
-    algorithm: of.algorithm,
-    "delete protection": String(of.deleteProtection),
-    ...labelFields(of.labels),
+function commonParts(of: LoadBalancerSpec | LoadBalancerState): Parts {
+  const parts: Record<string, Fields> = {
+    balancer: {
+      name: of.name,
+      type: of.type,
+      algorithm: of.algorithm,
+      "delete protection": String(of.deleteProtection),
+      ...labelFields(of.labels),
+    },
   };
   for (const target of of.targets) {
-    fields[`target ${targetPart(target)}`] =
-      target.kind === "ip" ? "public" : target.usePrivateIp ? "private" : "public";
+    parts[targetPart(target)] = { address: target.kind === "server" && target.usePrivateIp ? "private" : "public" };
   }
-  for (const { listenPort, ...listener } of of.listeners) flatten(listenerPart(listenPort), listener, fields);
-  return fields;
+  for (const { listenPort, ...listener } of of.listeners) parts[listenerPart(listenPort)] = flatten(listener);
+  return parts;
 }
 
-function flatten(path: string, value: object, into: Record<string, string>): void {
-  for (const [key, inner] of Object.entries(value)) {
-    if (inner === undefined) continue;
-    const field = `${path} ${key}`;
-    if (Array.isArray(inner)) into[field] = inner.toSorted().join(",");
-    else if (typeof inner === "object") flatten(field, inner, into);
-    else into[field] = String(inner);
-  }
+/** Nested fields get the path as their name: `healthCheck port`. Lists are sets. */
+function flatten(value: object): Fields {
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]): [string, string][] => {
+      if (inner === undefined) return [];
+      if (Array.isArray(inner)) return [[key, inner.toSorted().join(",")]];
+      if (typeof inner !== "object") return [[key, String(inner)]];
+      return Object.entries(flatten(inner)).map(([name, text]) => [`${key} ${name}`, text]);
+    }),
+  );
 }

@@ -1,94 +1,116 @@
 /**
- * Converts parts of a spec or state into provider inputs. Both the program and the checkpoint use these functions, so
- * that a state that matches its spec is also equal for the engine.
+ * Converts arguments of components into provider inputs. Both the components and the state records use these functions,
+ * so that a state that matches its spec is also equal for the engine.
  */
-import type {
-  CertificateSpec,
-  ListenerSpec,
-  LoadBalancerSpec,
-  NetworkAttachment,
-  RouteSpec,
-  TargetSpec,
-} from "./spec.ts";
+import type { Input } from "@pulumi/pulumi";
+import type { CertificateArgs } from "../components/certificate.ts";
+import type { ListenerArgs, LoadBalancerArgs, NetworkAttachmentArgs, TargetArgs } from "../components/load-balancer.ts";
+import type { RouteArgs } from "../components/route.ts";
 
-type BalancerFields = Pick<LoadBalancerSpec, "name" | "type" | "algorithm" | "labels" | "deleteProtection">;
+type BalancerFields = Pick<
+  LoadBalancerArgs,
+  "name" | "type" | "location" | "networkZone" | "algorithm" | "labels" | "deleteProtection"
+>;
 
 /** Inputs of the load balancer itself. */
-export function balancerInputs(spec: BalancerFields) {
+export function balancerInputs(args: BalancerFields) {
+  const { name, type, location, networkZone, algorithm, labels, deleteProtection } = args;
   return {
-    name: spec.name,
-    loadBalancerType: spec.type,
-    algorithm: { type: spec.algorithm },
-    labels: { ...spec.labels },
-    deleteProtection: spec.deleteProtection,
+    name,
+    loadBalancerType: type,
+    ...(location !== undefined && { location }),
+    ...(networkZone !== undefined && { networkZone }),
+    ...(algorithm !== undefined && { algorithm: { type: algorithm } }),
+    ...(labels !== undefined && { labels }),
+    ...(deleteProtection !== undefined && { deleteProtection }),
   };
 }
 
-/** Inputs of a network attachment. The provider accepts a network or a subnet, not both. */
-export function attachmentInputs({ networkId, subnet, ip, publicInterface }: NetworkAttachment) {
-  return {
-    ...(subnet === undefined ? { networkId } : { subnetId: `${networkId}-${subnet}` }),
-    enablePublicInterface: publicInterface,
-    ...(ip !== undefined && { ip }),
-  };
+/** Inputs of a network attachment. */
+export function attachmentInputs({ publicInterface, ...place }: NetworkAttachmentArgs) {
+  return { ...place, ...(publicInterface !== undefined && { enablePublicInterface: publicInterface }) };
 }
 
 /** Inputs of a listener. */
-export function listenerInputs({ http, healthCheck, ...listener }: ListenerSpec) {
+export function listenerInputs({ http, healthCheck, ...listener }: ListenerArgs) {
   return {
     protocol: listener.protocol,
     listenPort: listener.listenPort,
     destinationPort: listener.destinationPort,
-    proxyprotocol: listener.proxyProtocol,
-    ...(http && {
-      http: {
-        stickySessions: http.stickySessions,
-        cookieName: http.cookieName,
-        cookieLifetime: http.cookieLifetimeSeconds,
-        timeoutIdle: http.timeoutIdleSeconds,
-        redirectHttp: http.redirectHttp,
-        certificates: [...http.certificateIds],
-      },
-    }),
-    healthCheck: {
-      protocol: healthCheck.protocol,
-      port: healthCheck.port,
-      interval: healthCheck.intervalSeconds,
-      timeout: healthCheck.timeoutSeconds,
-      retries: healthCheck.retries,
-      ...(healthCheck.http && { http: { ...healthCheck.http, statusCodes: [...healthCheck.http.statusCodes] } }),
-    },
+    ...(listener.proxyProtocol !== undefined && { proxyprotocol: listener.proxyProtocol }),
+    ...(http && { http: httpInputs(http) }),
+    ...(healthCheck && { healthCheck: healthCheckInputs(healthCheck) }),
   };
 }
 
+function httpInputs({
+  cookieLifetimeSeconds,
+  timeoutIdleSeconds,
+  certificateIds,
+  ...http
+}: NonNullable<ListenerArgs["http"]>) {
+  return {
+    ...http,
+    ...(cookieLifetimeSeconds !== undefined && { cookieLifetime: cookieLifetimeSeconds }),
+    ...(timeoutIdleSeconds !== undefined && { timeoutIdle: timeoutIdleSeconds }),
+    ...(certificateIds && { certificates: [...certificateIds] }),
+  };
+}
+
+function healthCheckInputs({ http, ...check }: NonNullable<ListenerArgs["healthCheck"]>) {
+  const { statusCodes, ...request } = http ?? {};
+  return {
+    protocol: check.protocol,
+    port: check.port,
+    interval: check.intervalSeconds,
+    timeout: check.timeoutSeconds,
+    retries: check.retries,
+    ...(http && { http: { ...request, ...(statusCodes && { statusCodes: inOrder(statusCodes) }) } }),
+  };
+}
+
+/** The API treats status codes as a set and returns them in an order of its own, but the provider compares lists. */
+function inOrder<T>(codes: readonly T[]): T[] {
+  return codes.every((code) => typeof code === "string") ? codes.toSorted() : [...codes];
+}
+
 /** Whether a target is reached over the network. Such a target is lost when the load balancer is detached. */
-export function isPrivate(target: TargetSpec): boolean {
-  return target.kind === "server" && target.usePrivateIp;
+export function isPrivate({ usePrivateIp = false }: TargetArgs): boolean {
+  return usePrivateIp;
 }
 
 /** Inputs of a target. */
-export function targetInputs(target: TargetSpec) {
-  return target.kind === "server"
-    ? { type: "server", serverId: target.serverId, usePrivateIp: target.usePrivateIp }
-    : { type: "ip", ip: target.ip };
+export function targetInputs({ serverId, ip, usePrivateIp }: TargetArgs) {
+  return ip === undefined
+    ? {
+        type: "server",
+        ...(serverId !== undefined && { serverId }),
+        ...(usePrivateIp !== undefined && { usePrivateIp }),
+      }
+    : { type: "ip", ip };
 }
 
 /** Placeholder for private keys. The gateway, in the controller, replaces it in requests to the cloud. */
 export const PRIVATE_KEY = "held by the controller";
 
-type CertificateFields = Pick<CertificateSpec, "name" | "labels">;
+type CertificateFields = Pick<CertificateArgs, "name" | "labels">;
 
 /** Inputs of a managed certificate. */
-export function managedInputs({ name, labels }: CertificateFields, domains: readonly string[]) {
-  return { name, labels: { ...labels }, domainNames: [...domains] };
+export function managedInputs({ name, labels = {} }: CertificateFields, domains: readonly Input<string>[]) {
+  return { name, labels, domainNames: [...domains] };
 }
 
 /** Inputs of an uploaded certificate. */
-export function uploadedInputs({ name, labels }: CertificateFields, pem: string) {
-  return { name, labels: { ...labels }, certificate: pem, privateKey: PRIVATE_KEY };
+export function uploadedInputs({ name, labels = {} }: CertificateFields, content: UploadedContent) {
+  return { name, labels, certificate: content.certificate, privateKey: content.privateKey };
+}
+
+interface UploadedContent {
+  readonly certificate: Input<string>;
+  readonly privateKey: Input<string>;
 }
 
 /** Inputs of a route. */
-export function routeInputs({ networkId, destination, gateway }: RouteSpec) {
+export function routeInputs({ networkId, destination, gateway }: RouteArgs) {
   return { networkId, destination, gateway };
 }

@@ -69,14 +69,19 @@ export function unitOf(spec: UnitSpec): UnitId {
   }
 }
 
-/** Name of a resource inside a unit. */
-export function partName(unit: UnitId, part: string): string {
+/** Name of a resource inside a unit or another component. */
+export function partName(unit: string, part: string): string {
   return `${unit}#${part}`;
 }
 
 /** The part of a load balancer for one target. */
 export function targetPart(target: TargetSpec): string {
   return target.kind === "server" ? `server-${target.serverId}` : `ip-${target.ip}`;
+}
+
+/** Whether a part is a target of a load balancer. */
+export function isTarget(part: string): boolean {
+  return /^(server|ip)-/.test(part);
 }
 
 /** The part of a load balancer for the reverse DNS entry of one address. */
@@ -87,6 +92,22 @@ export function rdnsPart(version: IpVersion): string {
 /** The part of a load balancer for one listener. */
 export function listenerPart(listenPort: number): string {
   return `listener-${listenPort}`;
+}
+
+/** The main resource of each kind of unit. The unit exists as long as this part does. */
+const MAIN_PART = { "load-balancer": "balancer", route: "route", certificate: "certificate" } as const;
+
+/** The part of a unit without which the others cannot exist. */
+export function mainPart(unit: UnitId): string {
+  return MAIN_PART[kindOf(unit)];
+}
+
+const PART_KINDS = ["balancer", "network", "rdns", "listener", "server", "ip"];
+
+/** Orders parts: the load balancer first, then its parts by kind, ports and ids in numeric order. */
+export function comparePartNames(a: string, b: string): number {
+  const rank = (part: string) => PART_KINDS.indexOf(part.replace(/-.*/, ""));
+  return rank(a) - rank(b) || a.localeCompare(b, "en", { numeric: true });
 }
 
 /** The unit that a URN belongs to; undefined for the stack itself and for providers. */
@@ -109,7 +130,7 @@ function isUnit(text: string): text is UnitId {
 }
 
 /** The kind of a unit, which is the beginning of its name. */
-function kindOf(unit: UnitId): UnitSpec["kind"] {
+export function kindOf(unit: UnitId): UnitSpec["kind"] {
   return unit.slice(0, unit.indexOf("/")) as UnitSpec["kind"];
 }
 

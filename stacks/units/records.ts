@@ -1,11 +1,13 @@
 /** Converts what exists of a unit into state records, as the engine itself would have written them. */
 import { createHash } from "node:crypto";
+import { attachmentArgs } from "./args.ts";
 import {
   attachmentInputs,
   balancerInputs,
   isPrivate,
   listenerInputs,
   managedInputs,
+  PRIVATE_KEY,
   routeInputs,
   targetInputs,
   uploadedInputs,
@@ -21,7 +23,7 @@ import type {
   UnitState,
 } from "./spec.ts";
 
-/** One resource of a state, with the fields that are written here. Other fields of the engine are preserved. */
+/** One resource of a state. */
 export interface ResourceRecord {
   readonly urn: string;
   readonly type: string;
@@ -32,6 +34,7 @@ export interface ResourceRecord {
   readonly dependencies?: readonly string[];
   readonly propertyDependencies?: Readonly<Record<string, readonly string[]>>;
   readonly deletedWith?: string;
+  readonly retainOnDelete?: boolean;
   readonly inputs?: object;
   readonly outputs?: object;
 }
@@ -85,13 +88,19 @@ class UnitRecords {
     const [token, inputs] =
       content.type === "managed"
         ? ["managedCertificate:ManagedCertificate", managedInputs(state, content.domains)]
-        : ["uploadedCertificate:UploadedCertificate", uploadedInputs(state, content.pem)];
-    return [this.#component, this.#record(token, "certificate", { id: String(state.id), inputs })];
+        : [
+            "uploadedCertificate:UploadedCertificate",
+            uploadedInputs(state, { certificate: content.pem, privateKey: PRIVATE_KEY }),
+          ];
+    const record = this.#record(token, "certificate", { id: String(state.id), inputs });
+    // The provider would otherwise take the record for one of an older schema, and convert it.
+    return [this.#component, { ...record, outputs: { ...record.outputs, __meta: '{"schema_version":"1"}' } }];
   }
 
   balancer(state: LoadBalancerState): readonly ResourceRecord[] {
-    const { id, location, networkZone, ipv4, ipv6, network } = state;
-    const own = { id: String(id), inputs: { ...balancerInputs(state), location } };
+    const { id, networkZone, ipv4, ipv6, network } = state;
+    const { networkZone: _computed, ...inputs } = balancerInputs(state);
+    const own = { id: String(id), inputs };
     const record = this.#record("loadBalancer:LoadBalancer", "balancer", own);
     const balancer = { ...record, outputs: { ...record.outputs, networkZone, ipv4, ipv6 } };
     const part = { balancer: balancer.urn, loadBalancerId: id };
@@ -114,7 +123,7 @@ class UnitRecords {
           "loadBalancerTarget:LoadBalancerTarget",
           targetPart(target),
           { id: targetId(target, id), inputs: { ...targetInputs(target), loadBalancerId: id } },
-          attachment && isPrivate(target) ? { ...part, through: attachment.urn } : part,
+          attachment ? { ...part, [isPrivate(target) ? "through" : "after"]: attachment.urn } : part,
         ),
       ),
     ];
@@ -133,7 +142,7 @@ class UnitRecords {
   #attachment({ id, publicInterface }: LoadBalancerState, network: AttachmentState, part: PartOf) {
     const { networkId, subnet } = network;
     const wanted = { networkId, publicInterface, ...(subnet !== undefined && { subnet }) };
-    const inputs = { ...attachmentInputs(wanted), loadBalancerId: id };
+    const inputs = { ...attachmentInputs(attachmentArgs(wanted)), loadBalancerId: id };
     const own = { id: `${id}-${network.networkId}`, inputs };
     const record = this.#record("loadBalancerNetwork:LoadBalancerNetwork", "network", own, part);
     return { ...record, outputs: { ...record.outputs, networkId, ip: network.ip } };
@@ -152,7 +161,7 @@ class UnitRecords {
       inputs,
       outputs: { ...inputs, id },
       ...(of && {
-        dependencies: [of.balancer, ...(of.through ? [of.through] : [])],
+        dependencies: of.through ? [of.through] : [...(of.after ? [of.after] : []), of.balancer],
         propertyDependencies: { loadBalancerId: [of.through ?? of.balancer] },
         deletedWith: of.balancer,
       }),
@@ -169,8 +178,10 @@ interface Own {
 /** The load balancer that a part belongs to. */
 interface PartOf {
   readonly balancer: string;
-  /** URN of the network attachment, for a private target. */
+  /** URN of the network attachment, for a private target, which needs it … */
   readonly through?: string;
+  /** … and for other targets, which are merely added after it. */
+  readonly after?: string;
   readonly loadBalancerId: number;
 }
 

@@ -175,12 +175,3 @@ export interface AttachmentState {
   /** Range of the subnet that contains the address, if known. */
   readonly subnet?: string;
 }
-
-/** Metadata of a node in the stack's outputs, for `pulumi stack output nodes`. */
-export interface NodeRecord {
-  readonly providerId: string;
-  readonly instanceType: string;
-  readonly region: string;
-  readonly zone?: string;
-  readonly addresses: readonly string[];
-}

@@ -11,8 +11,8 @@ export interface Started {
 
 export type ControllerStarter = (world: World) => Started;
 
-/** Lotse as shipped, without the short resync of tests. */
-export const startOurs: ControllerStarter = (world) => world.startController(["--resync=60"]);
+/** Lotse as shipped: compiled, and without the short resync of tests. */
+export const startOurs: ControllerStarter = (world) => world.startController(["--resync=60s"]);
 
 const OFFICIAL_FLAGS = [
   "--cloud-provider=hcloud",

@@ -2,41 +2,40 @@
 import { writeFile } from "node:fs/promises";
 import { Command } from "commander";
 import { officialStarter, startOurs } from "./controllers.ts";
+import { type Row, writePage } from "./page.ts";
 import { measurePages } from "./pages.ts";
-import { SCENARIOS, type Scenario } from "./scenarios.ts";
-import type { Result } from "./work.ts";
+import { measureRender } from "./render.ts";
+import { SCENARIOS } from "./scenarios.ts";
+import type { Result, Scenario } from "./work.ts";
 
 interface Options {
   readonly only?: string;
   readonly long?: boolean;
   readonly json?: string;
   readonly official?: string;
+  readonly page?: string;
   readonly officialWorkers: string;
-}
-
-/** One line of the table. */
-interface Row {
-  readonly scenario: Scenario;
-  readonly ours: Result;
-  readonly official?: Result;
-  /** The target of the scenario, in seconds. */
-  readonly targetSeconds?: number;
 }
 
 const options = new Command("bench")
   .option("--only <text>", "only scenarios whose name contains this")
   .option("--long", "also the long ones")
   .option("--json <file>", "write the results to a file")
+  .option(
+    "--page <name>",
+    "write the results to docs/explanation/performance.md, with this name for the official controller",
+  )
   .option("--official <binary>", "measure the official controller beside ours")
   .option("--official-workers <n>", "Services that the official controller works on at once", "1")
   .parse()
   .opts<Options>();
 
 /** Memory limit of the controller's own process, for every scenario. */
-const OWN_MB = 130;
+const OWN_MB = 90;
 const WIDTHS: readonly number[] = [12, 9, 8, 9, 8, 24, 9, 30];
 const columns = ["time", "target", "floor", "calls", "target", "own / tree", "target", "official"];
 if (!options.only || options.only === "pages") await printPages();
+if (!options.only || options.only === "render") await printRender();
 process.stdout.write(`${line("work", columns)}\n`);
 const rows: Row[] = [];
 for (const scenario of SCENARIOS.filter(isChosen)) {
@@ -54,6 +53,7 @@ const plain = rows.map(({ scenario: { name, target, floorSeconds }, ours, offici
   floorSeconds,
   official,
 }));
+if (options.page) await writePage(rows, options.page);
 if (options.json) await writeFile(options.json, `${JSON.stringify(plain, null, 2)}\n`);
 
 function isChosen({ name, isLong }: Scenario): boolean {
@@ -73,7 +73,7 @@ function secondsWanted({ target: { seconds, times } }: Scenario, before: readonl
 }
 
 function text({ scenario: { name, target, floorSeconds }, ours, official, targetSeconds }: Row): string {
-  const { seconds, calls, memory, note } = ours;
+  const { seconds, calls, memory, cpuMs, apiServerRequests, note } = ours;
   const cells = [
     `${seconds.toFixed(2)} s${mark(seconds, targetSeconds)}`,
     targetSeconds === undefined ? "" : `${targetSeconds.toFixed(1)} s`,
@@ -84,7 +84,11 @@ function text({ scenario: { name, target, floorSeconds }, ours, official, target
     target.treeMb === undefined ? "" : `${target.treeMb} MB`,
     official ? `${official.seconds.toFixed(2)} s, ${official.calls} calls, ${official.memory.tree} MB` : "",
   ];
-  return line(name, cells) + (note ? `\n  ${note}` : "");
+  const notes = [
+    ...(apiServerRequests === undefined ? [] : [`${cpuMs} ms CPU, ${apiServerRequests} requests to the API server`]),
+    ...(note ? [note] : []),
+  ];
+  return [line(name, cells), ...notes.map((it) => `  ${it}`)].join("\n");
 }
 
 function mark(value: number, most: number | undefined): string {
@@ -100,6 +104,14 @@ async function printPages(): Promise<void> {
     process.stdout.write(
       `simulator, a page of ${name.padEnd(36)} p50 ${p50.toFixed(1)} ms   p99 ${p99.toFixed(1)} ms${mark(p99, 20)}\n`,
     );
+  }
+  process.stdout.write("\n");
+}
+
+async function printRender(): Promise<void> {
+  for (const { name, step, whole } of await measureRender()) {
+    const figures = `first time: longest step ${step.toFixed(0)} ms${mark(step, 50)}   later: ${whole.toFixed(0)} ms${mark(whole, 150)}`;
+    process.stdout.write(`render and plan ${name.padEnd(36)} ${figures}\n`);
   }
   process.stdout.write("\n");
 }

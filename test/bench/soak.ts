@@ -29,8 +29,8 @@ export async function soak(start: ControllerStarter): Promise<Result> {
         samples.push({ memory: memoryOf(pid), stateBytes: await stateBytes(world) });
     }
   });
-  const { seconds, memory } = result;
-  return { seconds: seconds / RUNS, calls: Math.round(result.calls / RUNS), memory, note: noteOf(samples) };
+  const { seconds, calls } = result;
+  return { ...result, seconds: seconds / RUNS, calls: Math.round(calls / RUNS), note: noteOf(samples) };
 }
 
 async function changeOne(world: World, run: number): Promise<void> {

@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import type { V1NodeList, V1ServiceList } from "@kubernetes/client-node";
 import { paths } from "../../controller/kube/paths.ts";
+import { requestsOf } from "../support/audit-log.ts";
 import { eventually } from "../support/eventually.ts";
+import { cpuMsOf, descendantsOf } from "../support/process-tree.ts";
 import { startWorld, type World } from "../support/world.ts";
-import type { ControllerStarter, Started } from "./controllers.ts";
+import { type ControllerStarter, type Started, startOurs } from "./controllers.ts";
 import { type Memory, watchMemory } from "./process-memory.ts";
 
 export interface Result {
@@ -13,8 +15,34 @@ export interface Result {
   readonly calls: number;
   /** Peak resident megabytes of the controller alone, and with engine and plugin. */
   readonly memory: Memory;
+  /** CPU time of the controller and of its children that have ended. */
+  readonly cpuMs: number;
+  /** Requests of the controller to the API server, if the setting is audited. */
+  readonly apiServerRequests?: number;
   /** A note for the table. */
   readonly note?: string;
+}
+
+/** Some work to measure. */
+export interface Scenario {
+  readonly name: string;
+  readonly target: {
+    readonly seconds?: number;
+    readonly calls?: number;
+    readonly treeMb?: number;
+    readonly cpuMs?: number;
+    readonly apiServerRequests?: number;
+    /** Target as a multiple of the time of another scenario. */
+    readonly times?: { readonly factor: number; readonly of: string };
+  };
+  /** What it takes now. A test fails when it takes 15 % more; lower these figures after an improvement. */
+  readonly usual?: { readonly calls: number; readonly memory: Memory };
+  /** Seconds for requests and actions that must be sequential. */
+  readonly floorSeconds?: number;
+  readonly isLong?: boolean;
+  /** False if the scenario concerns a feature that only Lotse has. */
+  readonly isComparable: boolean;
+  run(start: ControllerStarter): Promise<Result>;
 }
 
 /** The cloud of the published figures, and one without delays. */
@@ -29,6 +57,12 @@ export interface Setting {
   readonly balancers?: number;
   /** Load balancer type; the smallest allows 25 targets. */
   readonly type?: string;
+  /** Whether to wait until nothing of the engine runs, as after a long rest. */
+  readonly isAsleep?: boolean;
+  /** Whether to count requests to the API server. */
+  readonly isAudited?: boolean;
+  /** What happens before the work, not measured. */
+  readonly prepare?: (world: World) => Promise<void>;
 }
 
 /** Work in a world whose controller is idle. */
@@ -36,26 +70,39 @@ export type Work = (world: World, controller: Started) => Promise<void>;
 
 /** Sets up a world, waits until the controller is idle, and measures the work. */
 export async function measure(setting: Setting, start: ControllerStarter, work: Work): Promise<Result> {
-  const { cloud, nodes, balancers = 0, type } = setting;
-  await using world = await startWorld({ nodes, cloud });
+  const { cloud, nodes, balancers = 0, type, isAsleep = false, isAudited = false, prepare } = setting;
+  // HCCM would need minutes to set up what it is measured on. Lotse learns how long actions take, and needs delays from the start.
+  const isDelayedLater = start !== startOurs && cloud === API;
+  await using world = await startWorld({ nodes, cloud: isDelayedLater ? INSTANT : cloud, isAudited, isBuilt: true });
   await createServices(world, "old", balancers, type);
   const controller = start(world);
   try {
     await settled(world, balancers, nodes);
-    return await timed(world, controller, () => work(world, controller));
+    if (isAsleep) await eventually(() => assert.deepEqual(descendantsOf(controller.pid), []), patience);
+    if (isDelayedLater) delay(world);
+    await prepare?.(world);
+    const before = isAudited ? requestsOf(world.cluster).length : 0;
+    const result = await timed(world, controller, () => work(world, controller));
+    return isAudited ? { ...result, apiServerRequests: requestsOf(world.cluster).length - before } : result;
   } finally {
     await controller.stop();
   }
+}
+
+function delay({ cloud }: World): void {
+  cloud.faults.add({ effect: { kind: "latency", ms: API.latencyMs } });
+  cloud.faults.add({ effect: { kind: "slow-action", ms: API.actionMs } });
 }
 
 /** Measures time, calls and memory of some work. */
 export async function timed(world: World, { pid }: Started, work: () => Promise<void>): Promise<Result> {
   world.cloud.journal.clear();
   const peak = watchMemory(pid);
+  const cpu = cpuMsOf(pid);
   const started = performance.now();
   await work();
   const seconds = (performance.now() - started) / 1000;
-  return { seconds, calls: world.cloud.journal.entries.length, memory: peak() };
+  return { seconds, calls: world.cloud.journal.entries.length, memory: peak(), cpuMs: cpuMsOf(pid) - cpu };
 }
 
 export async function createServices(world: World, prefix: string, count: number, type?: string): Promise<void> {

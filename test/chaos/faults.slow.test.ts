@@ -42,7 +42,7 @@ describe("a cloud that fails", () => {
     const random = new Random(SEED);
     world = await startWorld({ nodes: 3, cloud: { ...CLOUD, ...UNKIND }, isQuick: true });
     const foreign = await addForeign(world);
-    const controller = new Supervised(world, ["--run-deadline=6"]);
+    const controller = new Supervised(world, ["--run-deadline=6s"]);
     const { faults } = world.cloud;
     const rain = async () => {
       for (const effect of EFFECTS) faults.add(faultOf(effect, random));

@@ -14,7 +14,7 @@ inspectAnswers((method, path, status, body) => {
 
 /** Repeats the unit tests of the cloud, and validates every response against the official description. */
 describe.runIf(hasOpenApi)("responses match the official description", async () => {
-  for (const part of ["traps", "transport", "listing", "actions", "faults", "snapshot"]) {
+  for (const part of ["traps", "transport", "listing", "actions", "faults", "snapshot", "zones"]) {
     await import(`../unit/dev-env/cloud/${part}.test.ts`);
   }
 });
@@ -149,6 +149,30 @@ test("every route responds as the official description says", async () => {
   await ok(`GET /load_balancers/${load_balancer.id}/metrics?type=bandwidth&${span}`);
   await ok(`GET /servers/${server.id}/metrics?type=cpu&${span}&step=60`);
 
+  const { zone } = await ok("POST /zones", { name: "example.com", mode: "primary", labels: { a: "b" } });
+  await ok("POST /zones/example.com/actions/change_ttl", { ttl: 600 });
+  await ok("POST /zones/example.com/actions/change_protection", { delete: false });
+  await ok("PUT /zones/example.com", { labels: {} });
+  const server1 = { address: "203.0.113.1" };
+  await ok("POST /zones", { name: "example.org", mode: "secondary", primary_nameservers: [server1] });
+  const servers = [{ address: "2001:db8::1", port: 5353, tsig_key: "a2V5", tsig_algorithm: "hmac-sha256" }];
+  await ok("POST /zones/example.org/actions/change_primary_nameservers", { primary_nameservers: servers });
+  await ok("GET /zones?name=example.org");
+  await ok("DELETE /zones/example.org");
+  const web = { name: "www", type: "A", records: [{ value: "203.0.113.7", comment: "web" }] };
+  await ok(`POST /zones/${zone.id}/rrsets`, web);
+  const onSet = (action: string, body: unknown) => ok(`POST /zones/example.com/rrsets/www/A/actions/${action}`, body);
+  await onSet("change_ttl", { ttl: 300 });
+  await onSet("add_records", { ttl: 300, records: [{ value: "203.0.113.8" }] });
+  await onSet("update_records", { records: [{ value: "203.0.113.8", comment: "spare" }] });
+  await onSet("remove_records", { records: [{ value: "203.0.113.7" }] });
+  await onSet("set_records", { records: [{ value: "203.0.113.9" }] });
+  await onSet("change_protection", { change: false });
+  await ok("PUT /zones/example.com/rrsets/www/A", { labels: { a: "b" } });
+  await ok("GET /zones/example.com/rrsets?type=A&type=NS&sort=name&per_page=100");
+  await ok("GET /zones/example.com/rrsets/@/SOA");
+  await ok("DELETE /zones/example.com/rrsets/www/A");
+
   const rows: Readonly<Record<string, number>> = {
     load_balancers: load_balancer.id,
     servers: server.id,
@@ -158,6 +182,7 @@ test("every route responds as the official description says", async () => {
     primary_ips: primary_ip.id,
     placement_groups: placement_group.id,
     ssh_keys: ssh_key.id,
+    zones: zone.id,
   };
   for (const [kind, id] of Object.entries(rows)) {
     await ok(`GET /${kind}?per_page=1&name=x`);

@@ -1,6 +1,7 @@
 /** Validates responses against the official API description. */
 import { existsSync, readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { routePath } from "../../dev-env/cloud/api/route.ts";
 
 /** The official description, in a folder beside the project. It is not shipped. */
 const DOCUMENT = new URL("../../../shared/reference/hcloud-openapi.json", import.meta.url);
@@ -53,15 +54,10 @@ function newerField(key: string, value: unknown): unknown {
   return key === "assignee_type" ? { type: "string", enum: ["server", "load_balancer", "unassigned"] } : value;
 }
 
-/** The route of a path, with `{}` for numbers. */
-function routeOf(path: string): string {
-  return path.replace(/\?.*$/, "").replace(/\/\d+(?=\/|$)/g, "/{}");
-}
-
 /** How a response violates the official description; undefined if it does not, or if it is not described. */
 export function violationOf(method: string, path: string, status: number, body: unknown): string | undefined {
   if (!hasOpenApi) return undefined;
-  const base = `${method} ${routeOf(path)}`;
+  const base = `${method} ${routePath(path.replace(/\?.*$/, "")).path}`;
   const exact = `${base} ${status}`;
   const key = status >= 400 ? `${base} ${Math.floor(status / 100)}xx` : exact;
   const schema = NEWER[exact] ?? schemas.get(key);

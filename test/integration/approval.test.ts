@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { withApprovals } from "../../controller/guard/approval.ts";
+import { OwnConfigMap } from "../../controller/kube/config-map.ts";
 import { type AuditEntry, parseEntries } from "../../controller/record/entry.ts";
 import { runCommand } from "../support/command.ts";
 import { type Command, commandsOf, isExpected } from "../support/console.ts";
@@ -10,17 +12,18 @@ import { startWorld, type World } from "../support/world.ts";
 
 const PAGE = readFileSync("docs/how-to/preview.md", "utf8");
 
-/** Replaces ids and times in a text by placeholders. */
+/** Replaces the cluster's address, ids and times in a text by placeholders. */
 function general(text: string): string {
   return text
+    .replaceAll(/\(context \w+, https:\S+\)/g, "(PLACE)")
     .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
-    .replaceAll(/\b[0-9a-f]{10}\b/g, "PLAN")
+    .replaceAll(/\b[0-9a-f]{32}\b/g, "CHANGE")
     .replaceAll(/@[0-9a-f]{12}\b/g, "@HASH")
     .replaceAll(/\(run [\w-]+\)/g, "(run RUN)")
     .replaceAll(/\b1000\d{3}\b/g, "ID")
     .replaceAll(/node port \d+/g, "node port PORT")
     .replaceAll(/\d+ ms$/gm, "TIME ms")
-    .replaceAll(/by \S+;/g, "by SOMEBODY;");
+    .replaceAll(/ by \S+?(;|$)/gm, " by APPROVER$1");
 }
 
 describe("a controller whose changes need approval", () => {
@@ -28,11 +31,12 @@ describe("a controller whose changes need approval", () => {
   let controller: ControllerProcess;
   const lotse = (...args: readonly string[]) => runCommand(world, args);
   const balancers = () => world.cloud.state.loadBalancers.values();
-  const waitingPlan = async (): Promise<string> => {
-    const { stdout } = await lotse("approve");
-    const id = /^plan (\w+) pending/.exec(stdout)?.[1];
-    if (id === undefined) throw new Error(stdout);
-    return id;
+  /** The ids of the changes that wait, of all or of one object. */
+  const waiting = async (...object: readonly string[]): Promise<readonly string[]> => {
+    const { stdout } = await lotse("approve", ...object);
+    const ids = [...stdout.matchAll(/lotse approve ([0-9a-f]{32})/g)].map(([, id = ""]) => id);
+    if (ids.length === 0) throw new Error(stdout);
+    return ids;
   };
 
   /** Whether the output of a command matches the page, with the ids and times of this world. */
@@ -40,7 +44,7 @@ describe("a controller whose changes need approval", () => {
     if (!command) throw new Error("the page has no such command");
     const { stdout, stderr } = await lotse(
       ...command.text
-        .replace(/\b[0-9a-f]{10}\b/, plan)
+        .replace(/\b[0-9a-f]{32}\b/, plan)
         .split(" ")
         .slice(1),
     );
@@ -62,7 +66,9 @@ describe("a controller whose changes need approval", () => {
       async () => {
         expect((await world.core.readNode({ name: "node-1" })).spec?.providerID).toMatch(/^hcloud:/);
         const events = await world.eventsAbout("web");
-        expect(events.join("\n")).toMatch(/PlanPending: Waiting for approval: .* Approve with: lotse approve \w{10}/);
+        expect(events.join("\n")).toMatch(
+          /PlanPending: Waiting for approval: create load balancer lb11 in fsn1 \(\+5\.39 EUR a month\)\. Approve with: lotse approve \w{32}/,
+        );
       },
       { timeoutMs: 90_000 },
     );
@@ -77,21 +83,29 @@ describe("a controller whose changes need approval", () => {
     await shows(preview);
   });
 
-  it("rejects an outdated plan, and applies the current one within seconds", async () => {
-    const first = await waitingPlan();
-    await world.createService("other");
-    const second = await eventually(async () => {
-      const id = await waitingPlan();
-      expect(id).not.toBe(first);
-      return id;
-    });
-    expect(await lotse("approve", first)).toMatchObject({ code: 1, stderr: expect.stringContaining(second) });
-    expect(world.cloud.journal.writes).toEqual([]);
+  it("accepts an approval only in the name of the person who gives it", async () => {
+    const [id = ""] = await waiting("default/web");
+    const map = new OwnConfigMap(world.observer, { namespace: "kube-system", clusterName: "kubernetes" }, "plan");
+    const forged = map.update((data) => withApprovals(data, [id], "another-user"));
+    await expect(forged).rejects.toThrow("approvals must be given in the name of");
+  });
 
-    const { stdout } = await lotse("approve", second);
-    expect(stdout).toMatch(/^plan \w+ approved by \S+; the controller applies it now\n$/);
+  it("applies what is approved within seconds, and nothing else; a new change voids no approval", async () => {
+    const [first = ""] = await waiting("default/web");
+    await world.createService("other");
+    const [second = ""] = await eventually(() => waiting("default/other"));
+    expect(await lotse("approve", "0".repeat(32))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`no change with the id ${"0".repeat(32)} waits`),
+    });
+    const { stdout } = await lotse("approve", first);
+    expect(stdout).toMatch(/: Service default\/web approved by \S+; the controller makes the changes now\n$/);
+    await eventually(() => expect(balancers()).toHaveLength(1));
+    expect(await waiting("default/other")).toEqual([second]);
+    // The route of the node waits as well.
+    await lotse("approve", ...(await waiting()));
     await eventually(() => expect(balancers()).toHaveLength(2));
-    await eventually(async () => expect((await lotse("approve")).stdout).toBe("no plan is pending\n"));
+    await eventually(async () => expect((await lotse("approve")).stdout).toMatch(/: no changes wait for approval\n$/));
   });
 
   it("requires a new approval when the same change is needed again", async () => {
@@ -99,12 +113,33 @@ describe("a controller whose changes need approval", () => {
     await world.changeCloud("POST", `/load_balancers/${balancer?.id}/actions/change_algorithm`, {
       type: "least_connections",
     });
-    await eventually(() => waitingPlan());
+    const ids = await eventually(() => waiting());
     const { stdout } = await lotse("approve");
     expect(stdout).toContain("algorithm: least_connections → round_robin");
     expect(balancers()[0]?.algorithm.type).toBe("least_connections");
-    await lotse("approve", await waitingPlan());
+    await lotse("approve", ...ids);
     await eventually(() => expect(balancers()[0]?.algorithm.type).toBe("round_robin"));
+  });
+
+  it("shows replacements where people approve: another subnet replaces the attachment and private targets", async () => {
+    const subnet = { type: "cloud", ip_range: "10.0.9.0/24", network_zone: "eu-central" };
+    await world.changeCloud("POST", `/networks/${world.networkId}/actions/add_subnet`, subnet);
+    const path = "/metadata/annotations/load-balancer.hetzner.cloud~1";
+    const body = [
+      { op: "add", path: `${path}private-subnet-ip-range`, value: "10.0.9.0/24" },
+      { op: "add", path: `${path}use-private-ip`, value: "true" },
+    ];
+    await world.core.patchNamespacedService({ namespace: "default", name: "other", body });
+    const ids = await eventually(async () => {
+      const { stdout } = await lotse("approve", "default/other");
+      expect(stdout).toContain("± network");
+      expect(stdout).toMatch(/subnet: \S+ → 10\.0\.9\.0\/24/);
+      return waiting("default/other");
+    });
+    await lotse("approve", ...ids);
+    await eventually(() =>
+      expect(balancers().some(({ private_net }) => private_net[0]?.ip.startsWith("10.0.9."))).toBe(true),
+    );
   });
 
   it("approves, records and undoes as docs/how-to/preview.md says", async () => {
@@ -113,7 +148,7 @@ describe("a controller whose changes need approval", () => {
     await world.core.patchNamespacedService({ namespace: "default", name: "web", body });
     const [waits, approve] = commandsOf(sectionOf(PAGE, "Approval"));
     await eventually(() => shows(waits));
-    await shows(approve, await waitingPlan());
+    await shows(approve, (await waiting())[0]);
     const [audit] = commandsOf(sectionOf(PAGE, "The record"));
     await eventually(() => shows(audit));
     const [undo] = commandsOf(sectionOf(PAGE, "Undo"));
@@ -152,9 +187,9 @@ describe("a controller whose changes need approval", () => {
     await world.createService("free");
     await eventually(() => expect(balancers()).toHaveLength(3));
     await world.core.deleteNamespacedService({ namespace: "default", name: "free" });
-    const id = await eventually(() => waitingPlan());
+    const ids = await eventually(() => waiting());
     expect(balancers()).toHaveLength(3);
-    await lotse("approve", id);
+    await lotse("approve", ...ids);
     await eventually(() => expect(balancers()).toHaveLength(2));
   });
 });

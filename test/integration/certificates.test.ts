@@ -233,6 +233,31 @@ describe("a managed certificate", () => {
     expect(certificateNamed("mine")).toBeUndefined();
   });
 
+  it("unlike HCCM: is not presented for another Service, and is left under its own Service's name if it is in use", async () => {
+    await world.createService("owner", managed("o.example.com"), [PORT]);
+    const uid = await uidOf("owner");
+    await eventually(() => expect(presented(uid)).toEqual({ [PORT]: [ownedBy(uid)[0]?.id] }));
+    const { id, name = "" } = ownedBy(uid)[0] ?? {};
+    await world.createService("tenant", https({ "http-certificates": name }), [PORT]);
+    const refusal = expect.stringContaining(`certificate "${name}" (id ${id}) belongs to another Service`);
+    await eventually(async () => expect(await world.eventsAbout("tenant")).toContainEqual(refusal));
+    const http = { certificates: [id] };
+    await world.changeCloud("POST", "/load_balancers", {
+      name: "by-hand",
+      load_balancer_type: "lb11",
+      location: "fsn1",
+      services: [{ protocol: "https", listen_port: 443, destination_port: 80, proxyprotocol: false, http }],
+    });
+    await Promise.all(["owner", "tenant"].map(remove));
+    expect(certificateNamed(name)?.labels).toEqual({
+      "lotse/released": uid,
+      "lotse/released-namespace": "default",
+      "lotse/released-name": "owner",
+    });
+    await world.changeCloud("DELETE", `/load_balancers/${world.cloud.state.loadBalancers.find("by-hand")?.id}`);
+    await world.changeCloud("DELETE", `/certificates/${id}`);
+  });
+
   it("HCCM A27: is issued by the staging environment", async () => {
     const staging = { "http-managed-certificate-acme-staging": "true" };
     await world.createService("staging", managed("s.example.com", staging), [PORT]);

@@ -18,6 +18,7 @@ import {
   workloadOf,
 } from "../support/chart.ts";
 import { kubectl as runKubectl } from "../support/kubectl.ts";
+import { sectionOf, shellLines } from "../support/readme.ts";
 
 const MONITORING_APIS = ["monitoring.coreos.com/v1/PodMonitor", "monitoring.coreos.com/v1/PrometheusRule"];
 
@@ -45,9 +46,10 @@ const SETS: Readonly<Record<string, ChartValues>> = {
   "state in a bucket": { state: { backend: "s3://bucket/lotse" }, env: { AWS_REGION: { value: "eu-central-1" } } },
   "the token in the environment": { env: { HCLOUD_TOKEN: fromSecret("other", "key") } },
   "everything else": {
-    args: { v: 4, "cluster-name": "Prod_1", "leader-elect": null, "allow-untagged-cloud": "", "run-deadline": 3_600 },
+    args: { v: 4, "cluster-name": "Prod_1", "leader-elect": null, "allow-untagged-cloud": "", "run-deadline": "1h" },
     image: { repository: "registry.test/lotse", tag: "v{{ .Chart.AppVersion }}", pullSecrets: [{ name: "registry" }] },
     loadBalancerClass: "hetzner.cloud/lotse",
+    adoption: "labelled",
     tlsSecrets: { enabled: true, namespaces: ["kube-public", "default"] },
     nodeSelector: { "kubernetes.io/arch": "amd64" },
     affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
@@ -283,7 +285,7 @@ describe("values of HCCM's chart", () => {
 });
 
 describe("helm", () => {
-  it("installs, upgrades and uninstalls a release", async () => {
+  it("installs, upgrades, rolls back and uninstalls a release", async () => {
     const to = ["--namespace=kube-system", `--kubeconfig=${cluster.kubeconfig}`];
     const chart = ["lotse", CHART, ...to, "--set=nameOverride=released"];
     const left = async () => {
@@ -294,6 +296,20 @@ describe("helm", () => {
     await helm(["install", ...chart, "--set=networking.enabled=true"]);
     expect(await left()).toEqual(expect.arrayContaining(["deployment.apps/released", "serviceaccount/released"]));
     await helm(["upgrade", ...chart, "--set=replicaCount=2"]);
+    expect(await left()).toContain("poddisruptionbudget.policy/released");
+    const image = async () =>
+      (await kubectl(["get", "deployment/released", ...to.slice(0, 1), "--output=jsonpath={..image}"])).trim();
+    const before = await image();
+    const digest = "0123456789abcdef".repeat(4);
+    const page = await readFile("docs/how-to/operations.md", "utf8");
+    const lines = shellLines(sectionOf(page, "Upgrade and roll back")).filter((line) => line.startsWith("helm "));
+    expect(lines.map((line) => line.split(" ")[1])).toEqual(["upgrade", "history", "rollback"]);
+    for (const line of lines) {
+      const [, ...args] = line.replace("…", digest).split(" ");
+      expect(await helm([...args, `--kubeconfig=${cluster.kubeconfig}`])).not.toContain("Error");
+      if (args[0] === "upgrade") expect(await image()).toMatch(new RegExp(`^[^@]+/lotse:v[\\d.]+@sha256:${digest}$`));
+    }
+    expect(await image()).toBe(before);
     expect(await left()).toContain("poddisruptionbudget.policy/released");
     await helm(["uninstall", "lotse", ...to]);
     expect(await left()).toEqual([""]);

@@ -39,6 +39,14 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
       ({ type }) => type === "lotse/state",
     );
 
+  /** Adds pod ranges to the controller's status. */
+  const publishRanges = async (...clusterCidrs: readonly string[]) => {
+    const place = { namespace: "kube-system", name: "lotse-status-kubernetes" };
+    const { data } = await world.core.readNamespacedConfigMap(place);
+    const value = JSON.stringify({ ...JSON.parse(data?.status ?? "{}"), clusterCidrs });
+    await world.core.patchNamespacedConfigMap({ ...place, body: [{ op: "replace", path: "/data/status", value }] });
+  };
+
   beforeAll(async () => {
     world = await startWorld({ nodes: 1 });
     controller = world.startController();
@@ -47,16 +55,20 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
   }, 150_000);
   afterAll(() => world?.[Symbol.asyncDispose]());
 
-  it.skipIf(NO_TERMINAL)("status refreshes in a terminal, fits the window, and stops with Ctrl-C", async () => {
+  it.skipIf(NO_TERMINAL).each([
+    ["Ctrl-C", "\u0003"],
+    ["q", "q"],
+  ])("status refreshes in a terminal, fits the window, and stops with %s", async (_, key) => {
     const frames = (text: string) => text.split("\u001b[H").slice(1);
     const terminal = startInTerminal(world, ["status"], "rows 9 cols 60");
     await eventually(() => expect(frames(terminal.printed.stdout).length).toBeGreaterThan(2), PATIENT);
-    terminal.child.stdin.write("\u0003");
+    terminal.child.stdin.write(key);
     const { code, stdout } = await terminal.ended;
     const [drawn = ""] = frames(stdout);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
     const lines = drawn.replaceAll(/\u001b\[[?\d]*[A-Za-z]/g, "").split("\r\n");
     expect(lines[0]).toMatch(/^Cluster kubernetes: in sync/);
+    expect(lines[1]).toMatch(/^\d{4}-.*Z; q or Ctrl-C quits; context lotse/);
     expect(lines.filter((line) => line.length > 60)).toEqual([]);
     expect(lines.length, "with the cursor's").toBe(9);
     expect(lines.at(-2)).toMatch(/^… \d+ more lines/);
@@ -72,7 +84,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
       expect(looked.code).toBe(2);
       return looked.stdout;
     }, PATIENT);
-    expect(shown).toContain(`${PREFIX}algorithm-type: least_connections → (none)`);
+    expect(shown).toContain(`${PREFIX}algorithm-type: least_connections → (not set)`);
     expect((await balancerOf("web"))?.algorithm.type).toBe("least_connections");
     expect((await lotse("undo", "default/web", "--yes")).code).toBe(0);
     expect((await service("web")).metadata?.annotations).not.toHaveProperty(`${PREFIX}algorithm-type`);
@@ -99,9 +111,14 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     expect(await lotse("destroy", CIDR)).toMatchObject({
       code: 2,
       stdout: expect.stringMatching(
-        /- Service default\/web: deleted, load balancer[\s\S]*- route 10\.244\.1\.0\/24: deleted/,
+        /- Service default\/web: deleted, load balancer[\s\S]*- route 10\.244\.1\.0\/24: deleted[\s\S]*\nto proceed: lotse destroy --cluster-cidr 10\.244\.0\.0\/16 --yes\n$/,
       ),
     });
+    // The controller has left the ranges beside its status (B10).
+    expect((await lotse("destroy")).stdout).toContain("- route 10.244.1.0/24: deleted");
+    await publishRanges();
+    expect((await lotse("destroy")).stdout).toContain("= route 10.244.1.0/24: kept");
+    expect((await lotse("destroy", "--configure-cloud-routes=false")).stdout).toContain("= route 10.244.1.0/24: kept");
     const settled = await lotse("adopt", CIDR);
     expect(settled).toMatchObject({
       code: 0,
@@ -125,10 +142,42 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     expect((await service("web")).metadata?.finalizers).toContain(FINALIZER);
   });
 
+  it.skipIf(NO_TERMINAL).each([
+    ["another name", "kubernete\r"],
+    ["Ctrl-C", "\u0003"],
+    ["Ctrl-D", "\u0004"],
+  ])("release changes nothing when its question is answered with %s", async (_, keys) => {
+    const terminal = startInTerminal(world, ["release"], "rows 40 cols 200");
+    await eventually(() => expect(terminal.printed.stdout).toContain("Type the cluster's name, kubernetes"), PATIENT);
+    terminal.child.stdin.write(keys);
+    const { code, stdout } = await terminal.ended;
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/^Cluster kubernetes \(context lotse, https:.*\): would keep its load balancers/);
+    expect(stdout).toContain("nothing was changed");
+    expect((await service("web")).metadata?.finalizers).toContain(FINALIZER);
+  });
+
+  it.skipIf(NO_TERMINAL)("release changes nothing when the cloud has changed while it asked", async () => {
+    const terminal = startInTerminal(world, ["release"], "rows 40 cols 200");
+    await eventually(() => expect(terminal.printed.stdout).toContain("Type the cluster's name"), PATIENT);
+    const { id, name } = (await balancerOf("web")) ?? {};
+    await world.changeCloud("PUT", `/load_balancers/${id}`, { name: "renamed" });
+    terminal.child.stdin.write("kubernetes\r");
+    expect(await terminal.ended).toMatchObject({ code: 1, stdout: expect.stringContaining("nothing was changed") });
+    expect((await service("web")).metadata?.finalizers).toContain(FINALIZER);
+    await world.changeCloud("PUT", `/load_balancers/${id}`, { name });
+  });
+
   it("release leaves load balancers unchanged, and they outlive their Services", async () => {
     const before = await balancerOf("web");
     const addresses = (await service("web")).status?.loadBalancer?.ingress;
-    expect(await lotse("release", "--yes")).toMatchObject({ code: 0 });
+    if (NO_TERMINAL) expect(await lotse("release", "--yes")).toMatchObject({ code: 0 });
+    else {
+      const terminal = startInTerminal(world, ["release"], "rows 40 cols 200");
+      await eventually(() => expect(terminal.printed.stdout).toContain("Type the cluster's name"), PATIENT);
+      terminal.child.stdin.write("kubernetes\r");
+      expect(await terminal.ended).toMatchObject({ code: 0 });
+    }
     const after = world.cloud.state.loadBalancers.get(before?.id ?? 0);
     expect(after?.labels).not.toHaveProperty(OWNER);
     expect(after).toMatchObject({ name: before?.name, services: before?.services, targets: before?.targets });
@@ -137,7 +186,10 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     expect(metadata?.finalizers ?? []).not.toContain(FINALIZER);
     expect(status?.loadBalancer?.ingress).toEqual(addresses);
     expect(await stateSecrets()).toEqual([]);
-    expect(await lotse("release")).toMatchObject({ code: 0, stdout: "Cluster kubernetes: nothing to release\n" });
+    expect(await lotse("release")).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Cluster kubernetes \(context lotse, .*\): nothing to release\n$/),
+    });
     const again = /^Service default\/web would take over load balancer .*: 1 resource to change$/m;
     expect(await lotse("adopt", CIDR)).toMatchObject({ code: 2, stdout: expect.stringMatching(again) });
     await world.core.deleteNamespacedService({ namespace: "default", name: "web" });
@@ -183,9 +235,9 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
       expect([metadata?.finalizers ?? [], status?.loadBalancer?.ingress]).toEqual([[], undefined]);
     }
     expect(await stateSecrets()).toEqual([]);
-    const { stdout: record } = await lotse("audit", "default/shop");
+    const { stdout: record } = await lotse("audit", "default/shop", "--verbose");
     expect(record).toMatch(
-      /existence: present → \(none\) {3}\(lotse destroy\)\n[\s\S]*DELETE \/load_balancers\/\d+ {2}20\d/,
+      /existence: present → \(not set\) {3}\(lotse destroy\)\n[\s\S]*DELETE \/load_balancers\/\d+ {2}20\d/,
     );
     expect(await lotse("destroy", CIDR, "--yes")).toMatchObject({ code: 0 });
   });

@@ -1,14 +1,11 @@
 import { X509Certificate } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Gateway } from "../../controller/hcloud/gateway.ts";
-import { Upstream } from "../../controller/hcloud/upstream.ts";
+import { Upstream } from "../../controller/hcloud/sender.ts";
 import { insertKeys } from "../../controller/render/certificates.ts";
 import type { RunReport, RunRequest } from "../../stacks/engine/run.ts";
-import { parseCheckpoint, reconcile } from "../../stacks/state/checkpoint.ts";
-import { stateFile } from "../../stacks/state/workspace.ts";
 import { unitOf } from "../../stacks/units/names.ts";
 import type { CertificateSpec } from "../../stacks/units/spec.ts";
 import { aCertificateSpec, aPair, managed } from "../support/certificates.ts";
@@ -132,23 +129,6 @@ describe("certificates", () => {
     for (const file of files.filter((entry) => entry.isFile())) {
       const path = join(file.parentPath, file.name);
       expect(readFileSync(path, "utf8").includes(line), path).toBe(false);
-    }
-  });
-
-  it("have the same state records as the engine writes", async () => {
-    const units = [MANAGED, UPLOADED];
-    await run({ units });
-    const byEngine = parseCheckpoint(await readFile(stateFile(world.home), "utf8"));
-    const provider = byEngine.filter(({ type }) => type === "pulumi:providers:hcloud");
-    const access = { endpoint: "", token: "" };
-    const request = { mode: "apply", units, removals: [], nodes: {}, existing: presentOf(...units), access } as const;
-    const context = { stack: "test", provider: { version: "1.41.0", config: {} } };
-    const ours = reconcile(provider, request, context).filter(({ urn }) => urn.includes("#"));
-    expect(ours).toHaveLength(2);
-    for (const record of ours) {
-      const theirs = byEngine.find(({ urn }) => urn === record.urn);
-      expect(record).toMatchObject({ id: theirs?.id, type: theirs?.type, parent: theirs?.parent });
-      expect(theirs?.outputs).toMatchObject(record.outputs ?? {});
     }
   });
 });

@@ -6,8 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { RunReport } from "../../stacks/engine/run.ts";
-import { type Checkpoint, parseCheckpoint, reconcile } from "../../stacks/state/checkpoint.ts";
-import { stateFile } from "../../stacks/state/workspace.ts";
+import { backendFile } from "../../stacks/state/workspace.ts";
 import { loadBalancerUnit, routeUnit, unitOf } from "../../stacks/units/names.ts";
 import type { LoadBalancerSpec, RouteSpec, UnitId } from "../../stacks/units/spec.ts";
 import { aBalancerSpec, aListener } from "../support/builders.ts";
@@ -83,12 +82,12 @@ describe("a run", () => {
     expect(writes()).toEqual([]);
   });
 
-  it("changes nothing that already exists, whatever happened to the state", async () => {
+  it("changes nothing that already exists, whatever the state file of the last run holds", async () => {
     const spec = balancer();
     await world.run({ units: [spec, route()] });
     const existing = { ...world.stateOf(unitOf(spec), spec.name), ...world.stateOf(routeUnit(route())) };
-    for (const text of ["", '{"version":3,"checkpoint":{"lat', "not json", JSON.stringify({ version: 3 })]) {
-      await writeFile(stateFile(world.home), text);
+    for (const text of ["", '{"version":3,"checkpoint":{"lat', "not json", JSON.stringify({ version: 99 })]) {
+      await writeFile(backendFile(world.home), text);
       world.cloud.journal.clear();
       const report = await world.run({ units: [spec, route()] }, existing);
       expect(statusOf(report)).toEqual({ [unitOf(spec)]: "applied", "route/10.244.1.0/24": "applied" });
@@ -159,27 +158,12 @@ describe("a run", () => {
     });
   });
 
-  it("rejects a state of a newer format instead of overwriting it", async () => {
-    await writeFile(stateFile(world.home), JSON.stringify({ version: 99 }));
-    const report = await world.run({ units: [route()] });
-    expect(report.outcomes["route/10.244.1.0/24"]).toMatchObject({
-      status: "failed",
-      failure: { message: expect.stringContaining("format 99, newer than 3") },
-    });
-    expect(writes()).toEqual([]);
-    await writeFile(stateFile(world.home), "");
-  });
-
   it("changes nothing outside the request, even with an empty program", async () => {
     const spec = balancer();
     await world.run({ units: [spec, route()] });
     const before = world.cloud.snapshot();
-    await world.run({
-      nodes: { "node-1": { providerId: "hcloud://1", instanceType: "cx23", region: "fsn1", addresses: [] } },
-    });
+    await world.run({});
     expect(world.cloud.snapshot()).toEqual(before);
-    const state = JSON.parse(await readFile(stateFile(world.home), "utf8"));
-    expect(state.checkpoint.latest.resources[0].outputs.nodes["node-1"].providerId).toBe("hcloud://1");
   });
 
   it("creates missing parts, removes extra ones, and corrects others, in one run", async () => {
@@ -290,38 +274,9 @@ describe("a run", () => {
   });
 });
 
-describe("the state written from the cloud", () => {
-  it("has the same records as the engine writes", async () => {
-    const spec = balancer();
-    const units = [spec, route()];
-    await world.run({ units });
-    const byEngine = parseCheckpoint(await readFile(stateFile(world.home), "utf8"));
-    const existing = { ...world.stateOf(unitOf(spec), spec.name), ...world.stateOf(routeUnit(route())) };
-    const provider = byEngine.find(({ type }) => type === "pulumi:providers:hcloud");
-    const access = { endpoint: "", token: "" };
-    const request = { mode: "apply", units, removals: [], nodes: {}, existing, access } as const;
-    const context = { stack: "test", provider: { version: "1.41.0", config: {} } };
-    const byUs = reconcile(provider ? [provider] : [], request, context);
-    for (const ours of byUs.filter(({ urn }) => urn.includes("#"))) {
-      const theirs = byEngine.find(({ urn }) => urn === ours.urn);
-      expect(ours).toMatchObject({
-        id: theirs?.id,
-        type: theirs?.type,
-        parent: theirs?.parent,
-        provider: theirs?.provider,
-      });
-      expect(ours.deletedWith).toBe(theirs?.deletedWith);
-      expect(withoutNulls(theirs?.outputs)).toMatchObject(withoutNulls(ours.outputs));
-    }
-    const partsOf = (state: Checkpoint) =>
-      state.map(({ urn }) => urn).filter((urn) => units.some((unit) => urn.includes(`::${unitOf(unit)}#`)));
-    expect(partsOf(byUs).toSorted()).toEqual(partsOf(byEngine).toSorted());
-  });
-});
-
-describe("a warm engine", () => {
-  const warm = async () => {
-    await world.engine.warm({ endpoint: world.cloud.url, token: world.cloud.token });
+describe("a prepared engine", () => {
+  const prepare = async (token = world.cloud.token) => {
+    world.engine.prepare({ endpoint: world.cloud.url, token });
     return eventually(() => {
       const [plugin, ...others] = pluginsOf(world);
       expect(others).toEqual([]);
@@ -329,7 +284,8 @@ describe("a warm engine", () => {
     });
   };
 
-  const commandLines = () => descendantsOf(workerPid(world)).filter(({ command }) => command.includes("pulumi up"));
+  const commandLines = () =>
+    workersOf(world).flatMap(({ pid }) => descendantsOf(pid).filter(({ command }) => command.includes("pulumi up")));
   const waiting = () =>
     eventually(() => {
       const [cli, ...others] = commandLines();
@@ -338,7 +294,7 @@ describe("a warm engine", () => {
     });
 
   it("uses the plugin and the command line it has started, and ends them with the run", async () => {
-    const plugin = await warm();
+    const plugin = await prepare();
     const cli = await waiting();
     const used = new Set<number>();
     const spec = balancer();
@@ -351,38 +307,50 @@ describe("a warm engine", () => {
   });
 
   it("uses the state at the time of the run, not of the start of the command line", async () => {
-    await warm();
+    await prepare();
     await waiting();
     const first = balancer();
     await world.run({ units: [first] });
     const unit = unitOf(first);
     const there = world.stateOf(unit, first.name);
-    await warm();
+    await prepare();
     await waiting();
     const before = world.cloud.journal.writes.length;
     expect(statusOf(await world.run({ units: [first] }, there))).toEqual({ [unit]: "applied" });
     expect(world.cloud.journal.writes.slice(before)).toEqual([]);
   });
 
-  it("replaces the waiting operation when it is warmed again", async () => {
-    await warm();
+  it("keeps what it has prepared for the same credential, and starts again for another", async () => {
+    await prepare();
     const cli = await waiting();
-    await warm();
+    await prepare();
+    expect(await waiting()).toBe(cli);
+    await prepare("b".repeat(64));
     await eventually(() => expect(commandLines().map(({ pid }) => pid)).not.toContain(cli));
     const spec = balancer();
     expect(statusOf(await world.run({ units: [spec] }))).toEqual({ [unitOf(spec)]: "applied" });
   });
 
+  it("ends when no run follows, and starts for the next one", async () => {
+    await using brief = await startEngineWorld({}, { idleMs: 200 });
+    brief.engine.prepare({ endpoint: brief.cloud.url, token: brief.cloud.token });
+    await eventually(() => expect(workersOf(brief)).toHaveLength(1));
+    await eventually(() => expect([...workersOf(brief), ...pluginsOf(brief)]).toEqual([]));
+    expect(statusOf(await brief.run({ units: [{ ...route(), networkId: brief.networkId }] }))).toEqual({
+      "route/10.244.1.0/24": "applied",
+    });
+    await eventually(() => expect([...workersOf(brief), ...pluginsOf(brief)]).toEqual([]));
+  });
+
   it("works if the command line has died", async () => {
-    await warm();
+    await prepare();
     process.kill(await waiting(), "SIGKILL");
-    await eventually(() => expect(commandLines()).toEqual([]));
     const spec = balancer();
     expect(statusOf(await world.run({ units: [spec] }))).toEqual({ [unitOf(spec)]: "applied" });
   });
 
   it("can run a preview instead", async () => {
-    await warm();
+    await prepare();
     await waiting();
     const spec = balancer();
     const { outcomes } = await world.run({ mode: "preview", units: [spec] });
@@ -391,14 +359,14 @@ describe("a warm engine", () => {
   });
 
   it("works if the plugin has died", async () => {
-    process.kill(await warm(), "SIGKILL");
+    process.kill(await prepare(), "SIGKILL");
     await eventually(() => expect(pluginsOf(world)).toEqual([]));
     const spec = balancer();
     expect(statusOf(await world.run({ units: [spec] }))).toEqual({ [unitOf(spec)]: "applied" });
   });
 
   it("starts again for a run with another credential", async () => {
-    await warm();
+    await prepare();
     const access = { endpoint: world.cloud.url, token: "b".repeat(64) };
     const spec = balancer();
     expect(statusOf(await world.run({ units: [spec], access }))).toEqual({ [unitOf(spec)]: "applied" });
@@ -431,17 +399,9 @@ describe("a broken engine", () => {
     expect(statusOf(again)).toEqual({ [unit]: "applied" });
   });
 
-  it("replaces a worker that has grown too large after its run", async () => {
-    await using grown = await startEngineWorld({}, { maxWorkerBytes: 1 });
-    const pid = workerPid(grown);
-    expect(statusOf(await grown.run({ units: [route()] }))).toEqual({ "route/10.244.1.0/24": "applied" });
-    await eventually(() => expect(workerPid(grown)).not.toBe(pid));
-    expect(statusOf(await grown.run({ removals: ["route/10.244.1.0/24"] }))).toEqual({
-      "route/10.244.1.0/24": "applied",
-    });
-  });
-
-  it("replaces a worker that died while idle", async () => {
+  it("starts another worker if the prepared one has died", async () => {
+    world.engine.prepare({ endpoint: world.cloud.url, token: world.cloud.token });
+    await eventually(() => expect(workersOf(world)).toHaveLength(1));
     const pid = workerPid(world);
     killWorker();
     await eventually(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"));
@@ -463,14 +423,14 @@ describe("a broken engine", () => {
       home: { ...world.home, directory, isScratch: true },
       deadlineMs: 1e4,
       graceMs: 1,
-      maxWorkerBytes: 1e9,
+      idleMs: 1e5,
     };
     const access = { endpoint: world.cloud.url, token: world.cloud.token };
     const program = `
       import { Engine } from ${JSON.stringify(new URL("../../stacks/engine/engine.ts", import.meta.url))};
       const engine = new Engine(${JSON.stringify(options)});
       await engine.start();
-      await engine.warm(${JSON.stringify(access)});`;
+      engine.prepare(${JSON.stringify(access)});`;
     const owner = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: "inherit" });
     const started = () =>
       descendantsOf(0).filter(({ command }) => command.includes(directory) && !command.includes("--eval"));
@@ -492,10 +452,14 @@ describe("a broken engine", () => {
   }
 });
 
-function workerPid({ home }: EngineWorld): number {
-  const isWorker = ({ command }: { readonly command: string }) =>
-    command.includes("worker.ts") && command.includes(home.directory);
-  return descendantsOf(process.pid).find(isWorker)?.pid ?? expect.unreachable("the engine has a worker");
+function workersOf({ home }: EngineWorld) {
+  return descendantsOf(process.pid).filter(
+    ({ command }) => command.includes("worker.ts") && command.includes(home.directory),
+  );
+}
+
+function workerPid(world: EngineWorld): number {
+  return workersOf(world)[0]?.pid ?? expect.unreachable("the engine has a worker");
 }
 
 /** Plugins of this engine, wherever they are in the process tree. */
@@ -509,9 +473,4 @@ async function act(balancerId: number | undefined, action: string, body: object)
   const url = `${world.cloud.url}/load_balancers/${balancerId}/actions/${action}`;
   const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
   expect(response.status, await response.text()).toBe(201);
-}
-
-/** The engine writes absent optional blocks as null. */
-function withoutNulls(value: object | undefined): object {
-  return JSON.parse(JSON.stringify(value ?? {}, (_, inner) => inner ?? undefined));
 }

@@ -34,10 +34,12 @@ const COMMANDS: readonly (readonly [readonly string[], boolean])[] = [
   [["render", "--json"], true],
   [["adopt"], true],
   [["adopt", "--json"], true],
+  [["adopt", TYPED, "--load-balancer", TYPED], true],
   [["audit"], true],
   [["audit", "--json"], true],
   [["approve"], true],
   [["approve", TYPED], true],
+  [["pulumi", TYPED], true],
   [["undo", "default/plain"], true],
   [["undo", "default/plain", "--json"], true],
   [["undo", TYPED], true],
@@ -144,11 +146,12 @@ describe("hostile user input", () => {
         { ...common, kind: "write", method: HOSTILE, path: HOSTILE, status: 500, durationMs: 1 },
         { ...common, kind: "outcome", status: "applied", operations: [], failure: HOSTILE },
       ];
-      const steps = [{ object: HOSTILE, kind: "make", unit: HOSTILE, differences }];
+      const id = "0".repeat(32);
+      const step = { id, object: HOSTILE, unit: HOSTILE, at: HOSTILE, summary: HOSTILE, text: [HOSTILE] };
       const lastRun = { run: HOSTILE, at: HOSTILE, units: 1, failed: { [HOSTILE]: HOSTILE }, durationMs: 1 };
       const notes = {
         audit: { [ENTRIES]: entries.map((entry) => JSON.stringify(entry)).join("\n") },
-        plan: { plan: JSON.stringify({ id: HOSTILE, at: HOSTILE, steps }) },
+        plan: { [`step.${id}`]: JSON.stringify(step) },
         status: { [STATUS]: JSON.stringify({ at: HOSTILE, lastRun, refused: [], heldBack: HOSTILE }) },
       };
       for (const [kind, data] of Object.entries(notes))

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { renderChart } from "../../dev-env/chart/render.ts";
-import { controllerValues } from "../../dev-env/k3s/cluster.ts";
+import { controllerValues } from "../../dev-env/k3s/cluster/declare.ts";
 import { type DevEnv, ENVIRONMENT, startDevEnv } from "../support/dev-env.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -21,9 +21,10 @@ beforeEach(async () => {
 afterEach(() => env[Symbol.asyncDispose]());
 
 /** What `npm run dev-env` starts, on the simulated cloud. */
-function start(command: string, ...flags: readonly string[]) {
+function start(given: Readonly<Record<string, string>>, command: string, ...flags: readonly string[]) {
   const { PATH = "", HOME = "", XDG_CACHE_HOME } = process.env;
-  const child = spawn(process.execPath, [MAIN, command, "--name", ENVIRONMENT, ...flags], {
+  const child = spawn(process.execPath, [MAIN, command, ...flags, "--name", ENVIRONMENT], {
+    stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH,
       HOME,
@@ -34,87 +35,104 @@ function start(command: string, ...flags: readonly string[]) {
       // Nothing answers there: no test leaves this machine.
       HTTPS_PROXY: "http://127.0.0.1:9",
       NO_PROXY: "127.0.0.1",
+      ...given,
     },
   });
   const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
   return { child, ended: ended.then(([output, errors, [code]]) => ({ output, errors, code: code as number })) };
 }
 
-const run = (command: string, ...flags: readonly string[]) => start(command, ...flags).ended;
+const run = (command: string, ...flags: readonly string[]) => start({}, command, ...flags).ended;
 const lines = (output: string) => output.split("\n").map((line) => line.replace(/^ *[\d.]+ s +/, ""));
 
-/** Several runs of the engine each: on a busy machine that takes its time. */
+/** Several runs of the engine each: a busy machine is slow. */
 const PATIENT = { timeout: 300_000 };
 
 describe("the commands", PATIENT, () => {
-  test("up says what it costs, and builds nothing when the second half could not be built", async () => {
+  test("up says what it costs, and creates nothing if the second half could not be built", async () => {
     const { output, errors, code } = await run("up", "--workers", "1");
     expect(code).toBe(1);
     expect(output).toMatch(/cost +about [\d.]+ EUR per month/);
     expect(errors).toMatch(/the Pulumi plugin kubernetes [\d.]+ is not installed and could not be downloaded/);
     expect(errors).toContain("connect to the internet");
     expect(env.cloud.journal.writes).toEqual([]);
-    expect(await env.folder.choices()).toEqual({ name: ENVIRONMENT, workers: "1" });
+    expect(env.folder.choices()).toEqual({ workers: "1" });
   });
 
-  test("status tells what there is; down removes it, also after Ctrl-C, and forgets the keys", async () => {
-    expect(lines((await run("status")).output)[0]).toBe("cloud      nothing of dev is there");
+  test("report all mistakes at once, before they create anything", async () => {
+    const bad = await start({ HCLOUD_TOKEN: "", LOTSE_DEV_LOCATION: "mars" }, "up", "--network", "10.0.0.0/28").ended;
+    expect(bad.code).toBe(1);
+    expect(bad.errors.split("\n")).toEqual([
+      "dev-env: HCLOUD_TOKEN is not set: create a token with read and write rights in the Cloud Console",
+      'dev-env: --location or LOTSE_DEV_LOCATION: "mars" is not one of fsn1, nbg1, hel1, ash, hil, sin',
+      "dev-env: pods of the last time: the network 10.0.0.0/28 has no room for servers and pods",
+      "",
+    ]);
+    const types = await run("up", "--worker-type", "cx99", "--control-plane-type", "cx98");
+    expect(types.errors).toMatch(
+      /--control-plane-type: "cx98" is not available in fsn1, which has .*\n.*--worker-type: "cx99"/,
+    );
+    const refused = await start({ HCLOUD_TOKEN: "wrong" }, "up").ended;
+    expect(refused.errors).toMatch(/^dev-env: GET \/pricing: the API refused HCLOUD_TOKEN \(401\)\n$/);
+    expect(env.cloud.journal.writes).toEqual([]);
+    expect(existsSync(env.folder.path)).toBe(false);
+  });
+
+  test("status shows what exists; down removes it, also after Ctrl-C, and forgets the keys", async () => {
+    expect(lines((await run("status")).output)[0]).toBe(
+      'cloud      nothing of dev exists: "npm run dev-env up" builds it',
+    );
     await env.up({ workers: "1" });
     const { output, code } = await run("status");
     expect(code).toBe(0);
-    expect(lines(output)).toContain("cloud      server dev-control-plane: running, 198.18.0.1");
-    expect(lines(output)).toContain('cluster    no kubeconfig yet: run "npm run dev-env up" again');
+    expect(lines(output)).toContain("cloud      server dev-control-plane-1: running, 198.18.0.1");
+    expect(lines(output)).toContain('next       the cluster is not built yet: run "npm run dev-env up" again');
 
-    const { child, ended } = start("down");
+    const { child, ended } = start({}, "down");
     await eventually(() => expect(env.cloud.state.servers.size).toBeLessThan(2), { timeoutMs: 60_000, intervalMs: 5 });
     child.kill("SIGINT");
     const stopped = await ended;
-    expect(stopped.errors).toBe("dev-env: stopped half-way: the same command goes on from there\n");
+    expect(stopped.errors).toBe("dev-env: stopped half-way: the same command continues from there\n");
     expect(stopped.code).toBe(1);
     expect(env.cloud.state.networks.size).toBe(1);
 
     const last = await run("down");
+    expect(last.errors).toBe("");
     expect(lines(last.output)).toContain("gone       nothing of dev is left in the cloud");
     expect(last.code).toBe(0);
     expect(Object.values(env.counts())).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
     expect(existsSync(env.folder.path)).toBe(false);
   });
 
-  test("down works for an unreachable cluster, and without the folder", async () => {
-    await env.up({ workers: "0" });
-    await env.folder.write("kubeconfig", KUBECONFIG);
-    const { output, code } = await run("down");
-    expect(output).toMatch(/cluster +cannot be asked \(.*\): its balancers are removed without it/);
-    expect(code).toBe(0);
-    expect(env.cloud.state.servers.size).toBe(0);
-
+  test("down without the folder removes nothing unless it is agreed", async () => {
     await env.up({ workers: "0" });
     await env.folder.remove();
-    expect((await run("down")).code).toBe(0);
+    const refused = await run("down");
+    expect(refused.output).toMatch(/machines +the state does not know .*server dev-control-plane-1/);
+    expect(refused.errors).toBe('dev-env: nothing was removed: run "dev-env down --yes", or restore the state\n');
+    expect(env.cloud.state.servers.size).toBe(1);
+    expect((await run("down", "--yes")).code).toBe(0);
     expect(Object.values(env.counts())).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
   });
 
-  test("kubeconfig and watch say what is missing", async () => {
-    expect((await run("kubeconfig")).errors).toBe('dev-env: dev has no control plane: run "npm run dev-env up"\n');
+  test("ssh and watch say what is missing; env prints variables for a shell", async () => {
+    expect((await run("ssh", "gpu-1")).errors).toBe("dev-env: dev has no server gpu-1; it has none\n");
     expect((await run("watch")).errors).toBe('dev-env: dev has no cluster: run "npm run dev-env up" first\n');
+    const { output } = await run("env");
+    expect(output).toContain(`export KUBECONFIG='${env.folder.kubeconfig}'\n`);
+    expect(output).toContain("export PULUMI_OPTION_STACK='dev'\n");
   });
-});
-
-/** Of a cluster that refuses connections. */
-const KUBECONFIG = JSON.stringify({
-  clusters: [{ name: "dev", cluster: { server: "https://127.0.0.1:9" } }],
-  users: [{ name: "dev", user: { token: "none" } }],
-  contexts: [{ name: "dev", context: { cluster: "dev", user: "dev" } }],
-  "current-context": "dev",
 });
 
 describe("our chart", () => {
   const deployment = async (image?: { repository: string; tag: string }) => {
-    const rendered = parseAllDocuments(await renderChart(controllerValues({ ...(image && { image }) })));
+    const rendered = parseAllDocuments(
+      await renderChart(controllerValues({ pods: "10.244.0.0/16", ...(image && { image }) })),
+    );
     return rendered.map((document) => document.toJS()).find((object) => object?.kind === "Deployment");
   };
 
-  test("takes the values of this environment, and is found under the name by which it is set aside", async () => {
+  test("takes the values of this environment, and is found under the name by which it is paused", async () => {
     const { metadata, spec } = await deployment({ repository: "registry.example/lotse", tag: "dev" });
     expect(metadata).toMatchObject({ name: "lotse", namespace: "kube-system" });
     expect(spec.replicas).toBe(1);

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { AppsV1Api } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import { connect } from "../../dev-env/cluster/cluster.ts";
-import { Folder } from "../../dev-env/k3s/folder.ts";
+import { Folder } from "../../dev-env/k3s/environment.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld } from "../support/world.ts";
 
@@ -27,7 +27,7 @@ function startWatch(env: Readonly<Record<string, string>>) {
   return { child, lines, ended, count: (pattern: RegExp) => lines.filter((line) => pattern.test(line)).length };
 }
 
-test("the controller from the sources takes over, starts anew when a source changes, and hands back", async () => {
+test("the controller from the sources takes over, restarts when a source changes, and hands back", async () => {
   await using world = await startWorld({ nodes: 1 });
   const directory = await mkdtemp(join(tmpdir(), "lotse-dev-env-"));
   await using ends = new AsyncDisposableStack();
@@ -62,7 +62,7 @@ test("the controller from the sources takes over, starts anew when a source chan
   await eventually(() => expect(watch.count(/controller +running/), watch.lines.join("\n")).toBe(2), {
     timeoutMs: 60_000,
   });
-  expect(watch.count(/log\.ts changed: starting again/)).toBe(1);
+  expect(watch.count(/Restarting/)).toBe(1);
 
   watch.child.kill("SIGINT");
   expect(await watch.ended).toBe(0);

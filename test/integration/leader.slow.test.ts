@@ -183,9 +183,10 @@ describe("three replicas under load", () => {
     }
     const kinds = (name = "") =>
       new Set(objectWrites().flatMap(({ who, resource }) => (who === name ? [resource] : [])));
-    for (const kind of ["nodes", "nodes/status", "services/status", "events", "secrets"])
-      expect(kinds(terms[0])).toContain(kind);
-    for (const kind of ["services/status", "events", "secrets"]) expect(kinds(terms[1])).toContain(kind);
+    for (const kind of ["nodes", "nodes/status", "services/status", "events"]) expect(kinds(terms[0])).toContain(kind);
+    for (const kind of ["services/status", "events"]) expect(kinds(terms[1])).toContain(kind);
+    // The state is saved some seconds after a change: a replica that is paused or killed before that does not save it.
+    expect(terms.some((term) => kinds(term).has("secrets"))).toBe(true);
   });
 });
 

@@ -30,7 +30,7 @@ describe("node lifecycle", () => {
 
   beforeAll(async () => {
     // Only the lifecycle loop lists servers, because the others are idle during these tests.
-    controller = world.startController(["--node-monitor-period=1s", "--resync=600"]);
+    controller = world.startController(["--node-monitor-period=1s", "--resync=10m"]);
     for (const index of nodes.keys()) await isInitialised(`node-${index}`);
   });
   afterAll(() => controller.stop());
@@ -102,7 +102,7 @@ describe("node lifecycle", () => {
     const condition = async () =>
       (await read("node-5")).status?.conditions?.find(({ type }) => type === "NetworkUnavailable");
     await eventually(async () => expect(await condition()).toMatchObject({ status: "True", reason: "NoRouteCreated" }));
-    expect((await world.eventsAbout("node-5")).join()).toContain("FailedToCreateRoute: ");
+    await eventually(async () => expect((await world.eventsAbout("node-5")).join()).toContain("FailedToCreateRoute: "));
     await eventually(async () => expect(await condition()).toMatchObject({ status: "False", reason: "RouteCreated" }));
     const routes = world.cloud.state.networks.get(world.networkId)?.routes ?? [];
     expect(routes.map(({ destination }) => destination)).toContain("10.244.5.0/24");

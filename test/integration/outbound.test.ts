@@ -38,7 +38,7 @@ describe("the connection to the Hetzner API", () => {
   /** Starts a controller that uses the API over TLS. */
   function start(env: Readonly<Record<string, string | undefined>>): ControllerProcess {
     const endpoint = `https://127.0.0.1:${front.port}/v1`;
-    controller = world.startController(["--resync=600"], { HCLOUD_ENDPOINT: endpoint, HCLOUD_TOKEN: FIRST, ...env });
+    controller = world.startController(["--resync=10m"], { HCLOUD_ENDPOINT: endpoint, HCLOUD_TOKEN: FIRST, ...env });
     return controller;
   }
   /** Creates a Service and waits for its load balancer. */

@@ -11,6 +11,8 @@ import type { Forecast } from "../../controller/commands/preview/forecast.ts";
 import { forecastChanges } from "../../controller/commands/preview/preview.ts";
 import { writeStack } from "../../controller/commands/preview/stack.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
+import type { StackOutputs } from "../../stacks/units/outputs.ts";
+import { runCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
 
@@ -62,7 +64,7 @@ describe("previews of a cluster", () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  const look = (flags = {}): Promise<Forecast> => forecastChanges(commandConfig({ ...FLAGS, ...flags }, env), flags);
+  const look = (...from: readonly string[]): Promise<Forecast> => forecastChanges(commandConfig(FLAGS, env), from);
   const annotate = (name: string, annotations: Record<string, string>) =>
     world.core.patchNamespacedService({
       name,
@@ -229,27 +231,86 @@ describe("previews of a cluster", () => {
       spec: { podCIDRs: [range] },
     }));
     await writeFile(from, stringify({ apiVersion: "v1", kind: "List", items }));
-    const lines = fromForecast(await look({ from })).map(withoutIds);
+    const lines = fromForecast(await look(from)).map(withoutIds);
     const targets = ["load-balancer/default/web#new-1 create", "load-balancer/default/web#new-2 create"];
     const routes = ["route/10.244.0.0/24#route create", "route/10.244.2.0/24#route replace"];
     expect(lines).toEqual(expect.arrayContaining([...targets, ...routes]));
   });
 
   it("have exit codes and several output formats", async () => {
-    const lotse = (...args: readonly string[]) =>
-      run(process.execPath, ["controller/main.ts", ...args], { cwd: ROOT, env: { ...process.env, ...env } }).then(
+    const lotse = async (args: readonly string[], input = "") => {
+      const child = run(
+        process.execPath,
+        ["controller/main.ts", args[0] ?? "", "--cluster-cidr=10.244.0.0/16", ...args.slice(1)],
+        {
+          cwd: ROOT,
+          env: { ...process.env, ...env },
+        },
+      );
+      child.child.stdin?.end(input);
+      return child.then(
         ({ stdout }) => ({ code: 0, stdout, stderr: "" }),
         (error: { code: number; stdout: string; stderr: string }) => error,
       );
-    const flags = ["--cluster-cidr=10.244.0.0/16"];
-    const json = await lotse("preview", ...flags, "--json", "--from=dev-env/examples");
-    expect(json.code).toBe(2);
-    expect((JSON.parse(json.stdout) as Forecast).cluster).toBe("kubernetes");
-    const text = await lotse("preview", ...flags);
-    expect(text.stdout).toMatch(/^Cluster kubernetes: \d+ to create/);
+    };
+    const manifest = (name: string, port: string, annotations = `{${PREFIX}location: fsn1}`) =>
+      `apiVersion: v1\nkind: Service\nmetadata: {name: ${name}, annotations: ${annotations}}\nspec: {type: LoadBalancer, ports: [{port: ${port}}]}\n`;
+    const [one, two, bad] = ["one.yaml", "two.yaml", "bad.yaml"].map((name) => join(dir, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await writeFile(one, manifest("one", "80"));
+    await writeFile(two, manifest("two", "80"));
+    await writeFile(bad, manifest("three", '"80"'));
+
+    // A Service of this cluster is refused already (B5).
+    const text = await lotse(["preview"]);
+    expect(text).toMatchObject({
+      code: 3,
+      stdout: expect.stringMatching(/^Cluster kubernetes \(context lotse, https:.+\): \d+ to create.* 1 refused/),
+    });
     expect(text.stdout).not.toContain("\u001b");
-    const wrong = await lotse("preview", "--from=nowhere");
-    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^lotse: --from nowhere: ENOENT: /) });
+    const json = await lotse(["preview", "--json", "--from", one, `--from=${two}`, bad, "-"], manifest("four", "80"));
+    const { units, refused } = JSON.parse(json.stdout) as Forecast;
+    const objects = units.filter(({ action }) => action === "create").map(({ object }) => object);
+    expect(objects).toEqual(expect.arrayContaining(["one", "two", "four"].map((name) => `Service default/${name}`)));
+    expect(refused[0]).toEqual({
+      object: `${bad}: Service default/three`,
+      mistakes: ['spec.ports[0].port: "80" is not a whole number: remove the quotes'],
+    });
+    expect((await lotse(["render", bad])).code).toBe(3);
+    const inStack = ["stack", `--dir=${join(dir, "own")}`, "--", process.execPath, "-e"];
+    expect(await lotse([...inStack, "console.log(process.env.PULUMI_BACKEND_URL); process.exit(7)"])).toMatchObject({
+      code: 7,
+      stdout: expect.stringContaining(join(dir, "own")),
+    });
+    expect(await lotse(["preview", "nowhere"])).toMatchObject({
+      code: 1,
+      stderr: "lotse: nowhere: no such file or folder\n",
+    });
+    expect(await lotse(["preview", "--json", "--markdown"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("'--markdown' cannot be used with option '--json'"),
+    });
+    await world.core.deleteNamespacedService({ name: "bad", ...services });
+    expect((await lotse(["preview"])).code).toBe(2);
+    await world.createService("bad", { protocol: "tpc" });
+  });
+
+  it("come from Pulumi itself, whose commands run on a fresh stack unless they would change something", async () => {
+    const pulumi = (...args: readonly string[]) =>
+      runCommand(world, ["pulumi", "--cluster-cidr=10.244.0.0/16", ...args]);
+    const before = JSON.stringify(world.cloud.snapshot());
+    const outputs = JSON.parse((await pulumi("stack", "output", "--json")).stdout) as StackOutputs;
+    expect(Object.keys(outputs.services)).toContain("default/web");
+    const shown = await pulumi("preview", "--diff", "--non-interactive");
+    expect(shown.stdout, shown.stderr).toMatch(/Resources:\n/);
+    expect(await pulumi("destroy", "--yes")).toMatchObject({
+      code: 1,
+      stderr: "lotse: pulumi destroy is refused: `lotse destroy` deletes what the cluster has in the cloud\n",
+    });
+    expect(JSON.stringify(world.cloud.snapshot())).toBe(before);
   });
 
   it("continue in a dry run, which writes nothing to cloud or cluster and takes no lease", async () => {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { approved } from "../../controller/commands/record/approve.ts";
-import { parseStored } from "../../controller/guard/approval.ts";
+import { parsePending, withApprovals } from "../../controller/guard/approval.ts";
 import { OwnConfigMap } from "../../controller/kube/config-map.ts";
 import { mergePatch } from "../../dev-env/cluster/api.ts";
 import type { SimNode } from "../../dev-env/cluster/cluster.ts";
@@ -102,13 +101,13 @@ describe("the rights in the chart", () => {
     await eventually(() => expect(balancers()).toBe(1));
     await world.core.deleteNamespacedService({ namespace: "default", name: "asked" });
     const map = new OwnConfigMap(world.observer, { namespace: "kube-system", clusterName: "kubernetes" }, "plan");
-    const plan = await eventually(async () => {
-      const stored = parseStored(await map.read()).plan;
-      if (!stored) throw new Error("nothing waits for approval");
-      return stored.id;
+    const id = await eventually(async () => {
+      const [step] = parsePending(await map.read()).waiting;
+      if (!step) throw new Error("nothing waits for approval");
+      return step.id;
     });
-    await map.update((data) => approved(data, plan, { plan, by: "somebody", at: new Date().toISOString() }));
-    await eventually(async () => expect([balancers(), parseStored(await map.read()).plan]).toEqual([0, undefined]));
+    await map.update((data) => withApprovals(data, [id], "lotse-admin"));
+    await eventually(async () => expect([balancers(), await map.read()]).toEqual([0, {}]));
   });
 
   it("suffice to authenticate and authorise requests for metrics", async () => {

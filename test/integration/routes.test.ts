@@ -78,17 +78,34 @@ describe("routes", () => {
     });
   });
 
-  it("HCCM R9: routes a range outside --cluster-cidr, and reports it", async () => {
+  it("unlike HCCM R9: refuses a range outside --cluster-cidr, and leaves the route that is there alone", async () => {
     world.cloud.addServer({ name: "elsewhere", network: world.networkId });
-    await world.cluster.registerNode({ name: "elsewhere", podCidrs: ["10.245.0.0/24"] });
-    await settled(() => expect(gatewayTo("10.245.0.0/24")).toBe(privateIp("elsewhere")));
+    await world.cluster.registerNode({ name: "elsewhere", podCidrs: ["10.99.0.0/24"] });
     await settled(async () => {
       const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
       expect(items.find(({ reason }) => reason === "ClusterCIDRMisconfigured")).toMatchObject({
         involvedObject: { name: "elsewhere" },
         source: { component: "route_controller" },
       });
+      expect(await condition("elsewhere")).toMatchObject({ status: "True", reason: "NoRouteCreated" });
     });
+    expect(gatewayTo("10.99.0.0/24")).toBe("10.0.1.200");
+  });
+
+  it("keeps the routes of a Node whose server is detached, and of one that drains behind a finalizer", async () => {
+    const draining = { metadata: { finalizers: ["karpenter.sh/termination"] } };
+    await world.observer.patch("/api/v1/nodes/dual", "strategic-merge", draining);
+    await world.core.deleteNode({ name: "dual" });
+    const gateway = gatewayTo("10.244.2.0/24");
+    const server = world.cloud.state.servers.find("node-2")?.id;
+    await world.changeCloud("POST", `/servers/${server}/actions/detach_from_network`, { network: world.networkId });
+    await settled(async () => expect((await world.eventsAbout("node-2")).join()).toContain("its route stays as it is"));
+    expect(gatewayTo("10.244.2.0/24")).toBe(gateway);
+    expect(gatewayTo("10.244.51.0/24")).toBe(privateIp("dual"));
+    await world.observer.patch("/api/v1/nodes/dual", "strategic-merge", {
+      metadata: { "$deleteFromPrimitiveList/finalizers": ["karpenter.sh/termination"] },
+    });
+    await settled(() => expect(gatewayTo("10.244.51.0/24")).toBeUndefined());
   });
 
   it("framework R35: retries a failed removal, without delaying others or changing conditions", async () => {

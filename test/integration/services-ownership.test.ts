@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FINALIZER } from "../../controller/formats/finalizer.ts";
+import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
 import { startWorld, type World } from "../support/world.ts";
 
@@ -8,6 +9,7 @@ const UID_LABEL = "hcloud-ccm/service-uid";
 
 describe("load balancers that existed before their Services", () => {
   let world: World;
+  let controller: ControllerProcess;
   let database: number;
   const balancer = (name: string) => world.cloud.state.loadBalancers.find(name);
   const service = (name: string) => world.core.readNamespacedService({ namespace: "default", name });
@@ -48,9 +50,11 @@ describe("load balancers that existed before their Services", () => {
     world = await startWorld({ nodes: 2 });
     database = world.cloud.addServer({ name: "database" }).id;
     for (const name of ["by-hand", "by-id", "kept"]) await makeByHand(name, { team: "ops" });
+    await world.changeCloud("POST", "/load_balancers", { name: "empty", load_balancer_type: "lb11", location: "fsn1" });
     await makeByHand("taken", { [UID_LABEL]: "another" });
     await world.createService("named", { name: "by-hand" });
     await world.createService("numbered", { id: String(balancer("by-id")?.id) });
+    await world.createService("filler", { name: "empty", "algorithm-type": "least_connections" });
     await world.createService("thief", { name: "taken" });
     await world.createService("missing", { id: "99999" });
     await world.createService("keeper", { "on-delete": "keep", name: "mine" });
@@ -61,8 +65,8 @@ describe("load balancers that existed before their Services", () => {
         spec: { type: "LoadBalancer", loadBalancerClass: "example.com/other", ports: [{ port: 80 }] },
       },
     });
-    world.startController();
-    await eventually(() => Promise.all(["named", "numbered", "keeper"].map(hasAddress)), SLOW);
+    controller = world.startController();
+    await eventually(() => Promise.all(["named", "numbered", "filler", "keeper"].map(hasAddress)), SLOW);
   }, 180_000);
   afterAll(() => world[Symbol.asyncDispose]());
 
@@ -92,16 +96,23 @@ describe("load balancers that existed before their Services", () => {
     expect(balancer("taken")).toMatchObject({ labels: { [UID_LABEL]: "another" }, targets: [{}, {}] });
   });
 
-  it("hand a port over to the Service that declares it, and remove ports that the Service removes", async () => {
+  it("keep a listener whose port the Service declares later, until it is deleted by hand", async () => {
     const { spec } = await service("named");
     const value = [{ name: "db", port: 8443 }, ...(spec?.ports ?? [])];
     const body = [{ op: "replace", path: "/spec/ports", value }];
     const patched = await world.core.patchNamespacedService({ namespace: "default", name: "named", body });
     const nodePort = patched.spec?.ports?.find(({ port }) => port === 8443)?.nodePort;
-    await eventually(() => {
-      const listener = balancer("by-hand")?.services.find(({ listen_port }) => listen_port === 8443);
-      expect(listener?.destination_port).toBe(nodePort);
+    const destination = () =>
+      balancer("by-hand")?.services.find(({ listen_port }) => listen_port === 8443)?.destination_port;
+    await eventually(async () => {
+      const refusal =
+        /^SyncLoadBalancerFailed: .*port 8443 is not served: load balancer "by-hand".*: delete that listener/;
+      expect(await world.eventsAbout("named")).toContainEqual(expect.stringMatching(refusal));
     }, SLOW);
+    expect(destination()).toBe(443);
+    const path = `/load_balancers/${balancer("by-hand")?.id}/actions/delete_service`;
+    await world.changeCloud("POST", path, { listen_port: 8443 });
+    await eventually(() => expect(destination()).toBe(nodePort), SLOW);
     const only = [{ op: "replace", path: "/spec/ports", value: value.slice(1) }];
     await world.core.patchNamespacedService({ namespace: "default", name: "named", body: only });
     await eventually(() => expect(ports("by-hand")).toEqual([80]), SLOW);
@@ -140,13 +151,17 @@ describe("load balancers that existed before their Services", () => {
     }, SLOW);
   });
 
-  it("are kept on request, unchanged and without an owner", async () => {
-    const before = balancer("mine");
-    await world.core.deleteNamespacedService({ namespace: "default", name: "keeper" });
+  const deleteService = async (name: string) => {
+    await world.core.deleteNamespacedService({ namespace: "default", name });
     await eventually(async () => {
       const { items } = await world.core.listNamespacedService({ namespace: "default" });
-      expect(items.map(({ metadata }) => metadata?.name)).not.toContain("keeper");
+      expect(items.map(({ metadata }) => metadata?.name)).not.toContain(name);
     }, SLOW);
+  };
+
+  it("are kept on request, unchanged and without an owner", async () => {
+    const before = balancer("mine");
+    await deleteService("keeper");
     const { labels: _, ...rest } = before ?? { labels: {} };
     expect(balancer("mine")).toMatchObject(rest);
     expect(balancer("mine")?.labels).not.toHaveProperty(UID_LABEL);
@@ -155,12 +170,35 @@ describe("load balancers that existed before their Services", () => {
     );
   });
 
-  it("are kept if others use them, without the parts of the Service", async () => {
-    await world.core.deleteNamespacedService({ namespace: "default", name: "numbered" });
+  it("that were left behind return only to a Service of the same namespace and name", async () => {
+    const { id } = balancer("mine") ?? {};
+    await world.createService("squatter", { name: "mine" });
     await eventually(async () => {
-      const { items } = await world.core.listNamespacedService({ namespace: "default" });
-      expect(items.map(({ metadata }) => metadata?.name)).not.toContain("numbered");
+      const refusal = `"mine" (id ${id}) is reserved for default/keeper: hand it over with \`lotse adopt default/squatter --load-balancer ${id}\``;
+      expect(await world.eventsAbout("squatter")).toContainEqual(expect.stringContaining(refusal));
     }, SLOW);
+    expect(balancer("mine")?.labels).not.toHaveProperty(UID_LABEL);
+    await world.createService("keeper", { name: "mine" }, [81]);
+    await eventually(() => hasAddress("keeper"), SLOW);
+    expect(balancer("mine")).toMatchObject({ id, labels: { [UID_LABEL]: await uidOf("keeper") } });
+    await deleteService("squatter");
+  });
+
+  it("that were empty are adopted with all settings, and outlive their Services, across a restart", async () => {
+    expect(balancer("empty")).toMatchObject({ algorithm: { type: "least_connections" }, services: [{}] });
+    expect(await world.eventsAbout("filler")).not.toContainEqual(expect.stringMatching(/^ForeignPartsKept/));
+    await controller.stop();
+    controller = world.startController();
+    await deleteService("filler");
+    expect(balancer("empty")).toMatchObject({ services: [], targets: [] });
+    expect(balancer("empty")?.labels).toMatchObject({ "lotse/released-name": "filler", "lotse/adopted": "true" });
+    expect(balancer("empty")?.labels).not.toHaveProperty(UID_LABEL);
+  });
+
+  it("are kept if others use them, without the parts of the Service, even if removing these fails at first", async () => {
+    const path = `/load_balancers/${balancer("by-id")?.id}/actions/delete_service`;
+    world.cloud.faults.add({ path, times: 2, effect: { kind: "error", code: "server_error", status: 500 } });
+    await deleteService("numbered");
     expect(ports("by-id")).toEqual([8443]);
     expect(foreignParts("by-id")).toEqual([true, true, true]);
     expect(balancer("by-id")?.targets).toHaveLength(2);

@@ -205,7 +205,7 @@ describe("many Services at once, each with another option", () => {
         spec: { type: "LoadBalancer", externalTrafficPolicy: "Local", ports: [{ port: 80 }] },
       },
     });
-    world.startController([], { HCLOUD_LOAD_BALANCERS_TYPE: "lb11" });
+    world.startController();
     await eventually(() => expect(world.cloud.state.loadBalancers.values()).toHaveLength(ROWS.length + 4), SLOW);
   }, 180_000);
   afterAll(() => world[Symbol.asyncDispose]());

@@ -133,7 +133,7 @@ export function aServer(
   } = {},
 ): Server {
   const { id = 1, name = `node-${id}`, type = "cx22", location = "fsn1" } = given;
-  const { ipv4 = `203.0.113.${id}`, ipv6 = `2001:db8:${id}::/64` } = given;
+  const { ipv4 = id < 256 ? `203.0.113.${id}` : `198.18.${id >> 8}.${id % 256}`, ipv6 = `2001:db8:${id}::/64` } = given;
   const attached = given.privateIp === undefined ? [] : [{ network: NETWORK_ID, ip: given.privateIp }];
   return {
     id,

@@ -21,9 +21,12 @@ export interface RunningCommand {
   readonly ended: Promise<Ended>;
 }
 
+/** Variables that differ from an administrator's environment; undefined ones are removed. */
+type Changes = Readonly<Record<string, string | undefined>>;
+
 /** Starts a command with the rights of an administrator. */
-export function startCommand(world: World, args: readonly string[]): RunningCommand {
-  return start(world, process.execPath, [...(world.isQuick ? QUICK : []), MAIN, ...args]);
+export function startCommand(world: World, args: readonly string[], changes: Changes = {}): RunningCommand {
+  return start(world, process.execPath, [...(world.isQuick ? QUICK : []), MAIN, ...args], changes);
 }
 
 /** Starts a command in a terminal of this size. Its standard input is what a user types. */
@@ -35,7 +38,7 @@ export function startInTerminal(world: World, args: readonly string[], size: str
   ]);
 }
 
-function start(world: World, program: string, args: readonly string[]): RunningCommand {
+function start(world: World, program: string, args: readonly string[], changes: Changes = {}): RunningCommand {
   const child = spawn(program, args, {
     stdio: ["pipe", "pipe", "pipe"],
     env: {
@@ -47,6 +50,7 @@ function start(world: World, program: string, args: readonly string[]): RunningC
       HCLOUD_NETWORK: String(world.networkId),
       // Leftovers of a killed command are deleted with the cluster's folder.
       TMPDIR: world.cluster.dir,
+      ...changes,
     },
   });
   const printed = { stdout: "", stderr: "" };
@@ -60,6 +64,6 @@ function start(world: World, program: string, args: readonly string[]): RunningC
   return { child, printed, ended };
 }
 
-export function runCommand(world: World, args: readonly string[]): Promise<Ended> {
-  return startCommand(world, args).ended;
+export function runCommand(world: World, args: readonly string[], changes: Changes = {}): Promise<Ended> {
+  return startCommand(world, args, changes).ended;
 }

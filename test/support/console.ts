@@ -1,5 +1,7 @@
 /** Commands in Markdown pages with their expected output, and a shell that runs them. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { tmpdir } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 
 /** One command of a page. */
 export interface Command {
@@ -43,17 +45,29 @@ function squeeze(text: string): string {
     .trim();
 }
 
+const PATIENCE_MS = 20_000;
 const END = "the-command-has-ended";
+const END_LINE = new RegExp(`${END} (\\d+)\n`);
+
+/** How to start a shell. */
+export interface ShellOptions {
+  /** Command that starts bash as another user. */
+  readonly command?: readonly string[];
+  /** Variables besides PATH, HOME and TMPDIR. */
+  readonly env?: Readonly<Record<string, string>>;
+}
 
 /** A shell that runs several commands and keeps its variables. */
 export class Shell implements AsyncDisposable {
   readonly #bash: ChildProcessWithoutNullStreams;
   #output = "";
+  #status = 0;
   #waiting: (() => void) | undefined;
 
-  constructor(cwd: string) {
+  constructor(cwd: string, { command = [], env }: ShellOptions = {}) {
     const { PATH = "", HOME = "" } = process.env;
-    this.#bash = spawn("bash", ["--noprofile", "--norc"], { cwd, env: { PATH, HOME, TMPDIR: cwd } });
+    const [program = "", ...args] = [...command, "bash", "--noprofile", "--norc"];
+    this.#bash = spawn(program, args, { cwd, env: { PATH, HOME, TMPDIR: tmpdir(), ...env } });
     for (const stream of [this.#bash.stdout, this.#bash.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => {
         this.#output += text;
@@ -63,22 +77,34 @@ export class Shell implements AsyncDisposable {
     this.#bash.stdin.write("exec 2>&1\n");
   }
 
+  /** Exit code of the last command. */
+  get status(): number {
+    return this.#status;
+  }
+
   /** Runs one command and returns its output, including errors. */
   async run(command: string): Promise<string> {
     this.#output = "";
     // Commands must not read the standard input, from which the shell reads the commands.
-    this.#bash.stdin.write(`{\n${command}\n} < /dev/null\necho ${END}\n`);
-    while (!this.#output.includes(`${END}\n`)) {
+    this.#bash.stdin.write(`{\n${command}\n} < /dev/null\necho ${END} $?\n`);
+    for (;;) {
+      const end = END_LINE.exec(this.#output);
+      if (end) {
+        this.#status = Number(end[1]);
+        return this.#output.slice(0, end.index);
+      }
       await new Promise<void>((resolve) => {
         this.#waiting = resolve;
       });
     }
-    return this.#output.slice(0, this.#output.indexOf(END));
   }
 
+  /** Ends the shell with its background jobs. Does not wait for a command that hangs. */
   async [Symbol.asyncDispose](): Promise<void> {
     const ended = new Promise((resolve) => this.#bash.once("close", resolve));
     this.#bash.stdin.end("kill $(jobs -p); wait\n");
-    await ended;
+    await Promise.race([ended, delay(PATIENCE_MS, undefined, { ref: false })]);
+    this.#bash.kill("SIGKILL");
+    for (const stream of [this.#bash.stdout, this.#bash.stderr]) stream.destroy();
   }
 }

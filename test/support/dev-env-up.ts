@@ -1,7 +1,7 @@
-/** A program of its own that builds or removes the cloud half of an environment, to be killed on the way. */
+/** A process that builds or removes the machines of an environment, to be killed on the way. */
 import { DevEnv } from "./dev-env.ts";
 
-const [operation, endpoint = "", token = "", directory = ""] = process.argv.slice(2);
-// Only where the cloud is and how to ask it: the rest of it lives in the test.
+const [operation, endpoint = "", token = "", directory = "", settings = "{}"] = process.argv.slice(2);
+// Only the address of the cloud and the token: the cloud itself runs in the test.
 const env = new DevEnv({ url: endpoint, token } as DevEnv["cloud"], directory);
-await (operation === "down" ? env.down() : env.up());
+await (operation === "down" ? env.down() : env.up(JSON.parse(settings)));

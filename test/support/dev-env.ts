@@ -1,14 +1,14 @@
-/** A development environment's cloud half on a simulated cloud: the real engine and plugin, no machines. */
+/** The machines of a development environment on a simulated cloud: the real engine and plugin, no servers. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
-import type { CloudOutputs, CloudSpec } from "../../dev-env/k3s/cloud.ts";
-import { CloudApi } from "../../dev-env/k3s/cloud-api.ts";
-import { applyCloud, type CloudStage, destroyCloud } from "../../dev-env/k3s/cloud-stage.ts";
-import { type Choices, loadConfig } from "../../dev-env/k3s/config.ts";
-import { Folder } from "../../dev-env/k3s/folder.ts";
-import { Stage } from "../../dev-env/k3s/stage.ts";
+import { type Environment, Folder, openStack } from "../../dev-env/k3s/environment.ts";
+import { CloudApi } from "../../dev-env/k3s/inventory.ts";
+import { applyMachines, destroyMachines, type MachineOutputs } from "../../dev-env/k3s/machines.ts";
+import { Screen } from "../../dev-env/k3s/screen.ts";
+import { type Choices, parseSettings } from "../../dev-env/k3s/settings.ts";
+import { configureMachines } from "../../dev-env/k3s/up.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 
 export const ENVIRONMENT = "dev";
@@ -24,22 +24,24 @@ export const NOTHING = {
   loadBalancers: 0,
   certificates: 0,
 };
-/** Of everything one, but a server per machine, with two addresses each. */
-export const built = (servers: number) => ({
+
+/** One of everything, but a server per machine with two addresses each, and a placement group per pool. */
+export const built = (servers: number, given: Partial<typeof NOTHING> = {}) => ({
   ...NOTHING,
   servers,
   networks: 1,
   firewalls: 1,
   sshKeys: 1,
-  placementGroups: 1,
+  placementGroups: 2,
   primaryIps: 2 * servers,
+  ...given,
 });
 
 export class DevEnv implements AsyncDisposable {
   readonly cloud: Cloud;
   readonly directory: string;
   readonly folder: Folder;
-  /** What the last run told, in order. */
+  /** Steps of the last run. */
   lines: string[] = [];
   readonly #api: CloudApi;
 
@@ -47,50 +49,67 @@ export class DevEnv implements AsyncDisposable {
     this.cloud = cloud;
     this.directory = directory;
     this.folder = new Folder(ENVIRONMENT, directory);
-    this.#api = new CloudApi({ endpoint: cloud.url, token: cloud.token });
+    this.#api = new CloudApi(this.access);
   }
 
-  async spec(choices: Choices = {}): Promise<CloudSpec> {
-    return {
-      config: loadConfig({ name: ENVIRONMENT, ...choices }),
-      secrets: await this.folder.secrets(ENVIRONMENT),
-      polling: { pollInterval: "20ms", pollFunction: "constant" },
-    };
+  get access() {
+    return { endpoint: this.cloud.url, token: this.cloud.token };
   }
 
-  /** As `dev-env up` does, up to the servers. */
-  async up(choices: Choices = {}): Promise<CloudOutputs> {
-    return applyCloud(await this.open(), await this.spec(choices));
+  /** A server of the cloud by its name. */
+  server(name: string) {
+    return this.cloud.state.servers.find(name);
   }
 
-  /** As `dev-env down` does, when there is no cluster to talk to. */
-  async down(): Promise<void> {
-    await destroyCloud(await this.open());
+  /** What cloud-init reads at the first boot of a server. */
+  async userData(name: string): Promise<string> {
+    const response = await fetch(new URL(`/_metadata/${name}/hetzner/v1/userdata`, this.cloud.url));
+    return response.text();
   }
 
-  async open(): Promise<CloudStage> {
-    const { paths, pulumiHome } = await ensureToolchain(["pulumi", "pulumi-resource-hcloud"]);
-    const { passphrase } = await this.folder.secrets(ENVIRONMENT);
-    this.lines = [];
-    const stackName = `${ENVIRONMENT}-cloud`;
-    const stage = await Stage.open({
-      home: {
-        pulumi: paths.pulumi,
-        plugins: join(pulumiHome, "plugins"),
-        directory: this.folder.cloud,
-        isScratch: false,
-        stack: stackName,
-      },
-      passphrase,
-      env: { HCLOUD_TOKEN: this.cloud.token, HCLOUD_ENDPOINT: this.cloud.url },
-      onStep: (line, isDone) => {
-        if (isDone) this.lines.push(line);
-      },
+  /** Changes the cloud directly, as a person would by hand. */
+  async change(method: string, path: string, body?: object): Promise<void> {
+    const headers = { authorization: `Bearer ${this.cloud.token}`, "content-type": "application/json" };
+    const response = await fetch(this.cloud.url + path, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
     });
-    return { environment: ENVIRONMENT, stackName, stage, read: this.#api.list };
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
   }
 
-  /** How many resources of each kind the cloud has. */
+  /** As in a command with these settings. */
+  async environment(choices: Choices = {}, signal = new AbortController().signal): Promise<Environment> {
+    const tools = await ensureToolchain(["pulumi", "pulumi-language-nodejs", "pulumi-resource-hcloud"]);
+    const settings = parseSettings({ ...this.folder.choices(), ...choices }, (name) => name);
+    this.lines = [];
+    const screen = new Screen({
+      write: (line) => this.lines.push(line.replace(/^ *[\d.]+ s +pulumi +/, "").trimEnd()),
+    });
+    return { name: ENVIRONMENT, settings, choices, folder: this.folder, access: this.access, screen, tools, signal };
+  }
+
+  /** Like `dev-env up`, without the cluster on the machines. */
+  async up(choices: Choices = {}, signal?: AbortSignal): Promise<MachineOutputs> {
+    const env = await this.environment(choices, signal);
+    await configureMachines(env, choices);
+    await this.folder.configure("lotse-dev-env", { "hcloud:pollInterval": "20ms" });
+    return applyMachines(await this.open(env));
+  }
+
+  /** Like `dev-env down`, without a cluster. Refuses to remove what the state does not know, unless it is agreed. */
+  async down(isAgreed = false): Promise<void> {
+    const confirm = async (unknown: readonly string[]) => {
+      if (!isAgreed) throw new Error(`not agreed: ${unknown.join(", ")}`);
+    };
+    await destroyMachines(await this.open(await this.environment()), confirm);
+  }
+
+  async open(env: Environment) {
+    return { name: ENVIRONMENT, stack: await openStack(env, "lotse-dev-env"), list: this.#api.list };
+  }
+
+  /** Number of resources of each kind in the cloud. */
   counts() {
     const { servers, networks, firewalls, sshKeys, placementGroups, primaryIps, loadBalancers, certificates } =
       this.cloud.state;
@@ -105,7 +124,7 @@ export class DevEnv implements AsyncDisposable {
   }
 }
 
-/** Starts a cloud; nothing is in it. */
+/** Starts an empty cloud. */
 export async function startDevEnv(options: CloudOptions = {}): Promise<DevEnv> {
   const cloud = await startCloud({ rateLimit: "off", actionMs: 20, ...options });
   return new DevEnv(cloud, await mkdtemp(join(tmpdir(), "lotse-dev-env-")));

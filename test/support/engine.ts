@@ -23,7 +23,7 @@ export class EngineWorld implements AsyncDisposable {
     this.cloud = cloud;
     this.home = home;
     this.networkId = networkId;
-    this.engine = new Engine({ home, deadlineMs: 60_000, graceMs: 5_000, maxWorkerBytes: 1e9, ...options });
+    this.engine = new Engine({ home, deadlineMs: 60_000, graceMs: 5_000, idleMs: 30_000, ...options });
   }
 
   /** Runs a request with defaults; `existing` is what exists of the units. */
@@ -33,7 +33,7 @@ export class EngineWorld implements AsyncDisposable {
     onStep?: (step: Step) => void,
   ): Promise<RunReport> {
     const access = { endpoint: this.cloud.url, token: this.cloud.token };
-    return this.engine.run({ mode: "apply", units: [], removals: [], nodes: {}, existing, access, ...given }, onStep);
+    return this.engine.run({ mode: "apply", units: [], removals: [], existing, access, ...given }, onStep);
   }
 
   /** What exists of a unit: the load balancer of this name, or the route. */
@@ -65,20 +65,19 @@ export class EngineWorld implements AsyncDisposable {
   }
 }
 
+/** The binaries of an engine, with a new folder. */
+export async function makeEngineHome(): Promise<EngineHome> {
+  const { paths, pulumiHome } = await ensureToolchain(["pulumi", "pulumi-resource-hcloud"]);
+  const directory = await mkdtemp(join(tmpdir(), "lotse-engine-"));
+  return { pulumi: paths.pulumi, plugins: join(pulumiHome, "plugins"), directory, isScratch: false, stack: "test" };
+}
+
 /** Starts a cloud and a warm engine. */
 export async function startEngineWorld(
   cloudOptions: CloudOptions = {},
   options: Partial<EngineOptions> = {},
 ): Promise<EngineWorld> {
-  const { paths, pulumiHome } = await ensureToolchain(["pulumi", "pulumi-resource-hcloud"]);
-  const directory = await mkdtemp(join(tmpdir(), "lotse-engine-"));
-  const home = {
-    pulumi: paths.pulumi,
-    plugins: join(pulumiHome, "plugins"),
-    directory,
-    isScratch: false,
-    stack: "test",
-  };
+  const home = await makeEngineHome();
   const cloud = await startCloud(cloudOptions);
   const network = cloud.addNetwork({ name: "cluster" });
   const world = new EngineWorld(cloud, home, network.id, options);

@@ -1,12 +1,13 @@
 /** A cloud for unit tests, made of plain lists. */
 import { CloudError } from "../../controller/diagnostics/errors.ts";
 import type { Catalogue, Certificate, LoadBalancer, Network, Server } from "../../controller/hcloud/api.ts";
-import { CloudReader } from "../../controller/hcloud/reader.ts";
-import { CloudView } from "../../controller/hcloud/view.ts";
+import { CloudReader, CloudView } from "../../controller/hcloud/reader.ts";
 
 /** Lists that tests may change. `reads` has the path of every read. */
 export interface FakeCloud {
   servers: readonly Server[];
+  /** Servers that a direct read finds, whatever the list says. */
+  direct: readonly Server[];
   balancers: readonly LoadBalancer[];
   /** Load balancers that exist but are not listed. */
   unlisted: readonly LoadBalancer[];
@@ -29,7 +30,7 @@ export function aCloud(
     reads.push(path);
     if (cloud.failure) throw cloud.failure;
     if (path.startsWith("/servers?")) return { servers: cloud.servers } as T;
-    const server = cloud.servers.find(({ id }) => path === `/servers/${id}`);
+    const server = [...cloud.direct, ...cloud.servers].find(({ id }) => path === `/servers/${id}`);
     if (server) return { server } as T;
     const balancer = [...cloud.balancers, ...cloud.unlisted].find(({ id }) => path === `/load_balancers/${id}`);
     if (balancer) return { load_balancer: balancer } as T;
@@ -45,6 +46,7 @@ export function aCloud(
   const reader = new CloudReader({ read });
   const cloud: FakeCloud = {
     servers: given.servers ?? [],
+    direct: [],
     balancers: given.balancers ?? [],
     unlisted: [],
     certificates: given.certificates ?? [],

@@ -1,5 +1,5 @@
 /** Descendants of a process and their memory, from /proc. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 export interface ProcessInfo {
   readonly pid: number;
@@ -19,20 +19,66 @@ export function descendantsOf(pid: number): readonly ProcessInfo[] {
 
 /** Resident megabytes of one process. */
 export function residentMb(pid: number): number {
-  const match = /^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`));
-  return Math.round(Number(match?.[1] ?? 0) / 1024);
+  return megabytes(`/proc/${pid}/status`, "VmRSS");
 }
 
-/** Megabytes of a process, including its proportional share of pages shared with others. */
-export function proportionalMb(pid: number): number {
-  const match = /^Pss:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/smaps_rollup`));
+/** The part of the resident megabytes that is not backed by files: heap and stacks, which the kernel cannot reclaim. */
+export function anonymousMb(pid: number): number {
+  return megabytes(`/proc/${pid}/status`, "RssAnon");
+}
+
+/**
+ * Megabytes of a process and its descendants, as a container with nothing else in it: memory that is not backed by files,
+ * plus, once for each program, the pages of its files.
+ */
+export function treeMb(pid: number): number {
+  const files = new Map<string, number>();
+  let anonymous = 0;
+  for (const { pid: one } of [{ pid }, ...descendantsOf(pid).filter(isOwnProgram)]) {
+    const program = executableOf(one);
+    files.set(program, Math.max(files.get(program) ?? 0, megabytes(`/proc/${one}/status`, "RssFile")));
+    anonymous += anonymousMb(one);
+  }
+  return files.values().reduce((sum, mb) => sum + mb, anonymous);
+}
+
+/** CPU milliseconds of a process so far, with those of its children that have ended. Linux counts in hundredths of a second. */
+export function cpuMsOf(pid: number): number {
+  const fields = statOf(pid);
+  const ticks = [11, 12, 13, 14].map((index) => Number(fields[index] ?? 0));
+  return ticks.reduce((sum, count) => sum + count * 10, 0);
+}
+
+/** False between fork and exec, when a process still shares the memory of its parent. */
+function isOwnProgram({ parent, command }: ProcessInfo): boolean {
+  return command !== infoOf(parent).command;
+}
+
+function executableOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`);
+  } catch {
+    return ""; // has exited
+  }
+}
+
+function megabytes(file: string, field: string): number {
+  const match = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(read(file));
   return Math.round(Number(match?.[1] ?? 0) / 1024);
 }
 
 function infoOf(pid: number): ProcessInfo {
+  return {
+    pid,
+    parent: Number(statOf(pid)[1] ?? -1),
+    command: read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim(),
+  };
+}
+
+/** The fields of /proc/<pid>/stat behind the name of the program: state, parent, and so on. */
+function statOf(pid: number): readonly string[] {
   const stat = read(`/proc/${pid}/stat`);
-  const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1] ?? -1);
-  return { pid, parent, command: read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim() };
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /** Reads a file, or returns nothing if the process has exited. */

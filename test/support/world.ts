@@ -19,13 +19,22 @@ export interface WorldOptions {
   readonly tlsSecrets?: boolean;
   /** Whether to shorten waits to a third: see `ControllerOptions`. */
   readonly isQuick?: boolean;
+  /** Whether controllers run the compiled program: see `ControllerOptions`. */
+  readonly isBuilt?: boolean;
 }
 
 const MANIFEST = new URL("../../controller/deploy/manifests/lotse.yaml", import.meta.url);
 /** Variables for a controller outside a pod. */
-const RIGHTS: ReadonlySet<unknown> = new Set(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]);
+const RIGHTS: ReadonlySet<unknown> = new Set([
+  "ClusterRole",
+  "ClusterRoleBinding",
+  "Role",
+  "RoleBinding",
+  "ValidatingAdmissionPolicy",
+  "ValidatingAdmissionPolicyBinding",
+]);
 /** The identity of the controller in a cluster. */
-const IDENTITY = { name: "system:serviceaccount:kube-system:lotse" };
+export const IDENTITY = { name: "system:serviceaccount:kube-system:lotse" };
 
 export class World implements AsyncDisposable {
   readonly cloud: Cloud;
@@ -39,6 +48,7 @@ export class World implements AsyncDisposable {
   /** A kubeconfig with the rights of the controller in a cluster. */
   readonly kubeconfig: string;
   readonly isQuick: boolean;
+  readonly #isBuilt: boolean;
   readonly #controllers = new Set<ControllerProcess>();
   readonly #pods = new Set<Pods>();
 
@@ -46,9 +56,10 @@ export class World implements AsyncDisposable {
     cloud: Cloud,
     cluster: Cluster,
     networkId: number,
-    access: { kubeconfig: string; observer: KubeClient; isQuick: boolean },
+    access: { kubeconfig: string; observer: KubeClient; isQuick: boolean; isBuilt: boolean },
   ) {
     this.isQuick = access.isQuick;
+    this.#isBuilt = access.isBuilt;
     this.cloud = cloud;
     this.observer = access.observer;
     this.cluster = cluster;
@@ -67,13 +78,14 @@ export class World implements AsyncDisposable {
   ): ControllerProcess {
     const controller = new ControllerProcess({
       isQuick: this.isQuick,
+      isBuilt: this.#isBuilt,
       flags: [
         "--kubeconfig",
         this.kubeconfig,
         "--cluster-cidr=10.244.0.0/16",
         "--leader-elect=false",
         "--secure-port=0",
-        "--resync=2",
+        "--resync=2s",
         ...flags,
       ],
       env: {
@@ -165,7 +177,8 @@ export class World implements AsyncDisposable {
 
 /** Starts everything except the controller. */
 export async function startWorld(given: WorldOptions = {}): Promise<World> {
-  const { nodes = 3, cloud: options = {}, isAudited = false, tlsSecrets = false, isQuick = false } = given;
+  const { nodes = 3, cloud: options = {}, isAudited = false, tlsSecrets = false } = given;
+  const { isQuick = false, isBuilt = false } = given;
   await ensureToolchain(["pulumi", "pulumi-resource-hcloud"]);
   await using started = new AsyncDisposableStack();
   const cloud = started.adopt(await startCloud(options), (it) => it.stop());
@@ -177,13 +190,14 @@ export async function startWorld(given: WorldOptions = {}): Promise<World> {
   const observer = new KubeClient(await loadAccess(cluster.kubeconfig));
   started.defer(() => observer.close());
   const kubeconfig = await cluster.kubeconfigFor(IDENTITY);
-  const world = new World(cloud, cluster, network.id, { kubeconfig, observer, isQuick });
+  const world = new World(cloud, cluster, network.id, { kubeconfig, observer, isQuick, isBuilt });
   await Promise.all(Array.from({ length: nodes }, (_, index) => world.addNode(index + 1)));
   started.move();
   return world;
 }
 
-async function grantRights(cluster: Cluster, manifest: string): Promise<void> {
+/** Creates the roles, bindings and admission policies of a manifest. */
+export async function grantRights(cluster: Cluster, manifest: string): Promise<void> {
   const config = new KubeConfig();
   config.loadFromFile(cluster.kubeconfig);
   const objects = KubernetesObjectApi.makeApiClient(config);

@@ -1,25 +1,28 @@
 /** `lotse destroy` and `lotse release`: stop using Lotse, and delete or keep everything in the cloud. */
 import type { RunReport } from "../../../stacks/engine/run.ts";
 import { startOwnEngine } from "../../app/assemble.ts";
-import { Absence } from "../../apply/absence.ts";
+import { Absence, proven } from "../../apply/proof.ts";
 import { Runner } from "../../apply/runner.ts";
 import type { Config } from "../../config/config.ts";
 import type { FlagValues } from "../../config/flags.ts";
-import { messageOf, NotLeader } from "../../diagnostics/errors.ts";
-import { forPeople, jsonText } from "../../diagnostics/printable.ts";
+import { ConfigError, messageOf, NotLeader } from "../../diagnostics/errors.ts";
+import { forPeople, jsonText, parseJson } from "../../diagnostics/printable.ts";
 import { CloudReader } from "../../hcloud/reader.ts";
 import { OwnConfigMap } from "../../kube/config-map.ts";
 import type { Leadership } from "../../kube/lease.ts";
 import { SecretState } from "../../kube/state-secrets.ts";
 import { Patcher } from "../../kube/write.ts";
 import { AuditRecord } from "../../record/record.ts";
+import { STATUS } from "../../record/status-board.ts";
 import type { Rendered } from "../../render/cluster.ts";
-import { serviceName } from "../../render/service/ownership/ours.ts";
+import { serviceName } from "../../render/service/ours.ts";
 import { SYSTEM_CLOCK } from "../../work/clock.ts";
 import type { Given } from "../command-line.ts";
 import { commandConfig, open, type Session } from "../open.ts";
+import { accessFlags, commandText } from "../shell.ts";
+import { isConfirmed } from "./confirmation.ts";
 import { type Departure, type DepartureMode, dispositionsOf, planDeparture, unproven } from "./departure.ts";
-import { type DepartureReport, departureText } from "./departure-text.ts";
+import { type DepartureReport, departureText, hasWork } from "./departure-text.ts";
 import { becomeSoleWriter, holderOf, readLease } from "./sole-writer.ts";
 
 /** Exit code when there is something to do and it was only shown. */
@@ -40,19 +43,42 @@ interface Departing extends Session {
   leadership: Leadership | undefined;
 }
 
+/**
+ * | --yes | terminal | |
+ * | --- | --- | --- |
+ * | given | | carries it out |
+ * | absent | yes | shows it, and carries it out when the cluster's name is typed |
+ * | absent | no, or --json | only shows it |
+ */
 async function depart(mode: DepartureMode, flags: FlagValues): Promise<number> {
-  await using departing = await openDeparting(mode, commandConfig(flags, process.env));
+  await using departing = await openDeparting(mode, flags);
   const before = await observeAndPlan(departing);
-  const isAsked = flags.yes === true;
-  const failures = isAsked ? await carryOut(departing, flags.force === true) : [];
-  const notes = isAsked ? [] : await warnings(departing);
-  const report = reportOf(departing, before, { isDone: isAsked && failures.length === 0, failures, notes });
-  process.stdout.write(flags.json ? jsonText(report) : departureText(forPeople(report)));
-  if (failures.length > 0) return 1;
-  return !isAsked && (before.plan.length > 0 || report.services.length > 0) ? TO_DO : 0;
+  if (flags.yes !== true) {
+    const shown = reportOf(departing, before, { isDone: false, failures: [], notes: await warnings(departing, true) });
+    print(shown, flags);
+    if (!hasWork(shown)) return 0;
+    const isTerminal = process.stdin.isTTY && process.stdout.isTTY && !flags.json;
+    if (!isTerminal || !(await isConfirmed(mode, departing.place))) return TO_DO;
+    const now = await observeAndPlan(departing);
+    if (JSON.stringify(dispositionsOf(now)) !== JSON.stringify(shown.dispositions))
+      throw new ConfigError([
+        "nothing was changed, because the cluster or the cloud has changed since: review it again",
+      ]);
+  }
+  const failures = await carryOut(departing, flags.force === true);
+  const notes = await warnings(departing, false);
+  print(reportOf(departing, before, { isDone: failures.length === 0, failures, notes }), flags);
+  return failures.length > 0 ? 1 : 0;
 }
 
-async function openDeparting(mode: DepartureMode, config: Config): Promise<Departing> {
+function print(report: DepartureReport, flags: FlagValues): void {
+  const proceed = commandText([report.mode], { ...flags, yes: true });
+  const audit = commandText(["audit"], accessFlags(flags));
+  process.stdout.write(flags.json ? jsonText(report) : departureText(forPeople(report), forPeople({ proceed, audit })));
+}
+
+async function openDeparting(mode: DepartureMode, flags: FlagValues): Promise<Departing> {
+  const config = commandConfig(flags, process.env);
   let departing: Departing | undefined;
   const session = await open(config, {
     mayWrite: () => departing?.leadership?.isHeld ?? false,
@@ -61,8 +87,19 @@ async function openDeparting(mode: DepartureMode, config: Config): Promise<Depar
   const { client, gateway, log, ends } = session;
   const record = new AuditRecord({ map: new OwnConfigMap(client, config, "audit"), log });
   ends.defer(() => record.stop());
-  departing = { ...session, mode, record, absence: new Absence(new CloudReader(gateway)), leadership: undefined };
+  const { clusterCidrs } = flags["cluster-cidr"] === undefined ? await withControllerRanges(session, flags) : config;
+  const options = { ...session.options, clusterCidrs };
+  const absence = new Absence(new CloudReader(gateway));
+  departing = { ...session, options, mode, record, absence, leadership: undefined };
   return departing;
+}
+
+/** The configuration with the pod ranges that the last controller published in its status, if it did. */
+async function withControllerRanges({ client, config }: Session, flags: FlagValues): Promise<Config> {
+  const board = await new OwnConfigMap(client, config, "status").read();
+  const { clusterCidrs = [] } = parseJson<{ readonly clusterCidrs?: readonly string[] }>(board[STATUS]) ?? {};
+  if (clusterCidrs.length === 0) return config;
+  return commandConfig({ ...flags, "cluster-cidr": clusterCidrs.join(",") }, process.env);
 }
 
 async function observeAndPlan({ mode, observe, options, absence }: Departing): Promise<Departure> {
@@ -71,14 +108,13 @@ async function observeAndPlan({ mode, observe, options, absence }: Departing): P
   return departure;
 }
 
-async function warnings({ mode, client, config }: Departing): Promise<readonly string[]> {
-  const holder = holderOf(await readLease(client, config), new Date());
-  const seesRoutes = config.network !== undefined && config.clusterCidrs.length > 0;
+async function warnings({ mode, client, config }: Departing, isAhead: boolean): Promise<readonly string[]> {
+  const holder = isAhead ? holderOf(await readLease(client, config), new Date()) : undefined;
   return [
     ...(holder === undefined ? [] : [`a controller is running, stop it first: ${holder}`]),
-    ...(mode === "release" || seesRoutes
+    ...(mode === "release" || config.network !== undefined
       ? []
-      : ["routes are not deleted: set --cluster-cidr and HCLOUD_NETWORK as for the controller"]),
+      : ["routes are neither shown nor deleted: set HCLOUD_NETWORK as for the controller"]),
   ];
 }
 
@@ -113,7 +149,7 @@ async function clearCloud(
 ): Promise<{ readonly left: Departure; readonly failures: readonly string[] }> {
   let left = await observeAndPlan(departing);
   if (left.plan.length === 0) return { left, failures: [] };
-  const engine = await startOwnEngine(departing.config, departing.client, departing.ends);
+  const engine = await startOwnEngine(departing.config, departing.ends);
   const context = async (rendered: Rendered) => {
     const { nodes, cloud } = left.snapshot;
     const { options, mode } = departing;
@@ -122,8 +158,12 @@ async function clearCloud(
   const runner = new Runner({ ...departing, engine, context });
   let failures: readonly string[] = [];
   for (let round = 1; round <= ROUNDS && left.plan.length > 0; round++) {
-    failures = failuresOf(await runner.apply(left.plan, left.rendered, []));
+    const { plan } = left;
+    const run = await runner.apply(plan, left.rendered, []);
     left = await observeAndPlan(departing);
+    const outcomes = proven(run.outcomes, plan, left);
+    runner.conclude({ ...run, outcomes });
+    failures = failuresOf(outcomes);
   }
   const still = left.plan.map(({ unit }) => `${unit} still exists`);
   return { left, failures: left.plan.length === 0 ? [] : failures.length > 0 ? failures : still };
@@ -163,13 +203,13 @@ async function deleteOwnObjects({ client, config }: Departing): Promise<void> {
 }
 
 function reportOf(
-  { mode, config }: Departing,
+  { mode, place }: Departing,
   departure: Departure,
   ended: Pick<DepartureReport, "isDone" | "failures" | "notes">,
 ): DepartureReport {
   const services = departure.claimed.map(serviceName);
   return {
-    cluster: config.clusterName,
+    ...place,
     mode,
     dispositions: dispositionsOf(departure),
     services,

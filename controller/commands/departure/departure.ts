@@ -2,17 +2,17 @@
 import type { V1Service } from "@kubernetes/client-node";
 import { certificateUnit } from "../../../stacks/units/names.ts";
 import type { LoadBalancerState, UnitId } from "../../../stacks/units/spec.ts";
-import type { Absence, Doubt } from "../../apply/absence.ts";
+import type { Absence, Doubt } from "../../apply/proof.ts";
 import { FINALIZER } from "../../formats/finalizer.ts";
 import { type Plan, planRun, removal } from "../../guard/plan.ts";
-import { leaveCertificate, type OwnedCertificate } from "../../render/certificate/owned.ts";
+import type { Network } from "../../hcloud/api.ts";
+import { leaveCertificate } from "../../render/certificate/owned.ts";
 import { type Rendered, type RenderOptions, renderCluster, type Snapshot } from "../../render/cluster.ts";
 import type { ServiceIntent } from "../../render/intents.ts";
+import { findServer } from "../../render/node/metadata.ts";
 import { type Refusal, refusalsOf } from "../../render/refusals.ts";
-import { intentOf, serviceName } from "../../render/service/ownership/ours.ts";
-import { leaveBehind } from "../../render/service/ownership/retire.ts";
-
-type RetireIntent = ServiceIntent & { readonly kind: "retire" };
+import { intentOf, serviceName } from "../../render/service/ours.ts";
+import { leaveBehind } from "../../render/service/retire.ts";
 
 /** `destroy` deletes the cluster's resources, `release` keeps its load balancers as they are. */
 export type DepartureMode = "destroy" | "release";
@@ -30,6 +30,8 @@ export interface Departure {
   readonly claimed: readonly V1Service[];
   /** Services whose load balancer cannot be determined. */
   readonly refused: readonly Refusal[];
+  /** Routes to the cluster's nodes that stay because the cluster's pod ranges are unknown. */
+  readonly routesLeft: Network["routes"];
 }
 
 /**
@@ -44,13 +46,21 @@ export interface Departure {
 export function planDeparture(mode: DepartureMode, snapshot: Snapshot, options: RenderOptions): Departure {
   const ours = snapshot.services.filter((service) => intentOf(service, options.classes) !== "none");
   const deleted = renderCluster({ ...snapshot, services: ours.map(asDeleted) }, options);
-  const rendered = keepingCertificates(mode, mode === "release" ? keepingBalancers(deleted) : deleted);
+  const rendered = mode === "release" ? keepingCertificates(keepingBalancers(deleted)) : deleted;
   const { routes: _, ...balancers } = rendered;
   const routes = mode === "destroy" ? routesOf(rendered) : [];
   const refused = refusalsOf(balancers);
   const claimed = ours.filter(({ metadata }) => metadata?.finalizers?.includes(FINALIZER));
   const plan = [...planRun(balancers), ...routes.map((unit) => removal(unit, true))];
-  return { snapshot, rendered, plan, services: settled(claimed, rendered), claimed, refused };
+  const routesLeft = mode === "destroy" && !rendered.routes ? routesToNodes(snapshot) : [];
+  return { snapshot, rendered, plan, services: settled(claimed, rendered), claimed, refused, routesLeft };
+}
+
+/** Routes through the private address of a node's server. Other clusters may share the network. */
+function routesToNodes({ nodes, cloud: { network, servers } }: Snapshot): Network["routes"] {
+  const own = nodes.flatMap((node) => findServer(node, servers)?.private_net ?? []);
+  const addresses = new Set(own.filter((net) => net.network === network?.id).map(({ ip }) => ip));
+  return (network?.routes ?? []).filter(({ gateway }) => addresses.has(gateway));
 }
 
 function asDeleted(service: V1Service): V1Service {
@@ -71,29 +81,17 @@ function keepingBalancers(rendered: Rendered): Rendered {
   return { ...rendered, services, existing };
 }
 
-/** Keeps certificates that stay, without an owner. Of several with the same content, one per run. */
-function keepingCertificates(mode: DepartureMode, rendered: Rendered): Rendered {
+/** Keeps all certificates, without an owner. Of several with the same content, one per run. */
+function keepingCertificates(rendered: Rendered): Rendered {
   const existing = { ...rendered.existing };
   const services = rendered.services.map((intent): ServiceIntent => {
     if (intent.kind !== "retire") return intent;
-    const { owned, stale } = intent.certificates;
-    const staying = owned.filter((certificate) => staysBehind(mode, certificate, intent, rendered));
-    const left = new Map(staying.toReversed().map(({ state }) => [certificateUnit(state), state]));
+    const { owned } = intent.certificates;
+    const left = new Map(owned.toReversed().map(({ state }) => [certificateUnit(state), state]));
     for (const [unit, state] of left) existing[unit] = state;
-    const specs = [...left.values()].map(leaveCertificate);
-    return { ...intent, certificates: { owned, stale: mode === "release" ? [] : stale, left: specs } };
+    return { ...intent, certificates: { owned, stale: [], left: [...left.values()].map(leaveCertificate) } };
   });
   return { ...rendered, services, existing };
-}
-
-function staysBehind(
-  mode: DepartureMode,
-  { isUsed }: OwnedCertificate,
-  { unit, keeps }: RetireIntent,
-  { existing }: Rendered,
-) {
-  const isFinal = keeps !== undefined || existing[unit] === undefined;
-  return mode === "release" || (isUsed && isFinal);
 }
 
 function routesOf({ existing }: Rendered): readonly UnitId[] {
@@ -132,7 +130,7 @@ export interface Disposition {
 }
 
 /** Every resource concerned: load balancers, certificates, routes. */
-export function dispositionsOf({ rendered, plan }: Departure): readonly Disposition[] {
+export function dispositionsOf({ rendered, plan, routesLeft }: Departure): readonly Disposition[] {
   const steps = new Map(plan.map((step) => [step.unit, step]));
   const balancers = rendered.services.flatMap((intent): readonly Disposition[] => {
     const state = rendered.existing[intent.unit];
@@ -148,7 +146,14 @@ export function dispositionsOf({ rendered, plan }: Departure): readonly Disposit
       const what = gatewayText(rendered.existing[unit]);
       return { object: unit.replace("/", " "), disposition: "deleted", what };
     });
-  return [...balancers, ...rendered.services.flatMap(certificateDispositions), ...routes];
+  const left = routesLeft.map(
+    ({ destination, gateway }): Disposition => ({
+      object: `route ${destination}`,
+      disposition: "stays",
+      what: `via ${gateway}: set --cluster-cidr as for the controller to delete it`,
+    }),
+  );
+  return [...balancers, ...rendered.services.flatMap(certificateDispositions), ...routes, ...left];
 }
 
 function certificateDispositions(intent: ServiceIntent): readonly Disposition[] {

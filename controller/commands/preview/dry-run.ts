@@ -15,7 +15,7 @@ export async function previewForever(config: Config, log: Logger, signal: AbortS
   let last = "";
   while (!signal.aborted) {
     try {
-      const forecast = await forecastChanges(config, {});
+      const forecast = await forecastChanges(config, []);
       const current = JSON.stringify(forecast);
       if (current !== last) report(forecast, log);
       last = current;
@@ -27,7 +27,7 @@ export async function previewForever(config: Config, log: Logger, signal: AbortS
 }
 
 /** Logs each unit that would change and each object that is refused. */
-export function report({ units, refused, heldBack }: Forecast, log: Logger): void {
+export function report({ units, refused, heldBack, notes }: Forecast, log: Logger): void {
   for (const { unit, object, action, parts, failure } of units) {
     const resources = parts.map(({ part, operation }) => `${operation} ${part}`);
     if (failure === undefined) log.info({ unit, object, action, resources }, "would change");
@@ -35,5 +35,6 @@ export function report({ units, refused, heldBack }: Forecast, log: Logger): voi
   }
   for (const { object, mistakes } of refused) log.warn({ object, mistakes }, "would be refused");
   if (heldBack !== undefined) log.warn({ heldBack }, "would be held back by the guard");
+  for (const note of notes) log.info({ note }, "noted");
   if (units.length === 0) log.info("nothing to change");
 }

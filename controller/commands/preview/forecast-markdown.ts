@@ -1,6 +1,8 @@
 /** A forecast as Markdown, for a comment on a pull request. */
-import type { Forecast, PartForecast, UnitForecast } from "./forecast.ts";
-import { costLine, costText, fieldText, headline } from "./forecast-text.ts";
+import type { PartForecast, UnitForecast } from "../../record/forecast.ts";
+import { costText, fieldText } from "../../record/forecast-text.ts";
+import type { Forecast } from "./forecast.ts";
+import { costLine, headline } from "./forecast-text.ts";
 
 const VERBS = { create: "create", adopt: "take over", change: "change", delete: "**delete**" } as const;
 
@@ -39,8 +41,12 @@ function details({ object, unit, parts }: UnitForecast): string {
 
 function partLines({ part, operation, summary, reason, fields }: PartForecast): readonly string[] {
   const what = `- ${operation} ${escapeMarkdown(part)}${summary === undefined ? "" : `: ${escapeMarkdown(summary)}`}`;
-  if (fields.length === 0) return [`${what} (${escapeMarkdown(reason)})`];
-  return [what, ...fields.map((field) => `  - ${escapeMarkdown(fieldText(field))} (${escapeMarkdown(field.reason)})`)];
+  const isNew = operation === "create";
+  const why = fields.length === 0 || isNew ? ` (${escapeMarkdown(reason)})` : "";
+  const inner = fields.map(
+    (field) => `  - ${escapeMarkdown(fieldText(field, isNew))} (${escapeMarkdown(field.reason)})`,
+  );
+  return [`${what}${why}`, ...inner];
 }
 
 /** Names and annotations are untrusted: nothing in them may become markup, a link or a mention. */

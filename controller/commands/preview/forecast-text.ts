@@ -1,10 +1,9 @@
 /** A forecast as a tree, for a terminal. */
 
-import { type Paint, plain } from "../paint.ts";
-import { type Cost, type Forecast, hasChanges, type PartForecast, type UnitForecast } from "./forecast.ts";
-
-const SIGNS = { create: "+", adopt: ">", change: "~", update: "~", replace: "±", delete: "-" } as const;
-const COLOURS = { "+": "green", ">": "cyan", "~": "yellow", "±": "yellow", "-": "red" } as const;
+import { type Paint, plain } from "../../diagnostics/paint.ts";
+import { money, signed, unitText } from "../../record/forecast-text.ts";
+import { placeText } from "../place.ts";
+import type { Forecast } from "./forecast.ts";
 
 /** Units with their resources, fields and reasons. */
 export function forecastText(forecast: Forecast, paint: Paint = plain): string {
@@ -24,15 +23,16 @@ export function forecastText(forecast: Forecast, paint: Paint = plain): string {
 
 /** The forecast in one line. */
 export function headline(forecast: Forecast): string {
-  const { cluster, units, refused } = forecast;
-  if (!hasChanges(forecast))
-    return `Cluster ${cluster}: nothing to change${refused.length > 0 ? `, ${refused.length} refused` : ""}`;
+  const { units, refused } = forecast;
+  const place = placeText(forecast);
+  if (units.length === 0)
+    return `${place}: nothing to change${refused.length > 0 ? `, ${refused.length} refused` : ""}`;
   const counted = (["create", "adopt", "change", "delete"] as const).flatMap((action) => {
     const count = units.filter((unit) => unit.action === action).length;
     return count > 0 ? [`${count} to ${action}`] : [];
   });
   if (refused.length > 0) counted.push(`${refused.length} refused`);
-  return `Cluster ${cluster}: ${counted.join(", ")}`;
+  return `${place}: ${counted.join(", ")}`;
 }
 
 /** The price of all load balancers, before and after. */
@@ -41,48 +41,4 @@ export function costLine({ currency, before, after }: NonNullable<Forecast["cost
   return before === after
     ? `${total}, unchanged`
     : `${total}, ${signed(after - before)} (now ${money(before, currency)}), excluding VAT and traffic`;
-}
-
-function unitText(unit: UnitForecast, currency: string | undefined, paint: Paint): readonly string[] {
-  const sign = SIGNS[unit.action];
-  const cost = unit.cost && currency !== undefined ? costText(unit.cost, currency) : "";
-  const title = `${sign} ${unit.object}${unit.unit.startsWith("route/") ? `: route ${unit.unit.slice("route/".length)}` : ""}`;
-  return [
-    paint(`${title}${cost === "" ? "" : `   ${cost}`}`, COLOURS[sign]),
-    ...unit.parts.flatMap((part) => partText(part, paint)),
-    ...(unit.failure === undefined ? [] : [paint(`    ! ${unit.failure}`, "red")]),
-  ];
-}
-
-function partText({ part, operation, summary, reason, fields }: PartForecast, paint: Paint): readonly string[] {
-  const sign = SIGNS[operation];
-  const what = `    ${paint(sign, COLOURS[sign])} ${part}${summary === undefined ? "" : `: ${summary}`}`;
-  if (fields.length === 0) return [`${what}${paint(`   (${reason})`, "dim")}`];
-  return [what, ...fields.map((field) => `        ${fieldText(field)}${paint(`   (${field.reason})`, "dim")}`)];
-}
-
-/** A field before and after. An absent side means that it is not set there. */
-export interface ChangedField {
-  readonly field: string;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-}
-
-/** `algorithm: round_robin → least_connections`. */
-export function fieldText({ field, from, to }: ChangedField): string {
-  return `${field}: ${from ?? "(none)"} → ${to ?? "(none)"}`;
-}
-
-/** The price of a unit, or how much it changes. */
-export function costText({ before, after }: Cost, currency: string): string {
-  if (before === after) return before === undefined ? "" : `${money(before, currency)} a month`;
-  return `${signed((after ?? 0) - (before ?? 0))} ${currency} a month`;
-}
-
-function money(amount: number, currency: string): string {
-  return `${amount.toFixed(2)} ${currency}`;
-}
-
-function signed(amount: number): string {
-  return `${amount < 0 ? "−" : "+"}${Math.abs(amount).toFixed(2)}`;
 }

@@ -1,55 +1,16 @@
 /** What the next run would change, as data for the terminal, Markdown and JSON outputs. */
 
-import type { Change, RunReport } from "../../../stacks/engine/run.ts";
-import type { Difference } from "../../../stacks/units/difference.ts";
-import { listenerPart, targetPart } from "../../../stacks/units/names.ts";
-import type { LoadBalancerSpec, UnitId, UnitSpec } from "../../../stacks/units/spec.ts";
-import { type Plan, type PlannedUnit, wantedSpecs } from "../../guard/plan.ts";
-import { objectOf, type ReasonContext, reasonFor } from "../../guard/reason.ts";
+import type { UnitId } from "../../../stacks/units/spec.ts";
+import { type Plan, wantedSpecs } from "../../guard/plan.ts";
 import type { Prices } from "../../hcloud/prices.ts";
+import { costOf, type ForecastContext, forecastUnit, type UnitForecast } from "../../record/forecast.ts";
 import type { Rendered } from "../../render/cluster.ts";
 import { type Refusal, refusalsOf } from "../../render/refusals.ts";
-
-/** One field of a resource, and why it changes. An absent side means that the field is not set there. */
-export interface FieldForecast {
-  readonly field: string;
-  readonly from?: string;
-  readonly to?: string;
-  readonly reason: string;
-}
-
-/** One resource of a unit. */
-export interface PartForecast {
-  readonly part: string;
-  readonly operation: Change["operation"];
-  /** A new resource in a few words. */
-  readonly summary?: string;
-  readonly reason: string;
-  /** What differs, for resources that are updated or replaced. */
-  readonly fields: readonly FieldForecast[];
-}
-
-/** Net monthly prices. An absent side means that there is no load balancer, or that its price is unknown. */
-export interface Cost {
-  readonly before?: number;
-  readonly after?: number;
-}
-
-/** One unit that would change. */
-export interface UnitForecast {
-  readonly unit: UnitId;
-  /** The object it is for: `Service default/web`. */
-  readonly object: string;
-  readonly action: "create" | "adopt" | "change" | "delete";
-  readonly parts: readonly PartForecast[];
-  readonly cost?: Cost;
-  /** The engine's error, if the change would fail. */
-  readonly failure?: string;
-}
+import type { Place } from "../place.ts";
+import { eventNotes } from "./event-notes.ts";
 
 /** All changes of the next run. The JSON output. */
-export interface Forecast {
-  readonly cluster: string;
+export interface Forecast extends Place {
   readonly units: readonly UnitForecast[];
   /** Invalid objects, with their mistakes. The settings concerned stay as they are. */
   readonly refused: readonly Refusal[];
@@ -61,120 +22,37 @@ export interface Forecast {
   readonly cost?: { readonly currency: string; readonly before: number; readonly after: number };
 }
 
-interface ForecastInput {
-  readonly cluster: string;
-  readonly context: ReasonContext;
+interface ForecastInput extends ForecastContext {
+  readonly place: Place;
   readonly plan: Plan;
   readonly heldBack?: string;
-  readonly outcomes: RunReport["outcomes"];
   readonly notes: readonly string[];
-  readonly prices?: Prices;
+  /** Manifests that the API server would reject. */
+  readonly refused?: readonly Refusal[];
 }
 
 /** Combines the plan with the engine's preview, reasons and prices. */
 export function renderForecast(input: ForecastInput): Forecast {
-  const { cluster, context, plan, heldBack, notes, prices } = input;
+  const { place, context, plan, heldBack, notes, refused = [], prices } = input;
   const cost = prices && totalCost(context.rendered, plan, prices);
   return {
-    cluster,
+    ...place,
     units: plan.map((step) => forecastUnit(step, input)),
-    refused: refusalsOf(context.rendered),
+    refused: [...refused, ...refusalsOf(context.rendered)],
     ...(heldBack !== undefined && { heldBack }),
-    notes,
+    notes: [...eventNotes(context.rendered, plan, context.nodes), ...notes],
     ...(prices && cost && { cost: { currency: prices.currency, ...cost } }),
   };
 }
 
-/** True when a run would change something. */
-export function hasChanges({ units }: Forecast): boolean {
-  return units.length > 0;
-}
+/** Exit codes of commands that make a forecast. 2 is that of `terraform plan -detailed-exitcode`. */
+export const EXIT = { nothing: 0, error: 1, changes: 2, refused: 3 } as const;
 
-function forecastUnit(step: PlannedUnit, { context, outcomes, prices }: ForecastInput): UnitForecast {
-  const outcome = outcomes[step.unit];
-  const cost = prices && costOf(step.unit, step.kind === "make" ? step.spec : undefined, context.rendered, prices);
-  return {
-    unit: step.unit,
-    object: objectOf(step, context),
-    action: actionOf(step, context.rendered),
-    parts: (outcome?.changes ?? []).toSorted(inOrder).map((change) => forecastPart(change, step, context)),
-    ...(cost && Object.keys(cost).length > 0 && { cost }),
-    ...(outcome?.status === "failed" && { failure: outcome.failure.message }),
-  };
-}
-
-/** The load balancer first, then its parts, ports in numeric order. The engine's own order varies. */
-function inOrder(a: Change, b: Change): number {
-  const rank = ({ part }: Change) =>
-    ["balancer", "network", "listener", "server", "ip"].indexOf(part.replace(/-.*/, ""));
-  return rank(a) - rank(b) || a.part.localeCompare(b.part, "en", { numeric: true });
-}
-
-function actionOf({ unit, kind }: PlannedUnit, { existing, services }: Rendered): UnitForecast["action"] {
-  if (kind === "remove") return "delete";
-  const intent = services.find((candidate) => candidate.unit === unit);
-  if (intent?.kind === "balance" && intent.adopts !== undefined) return "adopt";
-  return existing[unit] ? "change" : "create";
-}
-
-/** The difference of a resource that does not exist. */
-const EXISTENCE: Difference = { field: "existence", want: "present" };
-
-function forecastPart({ part, operation }: Change, step: PlannedUnit, context: ReasonContext): PartForecast {
-  const differing = step.differences.filter(({ field }) => partOf(field, step.unit) === part);
-  const isWhole = part === "balancer" && operation === "create";
-  const [first = EXISTENCE] = isWhole ? [] : differing;
-  const summary = operation === "create" && step.kind === "make" ? summaryOf(part, step.spec) : undefined;
-  const stays = operation === "update" || operation === "replace";
-  return {
-    part,
-    operation,
-    ...(summary !== undefined && { summary }),
-    reason: reasonFor(step, first, context),
-    fields: stays ? differing.map((difference) => forecastField(difference, step, context)) : [],
-  };
-}
-
-function forecastField(difference: Difference, step: PlannedUnit, context: ReasonContext): FieldForecast {
-  const { field, want, have } = difference;
-  return {
-    field: field.replace(/^(listener-\d+|target) /, ""),
-    ...(have !== undefined && { from: have }),
-    ...(want !== undefined && { to: want }),
-    reason: reasonFor(step, difference, context),
-  };
-}
-
-/** The part (resource) of a unit that a field belongs to. */
-export function partOf(field: string, unit: UnitId): string {
-  if (!unit.startsWith("load-balancer/")) return unit.split("/", 1)[0] ?? "";
-  if (/^(network (id|ip)|public interface)$/.test(field)) return "network";
-  return /^(listener-\d+) /.exec(field)?.[1] ?? /^target (.+)$/.exec(field)?.[1] ?? "balancer";
-}
-
-function summaryOf(part: string, spec: UnitSpec): string | undefined {
-  if (spec.kind === "route") return `${spec.destination} via ${spec.gateway}`;
-  return spec.kind === "load-balancer" ? balancerSummary(part, spec) : undefined;
-}
-
-function balancerSummary(part: string, spec: LoadBalancerSpec): string | undefined {
-  const { place, network } = spec;
-  if (part === "balancer") return `${spec.type} in ${"location" in place ? place.location : place.networkZone}`;
-  if (part === "network" && network)
-    return `network ${network.networkId}, public interface ${network.publicInterface ? "on" : "off"}`;
-  const listener = spec.listeners.find(({ listenPort }) => listenerPart(listenPort) === part);
-  if (listener) return `${listener.protocol} ${listener.listenPort} to node port ${listener.destinationPort}`;
-  const target = spec.targets.find((candidate) => targetPart(candidate) === part);
-  return target?.kind === "server" ? `${target.usePrivateIp ? "private" : "public"} address` : undefined;
-}
-
-function costOf(unit: UnitId, spec: UnitSpec | undefined, { existing }: Rendered, prices: Prices): Cost | undefined {
-  const state = existing[unit];
-  const balancer = state?.kind === "load-balancer" ? state : undefined;
-  const before = balancer && prices.balancer(balancer.type, balancer.location);
-  const place = spec?.kind === "load-balancer" && "location" in spec.place ? spec.place.location : undefined;
-  const after = spec?.kind === "load-balancer" ? prices.balancer(spec.type, place) : undefined;
-  return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+/** The exit code for a forecast: the worst that applies. */
+export function exitCodeOf({ units, refused, heldBack }: Forecast): number {
+  if (units.some(({ failure }) => failure !== undefined)) return EXIT.error;
+  if (refused.length > 0 || heldBack !== undefined) return EXIT.refused;
+  return units.length > 0 ? EXIT.changes : EXIT.nothing;
 }
 
 /** Price of all load balancers, including unchanged ones. */

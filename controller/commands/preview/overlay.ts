@@ -4,6 +4,7 @@ import type { V1Node, V1Service, V1ServicePort } from "@kubernetes/client-node";
 import type { Snapshot } from "../../render/cluster.ts";
 import { findServer } from "../../render/node/metadata.ts";
 import { parseProviderId } from "../../render/node/provider-id.ts";
+import type { Manifests } from "./manifests.ts";
 
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 /** Default range of node ports. */
@@ -12,18 +13,21 @@ const NODE_PORTS = { first: 30_000, last: 32_767 };
 /** The snapshot after applying the objects. Values that the API server would assign are placeholders, and noted. */
 export function applyManifests(
   snapshot: Snapshot,
-  given: { readonly services: readonly V1Service[]; readonly nodes: readonly V1Node[] },
+  given: Pick<Manifests, "services" | "nodes">,
 ): { readonly snapshot: Snapshot; readonly notes: readonly string[] } {
   const ports = new NodePorts(snapshot.services);
   const notes: string[] = [];
+  const made: string[] = [];
+  const numbered: string[] = [];
   const services = overlay(snapshot.services, given.services.map(withNamespace), (observed, manifest) => {
     const applied = applyService(observed, manifest);
-    if (ports.fill(applied))
-      notes.push(`Service ${keyOf(applied)}: new node ports are placeholders; the API server assigns them`);
-    if (!observed)
-      notes.push(`Service ${keyOf(applied)} does not exist yet: names derived from its UID are placeholders`);
+    if (ports.fill(applied)) numbered.push(keyOf(applied));
+    if (!observed) made.push(keyOf(applied));
     return applied;
   });
+  if (numbered.length > 0)
+    notes.push(`new node ports are placeholders, which the API server assigns: Service ${numbered.join(", ")}`);
+  if (made.length > 0) notes.push(`names derived from the UID are placeholders: Service ${made.join(", ")}`);
   const nodes = overlay(snapshot.nodes, given.nodes, (observed, manifest) => {
     const applied = applyNode(observed, manifest);
     const { kind } = parseProviderId(applied.spec?.providerID);
@@ -116,13 +120,15 @@ class NodePorts {
     );
   }
 
-  /** Fills in missing node ports. Returns whether there were any. */
+  /** Fills in missing node ports, and the one of the health check for local traffic. Returns whether there were any. */
   fill({ spec }: V1Service): boolean {
-    const needsThem =
-      spec?.type === "NodePort" || (spec?.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false);
+    const isBalanced = spec?.type === "LoadBalancer";
+    const needsThem = spec?.type === "NodePort" || (isBalanced && spec.allocateLoadBalancerNodePorts !== false);
     const without = needsThem ? (spec.ports ?? []).filter(({ nodePort }) => !nodePort) : [];
     for (const port of without) port.nodePort = this.#next();
-    return without.length > 0;
+    const needsCheck = isBalanced && spec.externalTrafficPolicy === "Local" && !spec.healthCheckNodePort;
+    if (needsCheck) spec.healthCheckNodePort = this.#next();
+    return without.length > 0 || needsCheck;
   }
 
   #next(): number {

@@ -1,30 +1,34 @@
 /** `lotse preview`: shows what the controller would change right now. Read-only. */
 import { startOwnEngine } from "../../app/assemble.ts";
-import { runRequest } from "../../apply/runner.ts";
+import { previewRun } from "../../apply/runner.ts";
 import type { Config } from "../../config/config.ts";
 import type { FlagValues } from "../../config/flags.ts";
 import { messageOf } from "../../diagnostics/errors.ts";
+import { paintFor } from "../../diagnostics/paint.ts";
 import { forPeople, jsonText } from "../../diagnostics/printable.ts";
 import { type Prices, pricesOf } from "../../hcloud/prices.ts";
 import { CloudReader } from "../../hcloud/reader.ts";
+import type { Snapshot } from "../../render/cluster.ts";
+import type { Refusal } from "../../render/refusals.ts";
 import type { Given } from "../command-line.ts";
-import { type ClusterPlan, commandConfig, open, planOf, type Session } from "../open.ts";
-import { paintFor } from "../paint.ts";
-import { type Forecast, hasChanges, renderForecast } from "./forecast.ts";
+import { type ClusterPlan, commandConfig, open, planOf, type Session, textOf } from "../open.ts";
+import { exitCodeOf, type Forecast, renderForecast } from "./forecast.ts";
 import { forecastMarkdown } from "./forecast-markdown.ts";
 import { forecastText } from "./forecast-text.ts";
 import { readManifests } from "./manifests.ts";
 import { applyManifests } from "./overlay.ts";
 
-/** Exit code when there are changes, as with `terraform plan -detailed-exitcode`. */
-const CHANGES = 2;
-
 /** Prints the forecast. */
-export async function preview({ flags }: Given): Promise<number> {
-  const forecast = await forecastChanges(commandConfig(flags, process.env), flags);
+export async function preview(given: Given): Promise<number> {
+  const { flags } = given;
+  const forecast = await forecastChanges(commandConfig(flags, process.env), manifestPaths(given));
   process.stdout.write(formatted(forecast, flags));
-  if (forecast.units.some(({ failure }) => failure !== undefined)) return 1;
-  return hasChanges(forecast) ? CHANGES : 0;
+  return exitCodeOf(forecast);
+}
+
+/** The paths of manifests: those of `--from`, and the operands. */
+export function manifestPaths({ flags, operands }: Given): readonly string[] {
+  return [...(textOf(flags.from)?.split("\n") ?? []), ...operands];
 }
 
 function formatted(forecast: Forecast, flags: FlagValues): string {
@@ -33,26 +37,45 @@ function formatted(forecast: Forecast, flags: FlagValues): string {
   return flags.markdown ? forecastMarkdown(shown) : forecastText(shown, paintFor(process.stdout));
 }
 
-/** The forecast for the cluster as it is, or with the manifests of `--from` applied. */
-export async function forecastChanges(config: Config, { from }: FlagValues): Promise<Forecast> {
+/** The forecast for the cluster as it is, or with manifests applied. */
+export async function forecastChanges(config: Config, paths: readonly string[]): Promise<Forecast> {
   await using session = await open(config);
-  const observed = await session.observe();
-  const { snapshot, notes } =
-    typeof from === "string" ? applyManifests(observed, readManifests(from)) : { snapshot: observed, notes: [] };
-  return await forecastPlan(planOf(snapshot, session), session, notes);
+  const { snapshot, ...manifests } = await observeWith(paths, session);
+  return await forecastPlan(planOf(snapshot, session), session, manifests);
+}
+
+/** What came of reading and applying manifests. */
+interface Applied {
+  readonly notes: readonly string[];
+  readonly refused: readonly Refusal[];
+}
+
+/** A snapshot with the manifests in these files and folders applied. */
+export async function observeWith(
+  paths: readonly string[],
+  session: Session,
+): Promise<Applied & { readonly snapshot: Snapshot }> {
+  if (paths.length === 0) return { snapshot: await session.observe(), notes: [], refused: [] };
+  const [manifests, observed] = await Promise.all([readManifests(paths), session.observe()]);
+  const { services, nodes, refused } = manifests;
+  const isEmpty = services.length + nodes.length + refused.length === 0;
+  const { snapshot, notes } = applyManifests(observed, manifests);
+  return { snapshot, refused, notes: isEmpty ? [`no Services or Nodes found in ${paths.join(", ")}`] : notes };
 }
 
 /** The forecast for a plan, with reasons and prices. The engine runs in its own directory, independent of the controller. */
 export async function forecastPlan(
   planned: ClusterPlan,
   session: Session,
-  notes: readonly string[],
+  { notes, refused }: Applied = { notes: [], refused: [] },
 ): Promise<Forecast> {
   const { snapshot, rendered, plan, heldBack } = planned;
   const { prices, notes: unpriced } = await fetchPrices(session);
-  const outcomes = plan.length === 0 ? {} : await previewRun(planned, session);
+  const { config, gateway, ends } = session;
+  const outcomes =
+    plan.length === 0 ? {} : await previewRun({ engine: await startOwnEngine(config, ends), gateway }, plan, rendered);
   return renderForecast({
-    cluster: session.config.clusterName,
+    place: session.place,
     context: {
       rendered,
       nodes: snapshot.nodes,
@@ -62,6 +85,7 @@ export async function forecastPlan(
     plan,
     ...(heldBack !== undefined && { heldBack }),
     outcomes,
+    refused,
     notes: [...notes, ...unpriced],
     ...(prices && { prices }),
   });
@@ -75,16 +99,5 @@ async function fetchPrices({
     return { prices: pricesOf(await new CloudReader(gateway).pricing()), notes: [] };
   } catch (error) {
     return { notes: [`no prices: ${messageOf(error)}`] };
-  }
-}
-
-/** The engine's preview of a plan. The gateway lets only reads pass, whatever the engine tries. */
-async function previewRun({ plan, rendered }: ClusterPlan, { config, client, gateway, ends }: Session) {
-  const engine = await startOwnEngine(config, client, ends);
-  const access = gateway.open({ run: "preview", mode: "preview" });
-  try {
-    return (await engine.run(runRequest("preview", plan, rendered, access))).outcomes;
-  } finally {
-    await access.close();
   }
 }

@@ -5,24 +5,23 @@ import { wantedSpecs } from "../../guard/plan.ts";
 import { renderCluster } from "../../render/cluster.ts";
 import { refusalsOf } from "../../render/refusals.ts";
 import type { Given } from "../command-line.ts";
-import { commandConfig, open, textOf } from "../open.ts";
-import { readManifests } from "./manifests.ts";
-import { applyManifests } from "./overlay.ts";
+import { commandConfig, open } from "../open.ts";
+import { EXIT } from "./forecast.ts";
+import { manifestPaths, observeWith } from "./preview.ts";
 
 /** Prints the specs of all units, and refused objects. */
-export async function render({ flags }: Given): Promise<number> {
+export async function render(given: Given): Promise<number> {
+  const { flags } = given;
   await using session = await open(commandConfig(flags, process.env));
-  const from = textOf(flags.from);
-  const observed = await session.observe();
-  const snapshot = from === undefined ? observed : applyManifests(observed, readManifests(from)).snapshot;
-  const rendered = renderCluster(snapshot, session.options);
-  const refused = refusalsOf(rendered);
+  const observed = await observeWith(manifestPaths(given), session);
+  const rendered = renderCluster(observed.snapshot, session.options);
+  const refused = [...observed.refused, ...refusalsOf(rendered)];
   const spec = {
-    cluster: session.config.clusterName,
+    ...session.place,
     units: Object.fromEntries(wantedSpecs(rendered)),
-    nodes: rendered.nodes,
+    outputs: await session.outputs(observed.snapshot, rendered),
     refused,
   };
   process.stdout.write(flags.json ? jsonText(spec) : printable(stringify(spec)));
-  return refused.length > 0 ? 1 : 0;
+  return refused.length > 0 ? EXIT.refused : 0;
 }

@@ -1,63 +1,77 @@
-/** `lotse approve`: shows or approves the pending plan. */
+/** `lotse approve`: shows the changes that wait, and approves them. */
 import { userInfo } from "node:os";
 import { ConfigError } from "../../diagnostics/errors.ts";
 import { forPeople, oneLine } from "../../diagnostics/printable.ts";
-import { type Approval, type PendingPlan, parseStored } from "../../guard/approval.ts";
+import { type PendingStep, parsePending, withApprovals } from "../../guard/approval.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { OwnConfigMap } from "../../kube/config-map.ts";
 import type { Given } from "../command-line.ts";
 import { openAccess } from "../open.ts";
-import { fieldText } from "../preview/forecast-text.ts";
+import { placeText } from "../place.ts";
+import { commandText } from "../shell.ts";
+import { counted } from "../words.ts";
 
-/** Exit code when a plan is pending and was only shown. */
+/** Exit code when changes wait and were only shown. */
 const PENDING = 2;
 
-/** Approves the given plan, or shows the pending one. */
-export async function approve({ flags, operands: [id] }: Given): Promise<number> {
+/** Approves the changes with the given ids, or shows those that wait: all, or those of one object. */
+export async function approve({ flags, operands }: Given): Promise<number> {
   using access = await openAccess(flags, process.env);
   const map = new OwnConfigMap(access.client, access, "plan");
-  const { plan, approval } = parseStored(await map.read());
-  if (id === undefined) {
-    process.stdout.write(describePlan(forPeople(plan), forPeople(approval)));
-    return plan && !approval ? PENDING : 0;
+  const { waiting } = parsePending(await map.read());
+  const head = placeText(access.place);
+  const chosen = selectSteps(waiting, operands);
+  if (!operands.some(isId)) {
+    const next = (ids: readonly string[]) => commandText(["approve", ...ids], flags);
+    process.stdout.write(`${head}: ${pendingText(forPeople(chosen), next)}`);
+    return chosen.length > 0 ? PENDING : 0;
   }
   const by = await whoAmI(access.client);
-  await map.update((data) => approved(data, id, { plan: id, by, at: new Date().toISOString() }));
-  process.stdout.write(`plan ${oneLine(id)} approved by ${oneLine(by)}; the controller applies it now\n`);
+  const ids = chosen.map(({ id }) => id);
+  await map.update((data) => {
+    selectSteps(parsePending(data).waiting, ids);
+    return withApprovals(data, ids, by);
+  });
+  const names = [...new Set(chosen.map(({ object }) => oneLine(object)))].join(", ");
+  process.stdout.write(`${head}: ${names} approved by ${oneLine(by)}; the controller makes the changes now\n`);
   return 0;
 }
 
-/** The data of the plan's ConfigMap with an approval added. Throws when another plan, or none, is pending. */
-export function approved(
-  data: Readonly<Record<string, string>>,
-  id: string,
-  approval: Approval,
-): Readonly<Record<string, string>> {
-  const { plan } = parseStored(data);
-  if (!plan) throw new ConfigError([`plan ${id} cannot be approved: no plan is pending`]);
-  if (plan.id !== id) {
-    throw new ConfigError([`plan ${id} is outdated: review the current one (${plan.id}) with "lotse approve"`]);
-  }
-  return { ...data, approval: JSON.stringify(approval) };
+function isId(operand: string): boolean {
+  return /^[0-9a-f]{32}$/.test(operand);
 }
 
-/** The pending plan for a terminal. */
-export function describePlan(plan: PendingPlan | undefined, approval: Approval | undefined): string {
-  if (!plan) return "no plan is pending\n";
-  const steps = plan.steps.flatMap(({ object, kind, unit, differences }) => [
-    `${kind === "remove" ? "-" : "~"} ${object} (${unit})`,
-    ...(kind === "remove"
-      ? []
-      : differences.map(({ field, have, want }) => `    ${fieldText({ field, from: have, to: want })}`)),
-  ]);
-  const state =
-    approval?.plan === plan.id ? `approved by ${approval.by} at ${approval.at}` : `pending since ${plan.at}`;
-  const next = approval ? [] : [`approve with: lotse approve ${plan.id}`];
-  return `${[`plan ${plan.id} ${state}`, ...steps, ...next].join("\n")}\n`;
+/** The waiting changes that operands name, by id or object. Throws when one of them names none. */
+export function selectSteps(waiting: readonly PendingStep[], operands: readonly string[]): readonly PendingStep[] {
+  if (operands.length === 0) return waiting;
+  const chosen = operands.map((operand) => waiting.filter((step) => isNamed(step, operand)));
+  const mistakes = operands.flatMap((operand, index) =>
+    chosen[index]?.length === 0
+      ? [
+          `no change ${isId(operand) ? `with the id ${operand}` : `of ${operand}`} waits: run the command without operands to see those that do`,
+        ]
+      : [],
+  );
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return chosen.flat();
+}
+
+function isNamed({ id, object }: PendingStep, operand: string): boolean {
+  return id === operand || object === operand || object.split(" ")[1] === operand;
+}
+
+/** The waiting changes for a terminal, each with the command that approves it. */
+export function pendingText(steps: readonly PendingStep[], next: (ids: readonly string[]) => string): string {
+  if (steps.length === 0) return "no changes wait for approval\n";
+  const blocks = steps.map(({ id, text, at }) =>
+    [...text, `  waiting since ${at}; approve with: ${next([id])}`].join("\n"),
+  );
+  const verb = steps.length === 1 ? "waits" : "wait";
+  return `${[`${counted(steps.length, "change")} ${verb} for approval`, ...blocks].join("\n\n")}\n`;
 }
 
 /** The user name according to the API server, or else on this machine. */
-async function whoAmI(client: KubeClient): Promise<string> {
+export async function whoAmI(client: KubeClient): Promise<string> {
   const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
   try {

@@ -2,9 +2,9 @@
 import type { V1Service } from "@kubernetes/client-node";
 import { loadBalancerUnit } from "../../../stacks/units/names.ts";
 import { type AuditEntry, attemptKey, type RecordedWish, recordWish } from "../../record/entry.ts";
+import type { ChangedField } from "../../record/forecast-text.ts";
 import { OPTIONS, PREFIX } from "../../render/service/options/annotations.ts";
-import { serviceName, serviceRef } from "../../render/service/ownership/ours.ts";
-import type { ChangedField } from "../preview/forecast-text.ts";
+import { serviceName, serviceRef } from "../../render/service/ours.ts";
 
 /** A planned undo. */
 export interface Undo {

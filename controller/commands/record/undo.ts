@@ -3,17 +3,21 @@
  * controller would repair the change at once.
  */
 import type { V1Service } from "@kubernetes/client-node";
+import { loadBalancerUnit } from "../../../stacks/units/names.ts";
 import { objectName } from "../../config/flag-values.ts";
-import { ConfigError, KubeError } from "../../diagnostics/errors.ts";
-import { forPeople, jsonText, oneLine } from "../../diagnostics/printable.ts";
+import { ConfigError, ifFound, isConflict } from "../../diagnostics/errors.ts";
+import { forPeople, jsonText } from "../../diagnostics/printable.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { OwnConfigMap } from "../../kube/config-map.ts";
 import { paths } from "../../kube/paths.ts";
-import { parseEntries } from "../../record/entry.ts";
+import { type AuditEntry, parseEntries } from "../../record/entry.ts";
+import { fieldText } from "../../record/forecast-text.ts";
 import { ENTRIES } from "../../record/record.ts";
+import { serviceName, serviceRef } from "../../render/service/ours.ts";
 import type { Given } from "../command-line.ts";
 import { openAccess } from "../open.ts";
-import { fieldText } from "../preview/forecast-text.ts";
+import { placeText } from "../place.ts";
+import { commandText } from "../shell.ts";
 import { planUndo, type Undo } from "./undo-plan.ts";
 
 /** Exit code when there is something to undo and it was only shown. */
@@ -23,18 +27,31 @@ const TO_DO = 2;
 export async function undo({ flags, operands: [operand = ""] }: Given): Promise<number> {
   const path = servicePath(operand);
   using access = await openAccess(flags, process.env);
-  const service = await readService(access.client, path, operand);
   const record = await new OwnConfigMap(access.client, access, "audit").read();
-  const planned = planUndo(service, parseEntries(record[ENTRIES] ?? ""));
+  const entries = parseEntries(record[ENTRIES] ?? "");
+  const service = await readService(access.client, path, operand);
+  requireUndoable(service, entries);
+  const planned = planUndo(service, entries);
   const isDone = planned !== undefined && flags.yes === true;
   if (isDone) await carryOut(access.client, path, planned);
-  const data = { service: operand, isDone, ...(planned && { undo: planned }) };
-  process.stdout.write(flags.json ? jsonText(data) : undoText(oneLine(operand), forPeople(planned), isDone));
+  const data = { ...access.place, service: operand, isDone, ...(planned && { undo: planned }) };
+  const next = commandText(["undo", operand], { ...flags, yes: true });
+  process.stdout.write(
+    flags.json ? jsonText(data) : `${placeText(access.place)}\n${undoText(forPeople({ ...data, next }))}`,
+  );
   return planned && !isDone ? TO_DO : 0;
 }
 
+interface ShownUndo {
+  readonly service: string;
+  readonly undo?: Undo;
+  readonly isDone: boolean;
+  /** The command that restores it. */
+  readonly next: string;
+}
+
 /** What would be or was restored, for a terminal. */
-export function undoText(service: string, planned: Undo | undefined, isDone: boolean): string {
+export function undoText({ service, undo: planned, isDone, next }: ShownUndo): string {
   if (!planned) return `Service ${service}: nothing to undo: no earlier configuration of this Service is on record\n`;
   const { at, run, fields, notes } = planned;
   const lines = [
@@ -43,7 +60,7 @@ export function undoText(service: string, planned: Undo | undefined, isDone: boo
     ...[...new Set(notes)].map((note) => `note: ${note}`),
     isDone
       ? "the controller now updates the cloud; if the Service is managed from a repository, change it there too"
-      : `restore with: lotse undo ${service} --yes`,
+      : `restore with: ${next}`,
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -59,15 +76,24 @@ function servicePath(operand: string): string {
 }
 
 async function readService(client: KubeClient, path: string, name: string): Promise<V1Service> {
-  const service = await client.get<V1Service>(path).catch((error: unknown) => {
-    if (!(error instanceof KubeError && error.status === 404)) throw error;
-    throw new ConfigError([`Service ${name} does not exist: ${LOST}`]);
-  });
-  const isBeingDeleted = service.metadata?.deletionTimestamp !== undefined;
-  if (isBeingDeleted) throw new ConfigError([`Service ${name} is being deleted: ${LOST}`]);
-  if (service.spec?.type !== "LoadBalancer")
-    throw new ConfigError([`Service ${name} is not of type LoadBalancer: there is nothing to undo`]);
+  const service = await ifFound(client.get<V1Service>(path));
+  if (!service) throw new ConfigError([`Service ${name} does not exist: ${LOST}`]);
   return service;
+}
+
+/** Throws for a Service that has no load balancer, with what is known of the reason. */
+export function requireUndoable(service: V1Service, entries: readonly AuditEntry[]): void {
+  const { metadata, spec } = service;
+  const name = `Service ${serviceName(service)}`;
+  if (metadata?.deletionTimestamp !== undefined) throw new ConfigError([`${name} is being deleted: ${LOST}`]);
+  if (spec?.type === "LoadBalancer") return;
+  const unit = loadBalancerUnit(serviceRef(service));
+  const wasBalanced = entries.some((entry) => entry.unit === unit);
+  throw new ConfigError([
+    wasBalanced
+      ? `${name} is no longer of type LoadBalancer: ${LOST.replace("Apply the Service again", "Set its type again")}`
+      : `${name} is of type ${spec?.type ?? "ClusterIP"}, and the record has no load balancer of it: there is nothing to undo`,
+  ]);
 }
 
 const LOST = "a deleted load balancer and its address cannot be restored. Apply the Service again to create a new one";
@@ -76,7 +102,7 @@ async function carryOut(client: KubeClient, path: string, { service, patch }: Un
   try {
     await client.patch(path, "merge", patch);
   } catch (error) {
-    if (!(error instanceof KubeError && error.status === 409)) throw error;
-    throw new ConfigError([`Service ${service} has just been changed: review "lotse undo ${service}" again`]);
+    if (!isConflict(error)) throw error;
+    throw new ConfigError([`Service ${service} has just been changed: run the command without --yes to review it`]);
   }
 }

@@ -1,29 +1,167 @@
-/** `lotse adopt`: shows what a migration to Lotse would change. Read-only. */
-
-import { forPeople, jsonText } from "../../diagnostics/printable.ts";
+/** `lotse adopt`: shows what a migration to Lotse would change, or hands a load balancer over to a Service. */
+import { loadBalancerUnit, mainPart } from "../../../stacks/units/names.ts";
+import { ConfigError, messageOf } from "../../diagnostics/errors.ts";
+import { paintFor } from "../../diagnostics/paint.ts";
+import { forPeople, jsonText, printable } from "../../diagnostics/printable.ts";
+import { planRun } from "../../guard/plan.ts";
+import { CloudReader } from "../../hcloud/reader.ts";
+import { OwnConfigMap } from "../../kube/config-map.ts";
+import type { AuditEntry } from "../../record/entry.ts";
+import { AuditRecord } from "../../record/record.ts";
+import type { Snapshot } from "../../render/cluster.ts";
+import { serviceName, serviceRef } from "../../render/service/ours.ts";
 import type { Given } from "../command-line.ts";
-import { commandConfig, open, planOf } from "../open.ts";
-import { paintFor } from "../paint.ts";
+import { commandConfig, open, planOf, type Session, textOf } from "../open.ts";
+import { placeText } from "../place.ts";
+import { EXIT, exitCodeOf, type Forecast } from "../preview/forecast.ts";
 import { forecastText } from "../preview/forecast-text.ts";
 import { forecastPlan } from "../preview/preview.ts";
+import { whoAmI } from "../record/approve.ts";
+import { commandText } from "../shell.ts";
 import { adoptionsOf, adoptionText } from "./adoption.ts";
+import { type Handover, type HandoverRequest, planHandover } from "./handover.ts";
 
-/** Exit code when the migration would change or refuse something. */
-const CHANGES = 2;
+/** Hands over the given load balancer; without one, shows the load balancer that each Service would get. */
+export async function adopt({ flags, operands: [service] }: Given): Promise<number> {
+  const loadBalancer = textOf(flags["load-balancer"]);
+  if ((service === undefined) !== (loadBalancer === undefined))
+    throw new ConfigError([
+      "adopt: to hand over a load balancer, name both: lotse adopt default/web --load-balancer shop",
+    ]);
+  if (service === undefined || loadBalancer === undefined) return overview(flags);
+  return handOver({ service, loadBalancer }, flags);
+}
 
-/** Prints the load balancer of each Service, and the changes of the first run. */
-export async function adopt({ flags }: Given): Promise<number> {
+/** Prints the load balancer of each Service, and the changes of the first run. Read-only. */
+async function overview(flags: Given["flags"]): Promise<number> {
   await using session = await open(commandConfig(flags, process.env));
   const planned = planOf(await session.observe(), session);
-  const forecast = await forecastPlan(planned, session, []);
+  const forecast = await forecastPlan(planned, session);
   const services = adoptionsOf(planned.rendered, forecast);
   const shown = forPeople({ services, forecast });
   const paint = paintFor(process.stdout);
   process.stdout.write(
     flags.json
       ? jsonText({ services, forecast })
-      : `${adoptionText(shown.services)}\n${forecastText(shown.forecast, paint)}`,
+      : `${placeText(session.place)}\n\n${adoptionText(shown.services)}\n${forecastText(shown.forecast, paint)}`,
   );
-  if (forecast.units.some(({ failure }) => failure !== undefined)) return 1;
-  return forecast.units.length > 0 || forecast.refused.length > 0 ? CHANGES : 0;
+  return exitCodeOf(forecast);
+}
+
+/** Shows what a handover would change and, with `--yes`, sets the labels with which the controller makes it. */
+async function handOver(request: HandoverRequest, flags: Given["flags"]): Promise<number> {
+  await using session = await open(commandConfig(flags, process.env));
+  const snapshot = await session.observe();
+  const planned = planHandover(request, snapshot, session.options);
+  const { place } = session;
+  if (!planned) {
+    const text = `${placeText(place)}: nothing to hand over: Service ${request.service} has this load balancer, or gets it from the controller soon\n`;
+    process.stdout.write(flags.json ? jsonText({ ...place, ...request, isDone: true }) : printable(text));
+    return EXIT.nothing;
+  }
+  const forecast = await forecastHandover(planned, snapshot, session);
+  const code = exitCodeOf(forecast);
+  // A Service that stays refused has no unit to change; one with a port that collides has.
+  const isPossible = forecast.units.length > 0 && code !== EXIT.error;
+  const isDone = isPossible && flags.yes === true;
+  if (isDone) await carryOut(planned, session);
+  const next = commandText(["adopt", request.service], { ...flags, yes: true });
+  const { id, name } = planned.balancer;
+  const data = { ...place, ...request, isDone, id, name, notes: planned.notes, forecast };
+  process.stdout.write(flags.json ? jsonText(data) : handoverText(forPeople({ ...data, next }), isPossible));
+  return isDone ? EXIT.nothing : code;
+}
+
+interface ShownHandover extends HandoverRequest {
+  readonly isDone: boolean;
+  readonly id: number;
+  readonly name: string;
+  readonly notes: readonly string[];
+  readonly forecast: Forecast;
+  /** The command that carries it out. */
+  readonly next: string;
+}
+
+function handoverText({ service, isDone, id, name, notes, forecast, next }: ShownHandover, isPossible: boolean) {
+  const verb = isDone ? "was handed over" : "would be handed over";
+  const end = isDone
+    ? "the controller takes it over with its next full comparison, by default within a minute\n"
+    : `hand it over with: ${next}\n`;
+  const lines = [
+    `load balancer ${name} (id ${id}) ${verb} to Service ${service}:`,
+    ...notes.map((note) => `note: ${note}`),
+  ];
+  const changes = forecastText(forecast, paintFor(process.stdout));
+  return `${lines.join("\n")}\n\n${changes}${isPossible ? `\n${end}` : ""}`;
+}
+
+/** What the controller would change once the labels are set: of this Service only. */
+async function forecastHandover({ service, balancer, labels }: Handover, snapshot: Snapshot, session: Session) {
+  const { cloud } = snapshot;
+  const loadBalancers = cloud.loadBalancers.map((one) => (one.id === balancer.id ? { ...one, labels } : one));
+  const { rendered } = planOf({ ...snapshot, cloud: { ...cloud, loadBalancers } }, session);
+  const unit = loadBalancerUnit(serviceRef(service));
+  const own = { services: rendered.services.filter((intent) => intent.unit === unit), existing: rendered.existing };
+  return forecastPlan({ snapshot, rendered: own, plan: planRun(own) }, session);
+}
+
+/**
+ * Records the handover and sets the labels. The record comes first: only those who may write to the controller's
+ * namespace get further.
+ */
+async function carryOut({ service, balancer, consent, labels }: Handover, session: Session): Promise<void> {
+  const run = `adopt-${Date.now().toString(36)}`;
+  const common = { run, unit: loadBalancerUnit(serviceRef(service)) };
+  const reason = `lotse adopt, by ${await whoAmI(session.client)}`;
+  const differences = Object.entries(consent).map(([key, to]) => ({ field: `label ${key}`, to, reason }));
+  const object = `Service ${serviceName(service)}`;
+  await save([{ kind: "change", at: new Date().toISOString(), ...common, object, differences }], session);
+  const failure = await setLabels(balancer, labels, { ...session, run }).catch((error: unknown) => error);
+  const outcome = { kind: "outcome", at: new Date().toISOString(), ...common } as const;
+  await save(
+    failure === undefined
+      ? [{ ...outcome, status: "applied", operations: [`update ${mainPart(common.unit)}`] }]
+      : [{ ...outcome, status: "failed", operations: [], failure: messageOf(failure) }],
+    session,
+  );
+  if (failure !== undefined) throw failure;
+}
+
+/** Adds entries to the record of changes. Unlike the controller's, this fails when they cannot be saved. */
+async function save(entries: readonly AuditEntry[], { client, config, log }: Session): Promise<void> {
+  const own = new OwnConfigMap(client, config, "audit");
+  let saved: Promise<void> | undefined;
+  const map = {
+    update: (change: Parameters<OwnConfigMap["update"]>[0]) => {
+      saved = own.update(change);
+      return saved;
+    },
+  };
+  const record = new AuditRecord({ map, log });
+  record.add(entries);
+  await record.stop();
+  await saved;
+}
+
+/** Sets the labels of a load balancer through the gateway, which lets nothing else pass. */
+async function setLabels(
+  { id, name, labels: before }: Handover["balancer"],
+  labels: Handover["labels"],
+  { gateway, run }: Session & { readonly run: string },
+): Promise<void> {
+  const path = `/load_balancers/${id}`;
+  const now = await new CloudReader(gateway).labels("load_balancer", id);
+  if (JSON.stringify(now) !== JSON.stringify(before))
+    throw new ConfigError([`load balancer ${JSON.stringify(name)} has just been changed: run the command again`]);
+  const permits = (request: { readonly method: string; readonly path: string }) =>
+    request.method === "PUT" && request.path === path;
+  const access = gateway.open({ run, mode: "apply", permits });
+  try {
+    const headers = { authorization: `Bearer ${access.token}`, "content-type": "application/json" };
+    const body = JSON.stringify({ labels });
+    const response = await fetch(access.endpoint + path, { method: "PUT", headers, body });
+    if (!response.ok) throw new Error(`the labels could not be set: ${await response.text()}`);
+  } finally {
+    await access.close();
+  }
 }

@@ -2,8 +2,9 @@
 import type { LoadBalancerState } from "../../../stacks/units/spec.ts";
 import type { Rendered } from "../../render/cluster.ts";
 import type { ServiceIntent } from "../../render/intents.ts";
-import { serviceName } from "../../render/service/ownership/ours.ts";
+import { serviceName } from "../../render/service/ours.ts";
 import type { Forecast } from "../preview/forecast.ts";
+import { counted } from "../words.ts";
 
 /**
  * | Service | finds |
@@ -66,7 +67,7 @@ export function adoptionText(adoptions: readonly Adoption[]): string {
       ? `load balancer ${[`${balancer.name} (id ${balancer.id})`, ...balancer.addresses].join(", ")}`
       : "no load balancer";
     const next = finds === "none" ? ", one would be created" : "";
-    const count = changes === 0 ? "no changes" : `${changes} ${changes === 1 ? "resource" : "resources"} to change`;
+    const count = changes === 0 ? "no changes" : `${counted(changes, "resource")} to change`;
     return `Service ${service} ${WORDS[finds]} ${which}${next}: ${count}\n`;
   });
   return lines.length > 0 ? lines.join("") : "no Service of type LoadBalancer is managed by Lotse\n";

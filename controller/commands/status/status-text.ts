@@ -1,33 +1,67 @@
 /** The status of a cluster for a terminal. */
-import { type Paint, plain } from "../paint.ts";
+
+import { type Paint, plain } from "../../diagnostics/paint.ts";
+import { wayText } from "../place.ts";
+import { counted } from "../words.ts";
 import type { BalancerStatus, ClusterStatus, NodeStatus } from "./status-view.ts";
 
+/** How to show a status. */
+interface StatusTextOptions {
+  readonly paint?: Paint;
+  /** How to leave a live view. */
+  readonly hint?: string;
+  /** The command that shows changes that wait for approval. */
+  readonly approve?: string;
+}
+
 /** The status as tables, with everything that needs attention at the end. */
-export function statusText(status: ClusterStatus, paint: Paint = plain): string {
-  const { leader, routes, budget, refused, heldBack, pending, lastRun } = status;
-  const leading = leader ? `leader ${leader.holder}` : "no leader";
+export function statusText(status: ClusterStatus, { paint = plain, hint, approve }: StatusTextOptions = {}): string {
+  const { balancers, routes, budget, refused, notes, heldBack, waiting, lastRun } = status;
+  const degraded = balancers.filter(({ state }) => state === "degraded");
   const blocks = [
-    `${paint(`Cluster ${status.cluster}`, "bold")}: ${changesText(status)}; ${leading}`,
+    `${paint(`Cluster ${status.cluster}`, "bold")}: ${stateText(status)}\n${paint(circumstances(status, hint), "dim")}`,
     table("NODES", ["name", "state", "server", "addresses"], status.nodes.map(nodeRow), paint),
     table(
       "LOAD BALANCERS",
       ["service", "state", "id", "type", "healthy", "addresses"],
-      status.balancers.map(balancerRow),
+      balancers.map(balancerRow),
       paint,
     ),
     ...(routes ? [`${paint("ROUTES", "bold")}  ${routes.wanted} in total, ${routes.toChange} to change`] : []),
     ...(lastRun ? [lastRunText(lastRun, paint)] : []),
-    ...refused.map(({ object, mistakes }) => paint(`! ${object}: ${mistakes.join("; ")}`, "red")),
+    ...refused.map(({ object, mistakes }) => paint(`! ${object} is refused: ${mistakes.join("; ")}`, "red")),
+    ...degraded.map(({ service, problems }) =>
+      paint(`! Service ${service} is degraded: ${problems.join("; ")}`, "yellow"),
+    ),
     ...(heldBack === undefined ? [] : [paint(`! held back by the guard: ${heldBack}`, "red")]),
-    ...(pending ? [paint(`! plan ${pending.id} is waiting for approval: lotse approve ${pending.id}`, "yellow")] : []),
+    ...(waiting > 0
+      ? [
+          paint(
+            `! ${counted(waiting, "change")} ${waiting === 1 ? "waits" : "wait"} for approval: ${approve}`,
+            "yellow",
+          ),
+        ]
+      : []),
+    ...(notes.length > 0 ? [notes.map((note) => paint(`note: ${note}`, "dim")).join("\n")] : []),
     paint(`${budget.remaining} of ${budget.limit} Hetzner API requests left, shared by the whole project`, "dim"),
   ];
   return `${blocks.join("\n\n")}\n`;
 }
 
-function changesText({ changes }: ClusterStatus): string {
-  if (changes === 0) return "in sync";
-  return `${changes} ${changes === 1 ? "unit" : "units"} out of sync`;
+/** Short enough for a narrow window. */
+function stateText({ changes, refused, balancers }: ClusterStatus): string {
+  const degraded = balancers.filter(({ state }) => state === "degraded").length;
+  return [
+    changes === 0 ? "in sync" : `${counted(changes, "unit")} out of sync`,
+    ...(refused.length > 0 ? [`${refused.length} refused`] : []),
+    ...(degraded > 0 ? [`${degraded} degraded`] : []),
+  ].join(", ");
+}
+
+function circumstances(status: ClusterStatus, hint: string | undefined): string {
+  const { leader, at } = status;
+  const leading = leader ? `leader ${leader.holder}` : "no leader";
+  return [`${at.slice(0, 19)}Z`, ...(hint === undefined ? [] : [hint]), wayText(status), leading].join("; ");
 }
 
 function nodeRow({ name, isReady, isInitialised, server, addresses }: NodeStatus): readonly string[] {
@@ -43,12 +77,18 @@ function lastRunText({ at, units, failed, durationMs }: NonNullable<ClusterStatu
   const seconds = (durationMs / 1000).toFixed(1);
   const failures = Object.entries(failed).map(([unit, cause]) => paint(`    ! ${unit}: ${cause}`, "red"));
   return [
-    `${paint("LAST RUN", "bold")}  ${at}, ${units} units in ${seconds} s, ${failures.length} failed`,
+    `${paint("LAST RUN", "bold")}  ${at}, ${counted(units, "unit")} in ${seconds} s, ${failures.length} failed`,
     ...failures,
   ].join("\n");
 }
 
-function table(title: string, head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string {
+/** Rows under a title and a head, aligned. */
+export function table(
+  title: string,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  paint: Paint,
+): string {
   if (rows.length === 0) return `${paint(title, "bold")}  none`;
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]) =>

@@ -1,6 +1,5 @@
 /** The status of a cluster as data, which is also the JSON output. Pure. */
 import type { V1Node } from "@kubernetes/client-node";
-import type { PendingPlan } from "../../guard/approval.ts";
 import type { Plan } from "../../guard/plan.ts";
 import type { LoadBalancer } from "../../hcloud/api.ts";
 import type { LeaseObject } from "../../kube/lease.ts";
@@ -11,7 +10,9 @@ import { isReady } from "../../render/node/lifecycle.ts";
 import { findServer } from "../../render/node/metadata.ts";
 import { parseProviderId } from "../../render/node/provider-id.ts";
 import { type Refusal, refusalsOf } from "../../render/refusals.ts";
-import { serviceName } from "../../render/service/ownership/ours.ts";
+import { serviceName } from "../../render/service/ours.ts";
+import type { Place } from "../place.ts";
+import { eventNotes } from "../preview/event-notes.ts";
 
 /** A Node and its server. */
 export interface NodeStatus {
@@ -26,7 +27,9 @@ export interface NodeStatus {
 /** The load balancer of a Service. */
 export interface BalancerStatus {
   readonly service: string;
-  readonly state: "ready" | "to be made" | "to be changed" | "to be deleted" | "refused";
+  readonly state: "ready" | "degraded" | "to be made" | "to be changed" | "to be deleted" | "refused";
+  /** Why it does not serve everything that the Service asks for, although nothing is left to change. */
+  readonly problems: readonly string[];
   readonly id?: number;
   readonly type?: string;
   readonly addresses: readonly string[];
@@ -34,8 +37,9 @@ export interface BalancerStatus {
 }
 
 /** Everything that `lotse status` shows. */
-export interface ClusterStatus {
-  readonly cluster: string;
+export interface ClusterStatus extends Place {
+  /** When it was observed (ISO time). */
+  readonly at: string;
   /** Absent without a leader, or when leader election is off. */
   readonly leader?: { readonly holder: string; readonly renewed: string };
   readonly nodes: readonly NodeStatus[];
@@ -44,42 +48,48 @@ export interface ClusterStatus {
   /** Number of units that the next run would change. */
   readonly changes: number;
   readonly refused: readonly Refusal[];
+  /** What Events say about Services and Nodes. */
+  readonly notes: readonly string[];
   readonly heldBack?: string;
-  readonly pending?: PendingPlan;
+  /** Number of changes that wait for approval. */
+  readonly waiting: number;
   readonly lastRun?: ControllerStatus["lastRun"];
   readonly budget: { readonly remaining: number; readonly limit: number };
 }
 
 interface StatusInput {
-  readonly cluster: string;
+  readonly place: Place;
   readonly snapshot: Snapshot;
   readonly rendered: Rendered;
   readonly plan: Plan;
   readonly heldBack?: string;
   readonly lease?: LeaseObject;
-  readonly pending?: PendingPlan;
+  /** Number of changes that wait for approval. */
+  readonly waiting: number;
   readonly controller?: ControllerStatus;
   readonly budget: ClusterStatus["budget"];
 }
 
 /** Renders the status. */
 export function renderStatus(input: StatusInput): ClusterStatus {
-  const { cluster, snapshot, rendered, plan, heldBack, lease, pending, controller, budget } = input;
+  const { place, snapshot, rendered, plan, heldBack, lease, waiting, controller, budget } = input;
   const holder = lease?.spec?.holderIdentity;
   const routes = rendered.routes && {
     wanted: rendered.routes.wanted.length,
     toChange: plan.filter(({ unit }) => unit.startsWith("route/")).length,
   };
   return {
-    cluster,
+    ...place,
+    at: new Date(snapshot.now).toISOString(),
     ...(holder && { leader: { holder, renewed: lease?.spec?.renewTime ?? "" } }),
     nodes: snapshot.nodes.map((node) => nodeStatus(node, snapshot)),
     balancers: rendered.services.map((intent) => balancerStatus(intent, snapshot, input)),
     ...(routes && { routes }),
     changes: plan.length,
     refused: refusalsOf(rendered),
+    notes: eventNotes(rendered, plan, snapshot.nodes),
     ...(heldBack !== undefined && { heldBack }),
-    ...(pending && { pending }),
+    waiting,
     ...(controller?.lastRun && { lastRun: controller.lastRun }),
     budget: { remaining: Math.floor(budget.remaining), limit: budget.limit },
   };
@@ -103,24 +113,42 @@ function nodeStatus(node: V1Node, { cloud }: Snapshot): NodeStatus {
 function balancerStatus(intent: ServiceIntent, { cloud }: Snapshot, { rendered, plan }: StatusInput): BalancerStatus {
   const state = rendered.existing[intent.unit];
   const balancer = state?.kind === "load-balancer" ? cloud.loadBalancers.find(({ id }) => id === state.id) : undefined;
+  const targets = healthOf(balancer);
+  const problems = balancer && intent.kind === "balance" ? problemsOf(intent, targets) : [];
   return {
     service: serviceName(intent.service),
-    state: stateOf(intent, plan, balancer !== undefined),
+    state: stateOf(intent, plan, { exists: balancer !== undefined, isDegraded: problems.length > 0 }),
+    problems,
     ...(balancer && { id: balancer.id, type: balancer.load_balancer_type.name }),
     addresses: balancer ? addressesOf(balancer) : [],
-    targets: healthOf(balancer),
+    targets,
   };
 }
 
-function stateOf({ kind, unit }: ServiceIntent, plan: Plan, exists: boolean): BalancerStatus["state"] {
-  if (kind === "refused") return "refused";
-  if (kind === "retire") return "to be deleted";
-  if (!plan.some((step) => step.unit === unit)) return "ready";
-  return exists ? "to be changed" : "to be made";
+function stateOf(
+  intent: ServiceIntent,
+  plan: Plan,
+  { exists, isDegraded }: { readonly exists: boolean; readonly isDegraded: boolean },
+): BalancerStatus["state"] {
+  if (intent.kind === "retire") return "to be deleted";
+  if (intent.mistakes.length > 0) return "refused";
+  if (plan.some(({ unit }) => unit === intent.unit)) return exists ? "to be changed" : "to be made";
+  return isDegraded ? "degraded" : "ready";
 }
 
-function addressesOf({ public_net, private_net }: LoadBalancer): readonly string[] {
-  const all = [public_net.enabled ? public_net.ipv4.ip : undefined, ...private_net.map(({ ip }) => ip)];
+function problemsOf(
+  { spec, certificates }: ServiceIntent & { readonly kind: "balance" },
+  { healthy, total }: BalancerStatus["targets"],
+): readonly string[] {
+  return [
+    ...certificates.problems,
+    ...(spec.listeners.length === 0 ? ["no listener"] : []),
+    ...(total === 0 ? ["no target"] : healthy === 0 ? ["no healthy target"] : []),
+  ];
+}
+
+function addressesOf({ public_net: { enabled, ipv4, ipv6 }, private_net }: LoadBalancer): readonly string[] {
+  const all = [...(enabled ? [ipv4.ip, ipv6.ip] : []), ...private_net.map(({ ip }) => ip)];
   return all.filter((ip) => typeof ip === "string");
 }
 

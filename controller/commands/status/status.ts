@@ -1,15 +1,16 @@
 /** `lotse status`: shows the status of the cluster, once or live. */
 
 import { messageOf } from "../../diagnostics/errors.ts";
+import { paintFor } from "../../diagnostics/paint.ts";
 import { forPeople, jsonText, oneLine } from "../../diagnostics/printable.ts";
-import { parseStored } from "../../guard/approval.ts";
-import type { Ages } from "../../hcloud/view.ts";
+import { parsePending } from "../../guard/approval.ts";
+import type { Ages } from "../../hcloud/reader.ts";
 import { OwnConfigMap } from "../../kube/config-map.ts";
 import { parseStatus, STATUS } from "../../record/status-board.ts";
 import type { Given } from "../command-line.ts";
 import { readLease } from "../departure/sole-writer.ts";
 import { commandConfig, open, planOf, type Session } from "../open.ts";
-import { paintFor } from "../paint.ts";
+import { accessFlags, commandText } from "../shell.ts";
 import { showLive } from "./live.ts";
 import { statusText } from "./status-text.ts";
 import { type ClusterStatus, renderStatus } from "./status-view.ts";
@@ -22,23 +23,37 @@ const AGES: Ages = { servers: 30_000, loadBalancers: 10_000, certificates: 600_0
 export async function status({ flags }: Given): Promise<void> {
   await using session = await open(commandConfig(flags, process.env), { level: "error" });
   const paint = paintFor(process.stdout);
-  const render = async () => {
+  const render = async (hint?: { readonly hint: string }) => {
     const current = await readStatus(session);
-    return flags.json ? jsonText(current) : statusText(forPeople(current), paint);
+    if (flags.json) return jsonText(current);
+    const approve = commandText(["approve"], accessFlags(flags));
+    return statusText(forPeople(current), { paint, approve: oneLine(approve), ...hint });
   };
   if (!process.stdout.isTTY || flags.once || flags.json) {
     process.stdout.write(await render());
     return;
   }
-  const renderOrExplain = () => render().catch((error: unknown) => `lotse: ${oneLine(messageOf(error))}\n`); // retried
-  await showLive(process.stdout, renderOrExplain, { everyMs: REDRAW_MS, signal: untilInterrupted() });
+  using keys = readKeys();
+  const { hint, signal } = keys;
+  const renderOrExplain = () => render({ hint }).catch((error: unknown) => `lotse: ${oneLine(messageOf(error))}\n`); // retried
+  await showLive(process.stdout, renderOrExplain, { everyMs: REDRAW_MS, signal });
 }
 
-/** Ctrl-C ends a live view; it is not a failure. */
-function untilInterrupted(): AbortSignal {
+/** q, Ctrl-C and Ctrl-D, which raise no signal while the terminal is read key by key. */
+const QUIT = ["q", "\u0003", "\u0004"];
+
+/** The signal fires when q or Ctrl-C is pressed, or the process is asked to end; that is not a failure. */
+function readKeys(): Disposable & { readonly signal: AbortSignal; readonly hint: string } {
+  const { stdin } = process;
   const controller = new AbortController();
+  const { signal } = controller;
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => controller.abort());
-  return controller.signal;
+  if (!stdin.isTTY) return { signal, hint: "Ctrl-C quits", [Symbol.dispose]: () => {} };
+  stdin.setRawMode(true).on("data", (keys) => {
+    if (QUIT.some((key) => String(keys).includes(key))) controller.abort();
+  });
+  const end = () => stdin.setRawMode(false).pause();
+  return { signal, hint: "q or Ctrl-C quits", [Symbol.dispose]: end };
 }
 
 async function readStatus(session: Session): Promise<ClusterStatus> {
@@ -49,13 +64,12 @@ async function readStatus(session: Session): Promise<ClusterStatus> {
     new OwnConfigMap(client, config, "plan").read(),
     new OwnConfigMap(client, config, "status").read(),
   ]);
-  const { plan: pending, approval } = parseStored(planned);
   const controller = parseStatus(board[STATUS]);
   return renderStatus({
-    cluster: config.clusterName,
+    place: session.place,
     ...planOf(snapshot, session),
     ...(lease && { lease }),
-    ...(pending && !approval && { pending }),
+    waiting: parsePending(planned).waiting.length,
     ...(controller && { controller }),
     budget: gateway.budget,
   });

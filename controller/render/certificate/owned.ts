@@ -1,7 +1,7 @@
 /** The certificates among all listed ones that were created for a Service. */
 import { certificateUnit, SERVICE_UID_LABEL } from "../../../stacks/units/names.ts";
 import type { CertificateSpec, CertificateState, ServiceRef, UnitId } from "../../../stacks/units/spec.ts";
-import { RELEASED_MARK } from "../../formats/marks.ts";
+import { isReleasedBy, releasedMarks } from "../../formats/marks.ts";
 import type { Certificate, LoadBalancer } from "../../hcloud/api.ts";
 import { certificateState, issuanceOf } from "./listed.ts";
 
@@ -38,17 +38,16 @@ export function ownedCertificates(service: ServiceRef, lists: CertificateLists):
   return gather(service, lists, ({ labels }) => labels[SERVICE_UID_LABEL] === service.uid);
 }
 
-/** Certificates that the Service released and that have no owner since: it may take them back. */
+/** Certificates that the Service, or an earlier one of its name, left behind without an owner: it may take them back. */
 export function leftCertificates(service: ServiceRef, lists: CertificateLists): readonly OwnedCertificate[] {
-  const isLeft = ({ labels }: Certificate) =>
-    labels[RELEASED_MARK] === service.uid && labels[SERVICE_UID_LABEL] === undefined;
+  const isLeft = ({ labels }: Certificate) => isReleasedBy(labels, service) && labels[SERVICE_UID_LABEL] === undefined;
   return gather(service, lists, isLeft).filter(({ isSpent }) => !isSpent);
 }
 
 /** The spec of a certificate that is released: unchanged, but without an owner. */
 export function leaveCertificate({ kind, service, name, labels, content }: CertificateState): CertificateSpec {
   const { [SERVICE_UID_LABEL]: _, ...others } = labels;
-  return { kind, service, name, labels: { ...others, [RELEASED_MARK]: service.uid }, content };
+  return { kind, service, name, labels: { ...others, ...releasedMarks(service) }, content };
 }
 
 function gather(
@@ -56,7 +55,7 @@ function gather(
   lists: CertificateLists,
   isMeant: (certificate: Certificate) => boolean,
 ): readonly OwnedCertificate[] {
-  const used = new Set(lists.loadBalancers.flatMap(certificatesOn));
+  const used = presentedOn(lists.loadBalancers);
   const taken = new Set<UnitId>();
   return lists.certificates
     .filter(isMeant)
@@ -72,6 +71,15 @@ function gather(
       taken.add(unit);
       return { ...owned, unit: isCopy ? certificateUnit(owned.state, owned.listed.id) : unit };
     });
+}
+
+const presented = new WeakMap<readonly LoadBalancer[], ReadonlySet<number>>();
+
+/** Ids of the certificates that load balancers present. Collected once per list, because every Service asks. */
+function presentedOn(loadBalancers: readonly LoadBalancer[]): ReadonlySet<number> {
+  const ids = presented.get(loadBalancers) ?? new Set(loadBalancers.flatMap(certificatesOn));
+  presented.set(loadBalancers, ids);
+  return ids;
 }
 
 function certificatesOn({ services }: LoadBalancer): readonly number[] {

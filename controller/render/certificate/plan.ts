@@ -5,7 +5,13 @@ import type { CertificateSpec, LoadBalancerState, ServiceRef, UnitId } from "../
 import type { Certificate } from "../../hcloud/api.ts";
 import type { ServiceOptions } from "../service/options/annotations.ts";
 import { issuanceOf, renewalProblem } from "./listed.ts";
-import { type CertificateLists, leftCertificates, type OwnedCertificate, ownedCertificates } from "./owned.ts";
+import {
+  type CertificateLists,
+  leaveCertificate,
+  leftCertificates,
+  type OwnedCertificate,
+  ownedCertificates,
+} from "./owned.ts";
 import { type Resolution, Resolver } from "./resolve.ts";
 import { sourcesOf } from "./sources.ts";
 
@@ -85,10 +91,20 @@ export function planCertificates(
   };
 }
 
-/** The plan for a Service that no longer needs certificates. */
-export function planRetirement(service: ServiceRef, lists: CertificateLists): Pick<CertificatePlan, "owned" | "stale"> {
+/** What happens to the certificates of a Service that no longer needs any. */
+export interface Retirement extends Pick<CertificatePlan, "owned" | "stale"> {
+  /** Certificates that stay without an owner, because a load balancer that stays presents them. */
+  readonly left?: readonly CertificateSpec[];
+}
+
+/**
+ * The plan for a Service that no longer needs certificates. `isFinal`: its own load balancer will not change again, so
+ * that what is presented now stays presented. Of several certificates with the same content, one is left per run.
+ */
+export function planRetirement(service: ServiceRef, lists: CertificateLists, isFinal: boolean): Retirement {
   const owned = ownedCertificates(service, lists);
-  return { owned, stale: staleUnits(owned, []) };
+  const left = owned.filter(({ unit, state, isUsed }) => isFinal && isUsed && unit === certificateUnit(state));
+  return { owned, stale: staleUnits(owned, []), left: left.map(({ state }) => leaveCertificate(state)) };
 }
 
 /** Released certificates that are needed again. */

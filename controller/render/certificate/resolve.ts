@@ -1,7 +1,7 @@
 /** Certificate sources → certificates that a listener can present, or why it cannot; and what must be created. */
 import { certificateUnit, contentKey, SERVICE_UID_LABEL } from "../../../stacks/units/names.ts";
 import type { CertificateContent, ServiceRef } from "../../../stacks/units/spec.ts";
-import { RELEASED_MARK } from "../../formats/marks.ts";
+import { isReleasedBy, releaserOf, withoutReleasedMarks } from "../../formats/marks.ts";
 import type { Certificate } from "../../hcloud/api.ts";
 import { issuanceOf, STAGING_LABEL } from "./listed.ts";
 import type { OwnedCertificate } from "./owned.ts";
@@ -49,9 +49,13 @@ export class Resolver {
     const { certificates } = this.#around;
     const found =
       certificates.find(({ id }) => String(id) === idOrName) ?? certificates.find(({ name }) => name === idOrName);
-    return found
-      ? usable(found)
-      : { problem: `certificate "${idOrName}" does not exist in this project`, isInCloud: true };
+    if (!found) return { problem: `certificate "${idOrName}" does not exist in this project`, isInCloud: true };
+    return this.#isOrWasOthers(found)
+      ? {
+          problem: `certificate "${found.name}" (id ${found.id}) belongs to another Service: use a certificate without the labels ${SERVICE_UID_LABEL} and lotse/released`,
+          isInCloud: true,
+        }
+      : usable(found);
   }
 
   #managed(content: CertificateContent, base: string): Resolution {
@@ -62,7 +66,7 @@ export class Resolver {
     const holder = this.#around.certificates.find(({ name }) => name === base);
     const isForeign = holder !== undefined && !this.#isOrWasOwn(holder);
     if (isForeign && !own && claim === key) {
-      const problem = `certificate "${base}" (id ${holder.id}) does not belong to this Service: choose another name with http-managed-certificate-name, or use it with http-certificates`;
+      const problem = `certificate "${base}" (id ${holder.id}) does not belong to this Service: choose another name with http-managed-certificate-name${this.#isOrWasOthers(holder) ? "" : ", or use it with http-certificates"}`;
       return { problem, isInCloud: true };
     }
     const isFree = claim === key && (!holder || holder.id === own?.listed.id);
@@ -89,7 +93,7 @@ export class Resolver {
       ({ isSpent, state }) => isSpent && contentKey(state.content) === contentKey(content),
     );
     if (spent && !own) return usable(spent.listed);
-    const { [RELEASED_MARK]: _, ...labels } = own?.state.labels ?? {};
+    const labels = withoutReleasedMarks(own?.state.labels ?? {});
     const spec = {
       kind: "certificate",
       service: this.#service,
@@ -106,8 +110,16 @@ export class Resolver {
     return { [SERVICE_UID_LABEL]: this.#service.uid, ...(isStaging && { [STAGING_LABEL]: "true" }) };
   }
 
+  /** Whether it was made for another Service: its private key may come from a Secret that this Service may not use. */
+  #isOrWasOthers(certificate: Certificate): boolean {
+    const { labels } = certificate;
+    const isOrWasOwned = labels[SERVICE_UID_LABEL] !== undefined || releaserOf(labels) !== undefined;
+    return isOrWasOwned && !this.#isOrWasOwn(certificate);
+  }
+
   #isOrWasOwn({ labels }: Certificate): boolean {
-    return (labels[SERVICE_UID_LABEL] ?? labels[RELEASED_MARK]) === this.#service.uid;
+    const owner = labels[SERVICE_UID_LABEL];
+    return owner === undefined ? isReleasedBy(labels, this.#service) : owner === this.#service.uid;
   }
 
   #own(content: CertificateContent): OwnedCertificate | undefined {

@@ -19,8 +19,28 @@ export interface SecretList {
 /** The content of a Secret, or a problem that quotes nothing of it. */
 export type TlsContent = { readonly pair: TlsPair } | { readonly problem: string };
 
-/** Parses a Secret and checks that its certificate is valid at `now`, in milliseconds since 1970. */
-export function parseTlsSecret({ data = {} }: V1Secret, now: number): TlsContent {
+/** A parsed Secret, before the time is considered. */
+type Parsed = { readonly pair: TlsPair; readonly certificate: X509Certificate } | { readonly problem: string };
+
+const parsed = new WeakMap<V1Secret, Parsed>();
+/** A chain of ten large certificates has a third of this. Longer texts would take too long to parse. */
+const MAX_BYTES = 64 * 1024;
+
+/**
+ * Parses a Secret and checks that its certificate is valid at `now`, in milliseconds since 1970. Each object is parsed once,
+ * however many ports of however many Services use it.
+ */
+export function parseTlsSecret(secret: V1Secret, now: number): TlsContent {
+  const content = parsed.get(secret) ?? parse(secret);
+  parsed.set(secret, content);
+  if ("problem" in content) return content;
+  const problem = outOfDate(content.certificate, now);
+  return problem === undefined ? { pair: content.pair } : { problem };
+}
+
+function parse({ data = {} }: V1Secret): Parsed {
+  const large = ["tls.crt", "tls.key"].find((key) => ((data[key]?.length ?? 0) * 3) / 4 > MAX_BYTES);
+  if (large !== undefined) return { problem: `${large} is larger than ${MAX_BYTES / 1024} KiB` };
   const pem = decode(data["tls.crt"]);
   const privateKey = decode(data["tls.key"]);
   if (pem === "") return { problem: "it has no tls.crt" };
@@ -30,8 +50,7 @@ export function parseTlsSecret({ data = {} }: V1Secret, now: number): TlsContent
   const key = attempt(() => createPrivateKey(privateKey));
   if (!key) return { problem: "tls.key is not a PEM private key, or is encrypted" };
   if (!certificate.checkPrivateKey(key)) return { problem: "tls.key does not match tls.crt" };
-  const problem = outOfDate(certificate, now);
-  return problem === undefined ? { pair: { pem, privateKey, fingerprint: certificate.fingerprint256 } } : { problem };
+  return { pair: { pem, privateKey, fingerprint: certificate.fingerprint256 }, certificate };
 }
 
 function outOfDate({ validFromDate, validToDate }: X509Certificate, now: number): string | undefined {

@@ -53,14 +53,22 @@ export function serverFacts({ server_type, location, labels }: Server, { zoneLab
   return { providedBy: "cloud", ...facts, ...(zoneLabel && { zone }) };
 }
 
-/** The changes that make a node's labels describe its machine. */
-export function planLabels(node: V1Node, machine: MachineFacts, { labelPrefixes = [] }: LabelOptions): LabelChanges {
-  const existing = node.metadata?.labels ?? {};
-  const topology = { ...topologyLabels(machine), [PROVIDED_BY]: existing[PROVIDED_BY] ?? machine.providedBy };
-  const copied = planCopies(node, machine, labelPrefixes);
+/** The labels and annotations with which a node describes its machine; null for those that must go. */
+export function wantedLabels(
+  node: V1Node,
+  machine: MachineFacts,
+  { labelPrefixes = [] }: LabelOptions,
+): Required<LabelChanges> {
+  const providedBy = node.metadata?.labels?.[PROVIDED_BY] ?? machine.providedBy;
+  const { labels, annotations } = planCopies(node, machine, labelPrefixes);
+  return { labels: { ...labels, ...topologyLabels(machine), [PROVIDED_BY]: providedBy }, annotations };
+}
+
+/** The changes with which a node's metadata becomes as wanted. */
+export function planLabels({ metadata }: V1Node, wanted: Required<LabelChanges>): LabelChanges {
   return {
-    ...named("labels", changed(existing, { ...copied.labels, ...topology })),
-    ...named("annotations", changed(node.metadata?.annotations ?? {}, copied.annotations)),
+    ...named("labels", changed(metadata?.labels ?? {}, wanted.labels)),
+    ...named("annotations", changed(metadata?.annotations ?? {}, wanted.annotations)),
   };
 }
 

@@ -1,6 +1,5 @@
 /** What to write to a Node so that it describes its server. */
 import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
-import type { NodeRecord } from "../../../stacks/units/spec.ts";
 import type { Server } from "../../hcloud/api.ts";
 import type { EventReason } from "../../publish/events.ts";
 import type { RobotInventory } from "../../robot/api.ts";
@@ -28,7 +27,7 @@ export interface NodeWarning {
 
 /** What to do with a node: leave it to its provider, patch it, or report why that is impossible. */
 export type NodeVerdict =
-  | { readonly kind: "foreign" }
+  | { readonly kind: "foreign"; readonly providerId: string }
   | (PlannedPatch & {
       readonly kind: "ready";
       /** Reported before the patch is written. */
@@ -46,8 +45,28 @@ export type NodeVerdict =
 /** The server of a node: by ProviderID, otherwise by name. */
 export function findServer(node: V1Node, servers: readonly Server[]): Server | undefined {
   const id = parseProviderId(node.spec?.providerID);
-  if (id.kind === "cloud") return servers.find((server) => server.id === id.id);
-  return id.kind === "none" ? servers.find((server) => server.name === node.metadata?.name) : undefined;
+  if (id.kind === "cloud") return indexOf(servers).byId.get(id.id);
+  return id.kind === "none" ? indexOf(servers).byName.get(node.metadata?.name ?? "") : undefined;
+}
+
+interface ServerIndex {
+  readonly byId: ReadonlyMap<number, Server>;
+  readonly byName: ReadonlyMap<string, Server>;
+}
+
+const indexes = new WeakMap<readonly Server[], ServerIndex>();
+
+/** Built once per list, because every Service looks up every node. */
+function indexOf(servers: readonly Server[]): ServerIndex {
+  const known = indexes.get(servers);
+  if (known) return known;
+  const index = {
+    byId: new Map(servers.map((server) => [server.id, server])),
+    // Names are unique in a project; if they were not, the first one would count.
+    byName: new Map(servers.toReversed().map((server) => [server.name, server])),
+  };
+  indexes.set(servers, index);
+  return index;
 }
 
 /** All servers that a node can be on. */
@@ -69,7 +88,7 @@ export function decideNode(node: V1Node, { servers, robots }: Inventory, options
 /** The verdict on a node that is not on a dedicated server. A refusal names the cause and the remedy. */
 export function decideCloudNode(node: V1Node, servers: readonly Server[], options: NodeOptions): NodeVerdict {
   const id = parseProviderId(node.spec?.providerID);
-  if (id.kind === "foreign") return { kind: "foreign" };
+  if (id.kind === "foreign") return { kind: "foreign", providerId: id.text };
   if (id.kind === "malformed")
     return { kind: "refused", reason: `its providerID "${id.text}" is not hcloud://<server id>`, isFinal: true };
   const server = findServer(node, servers);
@@ -111,18 +130,4 @@ function warnOfLoss(
   if (networkId !== undefined || !lost || (isUninitialised(node) && !isPrivate)) return [];
   const message = `InternalIP ${lost.address} is removed because HCLOUD_NETWORK is not set: set it to the cluster's network to keep private addresses`;
   return [{ reason: "InternalIPRemoved", message }];
-}
-
-/** The node as recorded in the stack's outputs. */
-export function nodeRecord(node: V1Node, server: Server, options: NodeOptions): NodeRecord {
-  const { instanceType, region, zone } = serverFacts(server, options);
-  const ipv6 = readExternalIpv6(node, options.addressFamily);
-  const known = serverAddresses(server, { ...options, externalIpv6: ipv6.ok ? ipv6.address : undefined });
-  return {
-    providerId: node.spec?.providerID ?? cloudProviderId(server.id),
-    instanceType,
-    region,
-    ...(zone !== undefined && { zone }),
-    addresses: known.map(({ address }) => address),
-  };
 }

@@ -1,7 +1,6 @@
 /** Nodes on dedicated servers, from what Robot reports. */
 import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
 import ipaddr from "ipaddr.js";
-import type { NodeRecord } from "../../../stacks/units/spec.ts";
 import type { RobotInventory, RobotServer } from "../../robot/api.ts";
 import { type AddressOptions, applyProvidedIps } from "./addresses.ts";
 import { readExternalIpv6 } from "./external-ipv6.ts";
@@ -127,18 +126,5 @@ export function robotFacts({ product, dc }: RobotServer): MachineFacts {
     region: zone.split("-")[0] ?? "",
     zone,
     labels: {},
-  };
-}
-
-/** A node on a dedicated server as recorded in the stack's outputs, from the Node itself; undefined for other nodes. */
-export function robotRecord({ metadata, spec, status }: V1Node): NodeRecord | undefined {
-  if (parseProviderId(spec?.providerID).kind !== "robot") return undefined;
-  const label = (key: string) => metadata?.labels?.[key] ?? "";
-  return {
-    providerId: spec?.providerID ?? "",
-    instanceType: label("node.kubernetes.io/instance-type"),
-    region: label("topology.kubernetes.io/region"),
-    zone: label("topology.kubernetes.io/zone"),
-    addresses: (status?.addresses ?? []).map(({ address }) => address),
   };
 }

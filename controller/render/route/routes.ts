@@ -15,21 +15,28 @@ export interface WantedRoute {
   readonly spec: RouteSpec;
 }
 
-/** A node that cannot get one of its routes. `isFinal`: a newer list of servers could not change that. */
+/** A node that cannot get one of its routes. */
 export interface RefusedRoute {
   readonly node: string;
   readonly reason: string;
+  /** Whether a newer list of servers could not change that. */
   readonly isFinal: boolean;
+  /** Whether the pod CIDR is outside the cluster CIDRs. */
+  readonly isMisplaced?: boolean;
+  /** Whether the node has a route all the same, which stays as it is. */
+  readonly hasRoute?: boolean;
+  /** Whether the Node's condition does not say so yet: a list from after the Node joined must confirm it first. */
+  readonly isNew?: boolean;
 }
 
 /** What should happen to the network's routes. */
 export interface RoutePlan {
   readonly wanted: readonly WantedRoute[];
   readonly refused: readonly RefusedRoute[];
-  /** Routes to remove. */
+  /** Routes to remove: they are inside the cluster CIDRs and belong to no Node. */
   readonly stale: readonly RouteSpec[];
-  /** Wanted routes outside the cluster CIDRs: they are created, but not recognised as ours when they become stale. */
-  readonly misplaced: readonly WantedRoute[];
+  /** Routes of Nodes whose server is not listed or not attached at the moment: they stay as they are. */
+  readonly kept: readonly RouteSpec[];
 }
 
 /** What routes are derived from. */
@@ -39,63 +46,143 @@ export interface RouteView {
   readonly network: Network;
 }
 
-/** Plans all routes of the network. */
+/** A pod CIDR of a Node, and where its packets should go. */
+interface Claim {
+  readonly node: V1Node;
+  readonly destination: string;
+  /** The server's address in the network; undefined while it is unknown. */
+  readonly gateway: string | undefined;
+  /** Why it is unknown. Also undefined for nodes that are not in the network: their routes are not ours. */
+  readonly problem: string | undefined;
+}
+
+/**
+ * Plans all routes of the network: one for each IPv4 pod CIDR of a node in the network. A route whose destination is the
+ * pod CIDR of any existing Node is never removed, whatever the lists say, because its pods would lose their network.
+ *
+ * | pod CIDR | route |
+ * | --- | --- |
+ * | not entirely inside the cluster CIDRs | refused; an existing route is not ours |
+ * | of a node that is in no network: dedicated server, other provider, not initialised | none; an existing route stays |
+ * | of a node whose server is not listed or not attached | refused; an existing route stays |
+ * | of several nodes | goes to the node that has the route, otherwise to the oldest; refused for the others |
+ */
 export function planRoutes(view: RouteView, clusterCidrs: readonly string[]): RoutePlan {
-  const { wanted, refused } = renderRoutes(view);
-  const others = new Set(view.nodes.filter((node) => !isRoutable(node, view.servers)).flatMap(ipv4RangesOf));
-  // A route to a node that we do not manage was created for that node by something else.
-  const stale = staleRoutes(view.network, wanted, clusterCidrs).filter(({ destination }) => !others.has(destination));
-  const limited = withinLimit(wanted, stale, view.network);
+  const claims = view.nodes.flatMap((node) => claimsOf(node, view));
+  const { wanted, refused } = settle(claims, view.network, clusterCidrs);
+  const ours = view.network.routes.filter(({ destination }) => isWithin(destination, clusterCidrs));
+  const claimed = Map.groupBy(claims, ({ destination }) => destination);
+  const stale = ours.filter(({ destination }) => !claimed.has(destination));
+  const served = new Set(wanted.map(({ spec }) => spec.destination));
+  const kept = ours.filter(
+    ({ destination }) =>
+      !served.has(destination) && claimed.get(destination)?.some(({ problem }) => problem !== undefined),
+  );
+  const specs = (routes: Network["routes"]) => routes.map((route) => routeSpec(view.network, route));
+  const limited = withinLimit(wanted, specs(stale), view.network);
   return {
     wanted: limited.wanted,
-    refused: [...refused, ...limited.refused, ...refuseRangeless(view, stale)],
-    stale,
-    misplaced: limited.wanted.filter(({ spec }) => !isWithin(spec.destination, clusterCidrs)),
+    refused: [...refused, ...limited.refused, ...refuseRangeless(view, specs(stale))],
+    stale: specs(stale),
+    kept: specs(kept),
+  };
+}
+
+/** A Node that is being deleted keeps its routes until it is gone, but is not told about missing ones. */
+function settle(
+  claims: readonly Claim[],
+  network: Network,
+  clusterCidrs: readonly string[],
+): Pick<RoutePlan, "wanted" | "refused"> {
+  const gateways = new Map(network.routes.map(({ destination, gateway }) => [destination, gateway]));
+  const rivals = Map.groupBy(claims, ({ destination }) => destination);
+  const wanted: WantedRoute[] = [];
+  const refused: RefusedRoute[] = [];
+  for (const claim of claims) {
+    const { node, destination, gateway, problem } = claim;
+    if (gateway === undefined && problem === undefined) continue;
+    const existing = gateways.get(destination);
+    const holder = holderOf(rivals.get(destination) ?? [], existing) ?? claim;
+    const refusal = refuse(claim, { holder, existing, isInside: isWithin(destination, clusterCidrs) });
+    if (refusal && node.metadata?.deletionTimestamp === undefined) refused.push(refusal);
+    if (!refusal && gateway !== undefined)
+      wanted.push({ node: nameOf(node), spec: routeSpec(network, { destination, gateway }) });
+  }
+  return { wanted, refused: refused.filter(isFirstOfNode) };
+}
+
+interface Circumstances {
+  readonly holder: Claim;
+  /** Gateway of the existing route. */
+  readonly existing: string | undefined;
+  readonly isInside: boolean;
+}
+
+function refuse(claim: Claim, { holder, existing, isInside }: Circumstances): RefusedRoute | undefined {
+  const { destination, gateway, problem } = claim;
+  const node = nameOf(claim.node);
+  if (!isInside) {
+    const reason = `pod CIDR ${destination} is outside --cluster-cidr: extend --cluster-cidr to cover all pod CIDRs`;
+    const hasRoute = gateway !== undefined && gateway === existing;
+    return { node, reason, isFinal: true, isMisplaced: true, ...(hasRoute && { hasRoute }) };
+  }
+  if (holder !== claim)
+    return { node, reason: `pod CIDR ${destination} also belongs to node ${nameOf(holder.node)}`, isFinal: true };
+  if (problem === undefined) return undefined;
+  const isKept = existing !== undefined;
+  return {
+    node,
+    reason: isKept ? `${problem}; its route stays as it is` : problem,
+    isFinal: false,
+    ...(isKept && { hasRoute: true }),
+    ...(!isKept && isUnreported(claim.node) && { isNew: true }),
   };
 }
 
 /**
- * The routes that nodes need. IPv6 CIDRs are skipped, because Hetzner routes IPv4 only. So are dedicated servers and
- * other providers' nodes, which are not in the network, and nodes that are not initialised yet.
+ * Of several Nodes that claim a pod CIDR, the one that the existing route leads to, or may lead to. Otherwise the oldest:
+ * a Node that registers with the pod CIDR of another must not get its packets.
  */
-export function renderRoutes(view: RouteView): Pick<RoutePlan, "wanted" | "refused"> {
-  // By destination: the network allows one route to each, and a node may list a CIDR twice.
-  const wanted = new Map<string, WantedRoute>();
-  const refused: RefusedRoute[] = [];
-  for (const node of view.nodes.filter((candidate) => isRoutable(candidate, view.servers))) {
-    const asked = routesTo(node, view);
-    if ("reason" in asked) refused.push(asked);
-    for (const route of "reason" in asked ? [] : asked) {
-      const { destination } = route.spec;
-      const holder = wanted.get(destination)?.node ?? route.node;
-      if (holder === route.node) wanted.set(destination, route);
-      else
-        refused.push({
-          node: route.node,
-          reason: `pod CIDR ${destination} also belongs to node ${holder}`,
-          isFinal: true,
-        });
-    }
-  }
-  return { wanted: [...wanted.values()], refused };
+function holderOf(claims: readonly Claim[], existing: string | undefined): Claim | undefined {
+  const byAge = claims.toSorted((a, b) => createdAt(a.node) - createdAt(b.node));
+  const leadsTo = (address: string | undefined) => byAge.find(({ gateway }) => gateway === address);
+  return (existing === undefined ? undefined : (leadsTo(existing) ?? leadsTo(undefined))) ?? byAge[0];
 }
 
-function isRoutable(node: V1Node, servers: readonly Server[]): boolean {
-  if (ipv4RangesOf(node).length === 0 || node.metadata?.deletionTimestamp !== undefined) return false;
-  return parseProviderId(node.spec?.providerID).kind === "cloud" || findServer(node, servers) !== undefined;
+function isUnreported({ status }: V1Node): boolean {
+  return !status?.conditions?.some(({ type }) => type === "NetworkUnavailable");
 }
 
-/** One route for each pod CIDR of the node, or why there are none. */
-function routesTo(node: V1Node, { servers, network }: RouteView): readonly WantedRoute[] | RefusedRoute {
-  const name = node.metadata?.name ?? "";
+function createdAt({ metadata }: V1Node): number {
+  return new Date(metadata?.creationTimestamp ?? 0).getTime();
+}
+
+function nameOf({ metadata }: V1Node): string {
+  return metadata?.name ?? "";
+}
+
+function isFirstOfNode(refusal: RefusedRoute, index: number, all: readonly RefusedRoute[]): boolean {
+  return all.findIndex(({ node, reason }) => node === refusal.node && reason === refusal.reason) === index;
+}
+
+function routeSpec({ id: networkId }: Network, { destination, gateway }: Network["routes"][number]): RouteSpec {
+  return { kind: "route", networkId, destination, gateway };
+}
+
+/** The pod CIDRs of a Node, each once. IPv6 CIDRs are skipped, because Hetzner routes IPv4 only. */
+function claimsOf(node: V1Node, { servers, network }: RouteView): readonly Claim[] {
+  const ranges = [...new Set(ipv4RangesOf(node))];
+  if (ranges.length === 0) return [];
   const server = findServer(node, servers);
   const gateway = addressIn(network, server);
-  if (!gateway) {
-    const detached = `server ${server?.name} is not attached to network ${network.name}: attach it`;
-    return { node: name, reason: server ? detached : "its server does not exist in this project", isFinal: false };
-  }
-  const spec = { kind: "route", networkId: network.id, gateway } as const;
-  return ipv4RangesOf(node).map((destination) => ({ node: name, spec: { ...spec, destination } }));
+  const isOurs = server !== undefined || parseProviderId(node.spec?.providerID).kind === "cloud";
+  const problem = isOurs && gateway === undefined ? explain(server, network) : undefined;
+  return ranges.map((destination) => ({ node, destination, gateway, problem }));
+}
+
+function explain(server: Server | undefined, network: Network): string {
+  if (!server) return "its server does not exist in this project";
+  return `server ${server.name} is not attached to network ${network.name}: attach it`;
 }
 
 /** Normalised as the API returns them: Kubernetes accepts host bits in a CIDR, which would make it look different. */
@@ -131,27 +218,7 @@ function refuseRangeless({ nodes, servers, network }: RouteView, stale: readonly
   return nodes
     .filter((node) => ipv4RangesOf(node).length === 0 && node.metadata?.deletionTimestamp === undefined)
     .filter((node) => gateways.has(addressIn(network, findServer(node, servers)) ?? ""))
-    .map((node) => ({ node: node.metadata?.name ?? "", reason, isFinal: true }));
-}
-
-/**
- * Routes to remove: inside the cluster CIDRs and needed by no node. A route is inside if its first or last address is
- * (the framework's rule, R3). Other routes are not ours and are never touched.
- */
-export function staleRoutes(
-  network: Network,
-  wanted: readonly WantedRoute[],
-  clusterCidrs: readonly string[],
-): readonly RouteSpec[] {
-  const destinations = new Set(wanted.map(({ spec }) => spec.destination));
-  return network.routes
-    .filter(({ destination }) => !destinations.has(destination) && isInside(destination, clusterCidrs))
-    .map(({ destination, gateway }) => ({ kind: "route", networkId: network.id, destination, gateway }));
-}
-
-/** Whether the first or last address of an IPv4 CIDR is in one of the cluster CIDRs. */
-export function isInside(range: string, clusterCidrs: readonly string[]): boolean {
-  return endsOf(range).some((end) => clusterCidrs.some((cidr) => contains(cidr, end)));
+    .map((node) => ({ node: nameOf(node), reason, isFinal: true }));
 }
 
 /** Whether an IPv4 CIDR is entirely in one of the cluster CIDRs. */

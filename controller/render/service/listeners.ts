@@ -36,9 +36,17 @@ export function renderListeners(
     .toSorted((a, b) => a.listenPort - b.listenPort);
 }
 
-/** The ports that can be served: Hetzner load balancers forward TCP only. */
-export function tcpPorts(service: V1Service): readonly V1ServicePort[] {
-  return (service.spec?.ports ?? []).filter(({ protocol }) => (protocol ?? "TCP") === "TCP");
+const NO_PORTS: readonly V1ServicePort[] = [];
+const servable = new WeakMap<readonly V1ServicePort[], readonly V1ServicePort[]>();
+
+/** The ports that can be served: Hetzner load balancers forward TCP only. The same array for the same Service. */
+export function tcpPorts({ spec }: V1Service): readonly V1ServicePort[] {
+  const ports = spec?.ports ?? NO_PORTS;
+  const known = servable.get(ports);
+  if (known) return known;
+  const found = ports.filter(({ protocol }) => (protocol ?? "TCP") === "TCP");
+  servable.set(ports, found);
+  return found;
 }
 
 /** Whether any listener option of a port is invalid. */

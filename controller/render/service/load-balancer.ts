@@ -1,34 +1,18 @@
 /** A Service and the nodes → the spec of its load balancer. Everything is validated before the first change. */
-import type { V1Node, V1Service } from "@kubernetes/client-node";
-import type { LoadBalancerSpec, LoadBalancerState, NetworkAttachment } from "../../../stacks/units/spec.ts";
-import { parseLabelSelector } from "../../formats/label-selector.ts";
-import { PROTECTED_MARK } from "../../formats/marks.ts";
-import type { Server } from "../../hcloud/api.ts";
-import { type CertificatePlan, planCertificates } from "../certificate/plan.ts";
-import { adviseOn, adviseOnBalancer } from "./checks/advice.ts";
-import { DEFAULT_TYPE } from "./checks/catalogue.ts";
-import { checkSettings, type Surroundings } from "./checks/checks.ts";
-import { limitsOf } from "./checks/limits.ts";
-import type { Note } from "./checks/notes.ts";
-import { isBroken, renderListeners, tcpPorts } from "./listeners.ts";
+import type { V1Service } from "@kubernetes/client-node";
+import { listenerPart } from "../../../stacks/units/names.ts";
+import type { LoadBalancerSpec, LoadBalancerState } from "../../../stacks/units/spec.ts";
+import type { CertificatePlan } from "../certificate/plan.ts";
+import type { Note } from "./advice.ts";
+import { adviseOn, adviseOnBalancer } from "./advice.ts";
+import { checkSettings } from "./checks.ts";
+import { tcpPorts } from "./listeners.ts";
 import type { ServiceOptions } from "./options/annotations.ts";
 import { parseSettings, type ServiceSettings, type Settings } from "./options/settings.ts";
-import { countForeign } from "./ownership/foreign.ts";
-import { renderLabels, renderRdns } from "./ownership/labels.ts";
-import { serviceRef } from "./ownership/ours.ts";
+import { differingParts, type ForeignParts, NOTHING_FOREIGN, withoutForeign } from "./ours.ts";
 import { nextStage } from "./stages.ts";
-import { isSameTarget, renderTargets, type Targets } from "./targets.ts";
-
-/** What a load balancer is rendered from, besides its Service. */
-export interface BalancerContext extends Surroundings {
-  readonly nodes: readonly V1Node[];
-  readonly servers: readonly Server[];
-  readonly defaults: ServiceOptions;
-  /** Whether dedicated servers are targets. */
-  readonly robots?: boolean;
-  /** Number of label selector targets, which never belong to a Service. */
-  readonly otherTargets?: number;
-}
+import type { Targets } from "./targets.ts";
+import { type BalancerContext, type PlacedContext, renderWanted, roomOf } from "./wanted.ts";
 
 /** The load balancer of a Service, and what to report to its user. */
 export type RenderedBalancer = { readonly mistakes: readonly string[]; readonly notes: readonly Note[] } & (
@@ -36,6 +20,8 @@ export type RenderedBalancer = { readonly mistakes: readonly string[]; readonly 
       readonly ok: true;
       /** The next stage towards the desired load balancer. Parts with a mistake are as they exist. */
       readonly spec: LoadBalancerSpec;
+      /** What exists of it, without the foreign parts that the Service does not ask for. */
+      readonly existing?: LoadBalancerState;
       readonly settings: Settings;
       readonly leftOut: Targets["leftOut"];
       readonly certificates: CertificatePlan;
@@ -51,53 +37,90 @@ export type RenderedBalancer = { readonly mistakes: readonly string[]; readonly 
 export function renderLoadBalancer(service: V1Service, context: BalancerContext): RenderedBalancer {
   const annotations = service.metadata?.annotations ?? {};
   const parsed = parseSettings(annotations, tcpPorts(service), context.defaults);
-  const settings = checkSettings(service, parsed, context);
-  const { mistakes } = settings;
+  const settings = checkSettings(service, parsed, { ...context, foreign: besidesPorts(service, context.foreign) });
   const notes = [...settings.notes, ...adviseOn(service, settings)];
-  const { existing } = context;
-  const place = placeOf(settings.options, existing);
-  if (!place || (mistakes.length > 0 && !existing)) return { ok: false, mistakes, notes };
+  const place = placeOf(settings.options, context.existing);
+  if (!place || (settings.mistakes.length > 0 && !context.existing))
+    return { ok: false, mistakes: settings.mistakes, notes };
 
-  const fields = fieldsOf(settings, serviceRef(service).uid, context);
-  const { targets, leftOut, beyondLimit } = targetsOf(settings, fields.type, context);
-  const network = attachmentOf(settings, context);
-  const certificates = certificatesOf(service, settings, context);
-  const wanted: LoadBalancerSpec = {
-    kind: "load-balancer",
-    service: serviceRef(service),
-    place,
-    ...fields,
-    ...(network && { network }),
-    listeners: renderListeners(service, settings, {
-      certificates: certificates.ids,
-      ...(existing && { existing: existing.listeners }),
-    }),
-    targets,
-  };
-  const spec = existing ? nextStage(wanted, existing, roomOf(wanted.type, existing.type, context)) : wanted;
+  const { wanted, existing, foreign, refused, ...rendered } = renderBeside(service, settings, { ...context, place });
+  const mistakes = [...settings.mistakes, ...refused];
+  // An adoption that serves no port would only add the cluster's nodes to the targets of others.
+  if (context.takeover && refused.length > 0 && wanted.listeners.length === 0) return { ok: false, mistakes, notes };
+  const room = existing && roomOf(wanted.type, existing.type, { ...context, foreign });
   const allNotes = [
     ...notes,
     ...adviseOnBalancer(settings, wanted, context),
-    ...limitNotes(beyondLimit, wanted.type),
-    ...foreignNotes(context),
-    ...certificateNotes(certificates),
+    ...limitNotes(rendered.beyondLimit, wanted.type),
+    ...foreignNotes(foreign),
+    ...certificateNotes(rendered.certificates),
   ];
-  return { ok: true, spec, settings, mistakes, notes: allNotes, leftOut, certificates };
+  return {
+    ok: true,
+    spec: existing && room ? nextStage(wanted, existing, room) : wanted,
+    ...(existing && { existing }),
+    settings,
+    mistakes,
+    notes: allNotes,
+    leftOut: rendered.leftOut,
+    certificates: rendered.certificates,
+  };
 }
 
-function certificatesOf(service: V1Service, { ports }: ServiceSettings, context: BalancerContext): CertificatePlan {
-  const { certificates, existing } = context;
-  const wishes = [...ports].map(([port, own]) => [port, { options: own.options, isBroken: isBroken(own) }] as const);
-  return planCertificates(serviceRef(service), new Map(wishes), { ...certificates, ...(existing && { existing }) });
+/**
+ * What the Service asks for beside the foreign parts of its load balancer. A foreign part that is exactly what the Service
+ * asks for counts as existing; a port on which there is another listener is refused. A load balancer with other foreign
+ * parts has other users: its own fields stay as they are.
+ */
+function renderBeside(service: V1Service, settings: ServiceSettings, context: PlacedContext) {
+  const { foreign: marked = NOTHING_FOREIGN, existing, listed = existing } = context;
+  const whole = renderWanted(service, settings, context);
+  if (!listed) return { ...whole, existing, foreign: NOTHING_FOREIGN, refused: [] };
+  const foreign = differingParts(marked, whole.wanted, listed);
+  const rendered = foreign.size === 0 ? whole : renderWanted(service, withFixedFields(settings), context);
+  const { wanted } = rendered;
+  const network = foreign.size > 0 && listed.network ? undefined : wanted.network;
+  const { network: _, ...fields } = wanted;
+  return {
+    ...rendered,
+    wanted: withoutForeign({ ...fields, ...(network && { network }) }, foreign),
+    existing: withoutForeign(listed, foreign),
+    foreign,
+    refused: wanted.listeners
+      .filter(({ listenPort }) => foreign.has(listenerPart(listenPort)))
+      .map(({ listenPort }) => collision(listenPort, listed)),
+  };
+}
+
+function collision(port: number, { name, id }: LoadBalancerState): string {
+  return `port ${port} is not served: load balancer "${name}" (id ${id}) already had another listener on it when this Service adopted it: delete that listener from the load balancer, or use another port`;
+}
+
+const FIXED = [
+  "type",
+  "algorithm",
+  "deleteProtection",
+  "ipv4Rdns",
+  "ipv6Rdns",
+  "disablePublicNetwork",
+  "privateIpv4",
+  "privateSubnet",
+] as const;
+
+/** The settings with which the load balancer's own fields stay as they are. */
+function withFixedFields(settings: ServiceSettings): ServiceSettings {
+  const { name: _, ...options } = settings.options;
+  return { ...settings, options, broken: new Set([...settings.broken, ...FIXED]) };
+}
+
+/** Foreign parts besides listeners on the Service's own ports, which need no place of their own. */
+function besidesPorts(service: V1Service, foreign: ForeignParts = NOTHING_FOREIGN): ForeignParts {
+  const ports = new Set(tcpPorts(service).map(({ port }) => listenerPart(port)));
+  return new Set([...foreign].filter((part) => !ports.has(part)));
 }
 
 function certificateNotes({ problems }: CertificatePlan): readonly Note[] {
   return problems.length === 0 ? [] : [{ reason: "CertificateNotReady", message: problems.join("; ") }];
-}
-
-/** The framework's name, by which load balancers are found: `a` and the UID without dashes, cut to 32 characters. */
-export function defaultName(uid: string): string {
-  return `a${uid.replaceAll("-", "")}`.slice(0, 32);
 }
 
 /** An existing load balancer stays where it is; a new one needs a location or network zone. */
@@ -110,81 +133,6 @@ function placeOf(
   return options.networkZone ? { networkZone: options.networkZone } : undefined;
 }
 
-/** The load balancer's own fields. Fields with a mistake, and those that were set elsewhere, are unchanged. */
-function fieldsOf(
-  settings: Settings,
-  uid: string,
-  { existing, foreign }: BalancerContext,
-): Pick<LoadBalancerSpec, "name" | "type" | "algorithm" | "labels" | "deleteProtection" | "rdns"> {
-  const { options, broken } = settings;
-  const algorithm = options.algorithm ?? "round_robin";
-  const rdns = renderRdns(settings, existing);
-  const type = broken.has("type") ? undefined : options.type;
-  return {
-    name: options.name || (existing?.name ?? defaultName(uid)),
-    type: type || (existing?.type ?? DEFAULT_TYPE),
-    algorithm: broken.has("algorithm") ? (existing?.algorithm ?? algorithm) : algorithm,
-    labels: renderLabels(settings, { uid, rdns, ...(existing && { existing }), ...(foreign && { foreign }) }),
-    deleteProtection: protectionOf(settings, existing),
-    ...(Object.keys(rdns).length > 0 && { rdns }),
-  };
-}
-
-/** Protection set for the Service ends with the annotation; protection that was set elsewhere is kept (S21). */
-function protectionOf({ options, broken }: Settings, existing: LoadBalancerState | undefined): boolean {
-  const has = existing?.deleteProtection ?? false;
-  if (broken.has("deleteProtection")) return has;
-  return options.deleteProtection ?? (has && !Object.hasOwn(existing?.labels ?? {}, PROTECTED_MARK));
-}
-
-/** An invalid address or subnet is left out, so that the attachment is unchanged. */
-function attachmentOf(
-  { options, broken }: Settings,
-  { networkId, existing }: BalancerContext,
-): NetworkAttachment | undefined {
-  if (networkId === undefined) return undefined;
-  const isPublic = !(options.disablePublicNetwork ?? false);
-  const { privateIpv4: ip, privateSubnet: subnet } = options;
-  const isFine = !broken.has("privateIpv4") && !broken.has("privateSubnet");
-  return {
-    networkId,
-    publicInterface: broken.has("disablePublicNetwork") ? (existing?.publicInterface ?? isPublic) : isPublic,
-    ...(isFine && subnet !== undefined && { subnet }),
-    ...(isFine && ip !== undefined && { ip }),
-  };
-}
-
-/** With an invalid node selector, targets are still removed with their nodes, but none are added. */
-function targetsOf({ options, broken }: Settings, type: string, context: BalancerContext): Targets {
-  const { networkId, existing, robots = false } = context;
-  const { limits, foreignTargets } = roomOf(type, type, context);
-  const isPrivate = existing?.targets.find((target) => target.kind === "server")?.usePrivateIp ?? false;
-  const rendered = renderTargets(context.nodes, context.servers, {
-    selector: parseLabelSelector(options.nodeSelector ?? "") ?? (() => true),
-    usePrivateIp: broken.has("usePrivateIp") ? isPrivate : (options.usePrivateIp ?? false),
-    robots,
-    ...(networkId !== undefined && { networkId }),
-    ...(limits && { places: Math.max(limits.targets - foreignTargets, 0) }),
-  });
-  if (!broken.has("nodeSelector")) return rendered;
-  const isPresent = (target: Targets["targets"][number]) =>
-    existing?.targets.some((other) => isSameTarget(target, other)) ?? false;
-  return { ...rendered, targets: rendered.targets.filter(isPresent) };
-}
-
-/** The limits of the load balancer, and how much of them foreign parts use. */
-function roomOf(type: string, presentType: string, { catalogue, foreign, otherTargets = 0 }: BalancerContext) {
-  const limits = limitsOf(catalogue?.types ?? [], type);
-  const presentLimits = limitsOf(catalogue?.types ?? [], presentType);
-  const others = countForeign(foreign);
-  return {
-    ...(limits && { limits }),
-    ...(presentLimits && { presentLimits }),
-    foreignListeners: others.listeners,
-    foreignTargets: others.targets + otherTargets,
-  };
-}
-
 /** Names only some nodes, because the length of an Event is limited. */
 function limitNotes(nodes: readonly string[], type: string): readonly Note[] {
   if (nodes.length === 0) return [];
@@ -193,8 +141,8 @@ function limitNotes(nodes: readonly string[], type: string): readonly Note[] {
   return [{ reason: "MaxTargetsReached", message }];
 }
 
-function foreignNotes({ foreign }: BalancerContext): readonly Note[] {
-  if (!foreign || foreign.size === 0) return [];
-  const message = `${[...foreign].slice(0, 20).join(", ")} were on the load balancer before this Service adopted it, and are left unchanged`;
+function foreignNotes(foreign: ForeignParts): readonly Note[] {
+  if (foreign.size === 0) return [];
+  const message = `${[...foreign].slice(0, 20).join(", ")} were on the load balancer before this Service adopted it, and are left unchanged; so are its name, type, algorithm, networks and reverse DNS`;
   return [{ reason: "ForeignPartsKept", message }];
 }

@@ -5,7 +5,7 @@
 import { isPrivate } from "../../../stacks/units/inputs.ts";
 import { targetPart } from "../../../stacks/units/names.ts";
 import type { ListenerSpec, LoadBalancerSpec, LoadBalancerState } from "../../../stacks/units/spec.ts";
-import type { Limits } from "./checks/limits.ts";
+import type { Limits } from "./cloud-checks.ts";
 
 /** The limits of a load balancer, and how many foreign parts it has. */
 export interface Room {

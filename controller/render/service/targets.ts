@@ -7,7 +7,7 @@ import type { LabelSelector } from "../../formats/label-selector.ts";
 import type { Server } from "../../hcloud/api.ts";
 import { findServer } from "../node/metadata.ts";
 import { parseProviderId } from "../node/provider-id.ts";
-import { spreadOverZones } from "./checks/limits.ts";
+import { spreadOverZones } from "./cloud-checks.ts";
 
 const EXCLUDE_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
 const AUTOSCALER_TAINT = "ToBeDeletedByClusterAutoscaler";
@@ -33,8 +33,28 @@ export interface Targets {
   readonly beyondLimit: readonly string[];
 }
 
-/** Renders the targets. A node that cannot be one is left out and reported; it never blocks the others. */
+/** Rendered targets of one snapshot, by options: most Services want the same. */
+const rendered = new WeakMap<readonly V1Node[], WeakMap<readonly Server[], Map<LabelSelector, Map<string, Targets>>>>();
+
+/**
+ * Renders the targets. A node that cannot be one is left out and reported; it never blocks the others. Each combination of
+ * options is rendered once per snapshot.
+ */
 export function renderTargets(nodes: readonly V1Node[], servers: readonly Server[], options: TargetOptions): Targets {
+  const { selector, ...others } = options;
+  const ofNodes = rendered.get(nodes) ?? new WeakMap<readonly Server[], Map<LabelSelector, Map<string, Targets>>>();
+  const ofServers = ofNodes.get(servers) ?? new Map<LabelSelector, Map<string, Targets>>();
+  const ofSelector = ofServers.get(selector) ?? new Map<string, Targets>();
+  const key = JSON.stringify(others, OPTION_KEYS);
+  const targets = ofSelector.get(key) ?? chooseTargets(nodes, servers, options);
+  rendered.set(nodes, ofNodes.set(servers, ofServers.set(selector, ofSelector.set(key, targets))));
+  return targets;
+}
+
+/** All options but the selector, in a fixed order. */
+const OPTION_KEYS = ["usePrivateIp", "networkId", "robots", "places"] satisfies (keyof TargetOptions)[];
+
+function chooseTargets(nodes: readonly V1Node[], servers: readonly Server[], options: TargetOptions): Targets {
   // By server or address: a node that registered again under another name still has its old Node object.
   const targets = new Map<string, { node: V1Node; target: TargetSpec }>();
   const leftOut: { node: string; reason: string }[] = [];

@@ -7,6 +7,8 @@ export interface ListRules<T> {
   readonly sort: Readonly<Record<string, (row: T) => string | number>>;
   /** Filters by query parameter. Several values of a parameter mean OR. */
   readonly filters: Readonly<Record<string, (values: readonly string[]) => (row: T) => boolean>>;
+  /** The maximum size of a page; by default 50. */
+  readonly maxPerPage?: number;
 }
 
 /** One page, with its `meta.pagination`. */
@@ -28,7 +30,7 @@ const MAX_PER_PAGE = 50;
 /** Filters and sorts the rows, and returns the requested page, limited to the maximum size. */
 export function listPage<T>(rows: Iterable<T>, query: URLSearchParams, rules: ListRules<T>): Page<T> {
   const page = positive(query, "page", 1);
-  const perPage = Math.min(positive(query, "per_page", DEFAULT_PER_PAGE), MAX_PER_PAGE);
+  const perPage = Math.min(positive(query, "per_page", DEFAULT_PER_PAGE), rules.maxPerPage ?? MAX_PER_PAGE);
   const found = sortRows(filterRows(rows, query, rules), query, rules);
   const lastPage = Math.max(1, Math.ceil(found.length / perPage));
   return {

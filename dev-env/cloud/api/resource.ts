@@ -4,7 +4,7 @@ import type { Project } from "../state/project.ts";
 import type { Row, Table } from "../state/table.ts";
 import { nameTaken, notFound } from "./errors.ts";
 import { name } from "./fields.ts";
-import { labels } from "./labels.ts";
+import { type Labels, labels } from "./labels.ts";
 import { type ListRules, listPage, renderLinks, textFilter } from "./listing.ts";
 import { type Answer, type Call, idAt, type Route } from "./route.ts";
 import { type Check, object, optional, parseBody } from "./schema.ts";
@@ -37,6 +37,15 @@ export function rowOf<R extends Row, V>(kind: Kind<R, V>, project: Project, id: 
   return row;
 }
 
+/** The row in the path of a request, by id or name. Throws 404 if it does not exist. */
+export function rowIn<R extends Row, V>(kind: Kind<R, V>, call: Call): R {
+  const id = idAt(call, 0);
+  const [name = ""] = call.names;
+  if (!Number.isNaN(id)) return rowOf(kind, call.project, id);
+  for (const row of kind.rows(call.project).values()) if ("name" in row && row.name === name) return row;
+  throw notFound(kind.singular.replaceAll("_", " "), name);
+}
+
 /** `GET /things` and `GET /things/{}`. */
 export function readRoutes<R extends Row, V>(kind: Kind<R, V>): readonly Route[] {
   const plural = pluralOf(kind);
@@ -45,7 +54,7 @@ export function readRoutes<R extends Row, V>(kind: Kind<R, V>): readonly Route[]
     const rows = kind.rows(project).values();
     return pageAnswer(call, { plural, rules: kind.rules, rows, view: (row) => kind.view(project, row) });
   };
-  const get = (call: Call): Answer => one(kind, call.project, rowOf(kind, call.project, idAt(call, 0)));
+  const get = (call: Call): Answer => one(kind, call.project, rowIn(kind, call));
   return [
     { method: "GET", path: `/${plural}`, handle: list },
     { method: "GET", path: `/${plural}/{}`, handle: get },
@@ -99,8 +108,7 @@ export function actionReadRoutes<R extends Row, V>(kind: Kind<R, V>): readonly R
   };
   const ofKind = ({ project }: Call) =>
     [...project.actions.table.values()].filter((action) => action.resources.some((ref) => ref.type === kind.singular));
-  const ofRow = (call: Call) =>
-    call.project.actions.of({ type: kind.singular, id: rowOf(kind, call.project, idAt(call, 0)).id });
+  const ofRow = (call: Call) => call.project.actions.of({ type: kind.singular, id: rowIn(kind, call).id });
   const plural = pluralOf(kind);
   return [
     { method: "GET", path: `/${plural}/actions`, handle: (call) => list(call, ofKind(call)) },
@@ -126,7 +134,7 @@ export function actionRoute<R extends Row, V, B>(kind: Kind<R, V>, definition: A
   const { name, body, run } = definition;
   const handle = (call: Call): Answer => {
     const { project } = call;
-    const row = rowOf(kind, project, idAt(call, 0));
+    const row = rowIn(kind, call);
     const { also, ...start } = run(project, row, parseBody(body, call.body));
     return { status: 201, body: { action: project.actions.view(project.actions.start(start)), ...also } };
   };
@@ -136,19 +144,21 @@ export function actionRoute<R extends Row, V, B>(kind: Kind<R, V>, definition: A
 /** Fields that `PUT` accepts for every resource. */
 export const renaming = { name: optional(name), labels: optional(labels) };
 const renameBody = object(renaming);
+/** Zones keep their name. */
+type Renaming = { readonly name?: string | undefined; readonly labels?: Labels | undefined };
 
 /** Called after a row has changed. */
 type OnUpdate<R> = (project: Project, before: R, after: R) => void;
 
 /** `PUT /things/{}`: changes the given fields, without an action. */
-export function updateRoute<R extends Row, V, B extends { readonly name: string | undefined }>(
+export function updateRoute<R extends Row, V, B extends Renaming>(
   kind: StoredKind<R, V>,
   check: Check<B>,
   onUpdate: OnUpdate<R> = () => {},
 ): Route {
   const handle = (call: Call): Answer => {
     const { project } = call;
-    const row = rowOf(kind, project, idAt(call, 0));
+    const row = rowIn(kind, call);
     const body = parseBody(check, call.body);
     const rows = kind.rows(project);
     if (body.name !== undefined) claimName(rows, body.name, { self: row.id, message: kind.nameTaken });
@@ -167,7 +177,7 @@ export function renameRoute<R extends Row, V>(kind: StoredKind<R, V>): Route {
 /** `DELETE /things/{}`, which returns 204 without a body. */
 export function deleteRoute<R extends Row, V>(kind: Kind<R, V>, remove: (project: Project, row: R) => void): Route {
   const handle = (call: Call): Answer => {
-    remove(call.project, rowOf(kind, call.project, idAt(call, 0)));
+    remove(call.project, rowIn(kind, call));
     return { status: 204 };
   };
   return { method: "DELETE", path: `/${pluralOf(kind)}/{}`, handle };

@@ -1,4 +1,6 @@
 /** Opens and closes sockets until they match the load balancers of the project. */
+
+import type { DataPlaneOptions } from "../options.ts";
 import { settle } from "../resources/effects.ts";
 import type { Project } from "../state/project.ts";
 import { HealthChecker } from "./health-checker.ts";
@@ -6,6 +8,7 @@ import { openHttpListener } from "./http-listener.ts";
 import type { Listener } from "./listener.ts";
 import { type Backend, type ListenerPlan, planListeners } from "./plan.ts";
 import { Pool } from "./pool.ts";
+import { loopbackReach, type Reach, routedReach } from "./reach.ts";
 import { openTcpListener } from "./tcp-listener.ts";
 
 const TICK_MS = 100;
@@ -19,6 +22,7 @@ interface Running {
 /** Makes the load balancers of a project listen, forward traffic, and check their targets. */
 export class DataPlane {
   readonly #project: Project;
+  readonly #reach: Reach;
   readonly #checker: HealthChecker;
   readonly #running = new Map<string, Running>();
   readonly #problems = new Map<string, string>();
@@ -26,8 +30,9 @@ export class DataPlane {
   #timer: NodeJS.Timeout | undefined;
   #seenRevision = -1;
 
-  constructor(project: Project, timeScale: number) {
+  constructor(project: Project, { timeScale = 1, isRouted = false }: DataPlaneOptions) {
     this.#project = project;
+    this.#reach = isRouted ? routedReach(project) : loopbackReach(project);
     this.#checker = new HealthChecker(project.health, timeScale);
   }
 
@@ -54,9 +59,9 @@ export class DataPlane {
     settle(this.#project);
     if (this.#project.revision === this.#seenRevision) return;
     this.#seenRevision = this.#project.revision;
-    const plans = planListeners(this.#project);
+    const plans = planListeners(this.#project, this.#reach);
     this.#reconcile(plans);
-    this.#checker.sync(plans);
+    this.#checker.sync(plans.filter(({ isFirst }) => isFirst));
   }
 
   /** Resolves when every socket is open or has failed, and every target has been checked. */

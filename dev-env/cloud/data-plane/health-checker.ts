@@ -101,7 +101,8 @@ export class HealthChecker {
     const check = plan.service.health_check;
     if (backend.host === undefined) return { status: "unhealthy", detail: "layer4_no_connection" };
     const timeoutMs = Math.max(MIN_TIMEOUT_MS, check.timeout * 1000 * this.#timeScale);
-    return probe({ host: backend.host, check, timeoutMs, proxyProtocol: plan.service.proxyprotocol });
+    const { host, localAddress } = backend;
+    return probe({ host, localAddress, check, timeoutMs, proxyProtocol: plan.service.proxyprotocol });
   }
 }
 

@@ -11,7 +11,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { type Listener, listen, shut } from "./listener.ts";
-import type { Backend, KeyPair, ListenerPlan } from "./plan.ts";
+import { type Backend, type KeyPair, type ListenerPlan, socketTo } from "./plan.ts";
 import type { Pool } from "./pool.ts";
 import { connectionOf, connectWithHeader, proxyHeader } from "./proxy-protocol.ts";
 import { readCookie, renderCookie, stickyValue } from "./sticky.ts";
@@ -94,7 +94,7 @@ function forward(pool: Pool, request: IncomingMessage, response: ServerResponse)
     return;
   }
   const leave = pool.occupy(backend);
-  const address = { host: backend.host, port: backend.port };
+  const address = socketTo(backend);
   const upstream = httpRequest({
     ...address,
     method: request.method,
@@ -153,7 +153,7 @@ function tunnel(pool: Pool, { request, socket, head }: Upgrade): void {
     return;
   }
   const leave = pool.occupy(backend);
-  const address = { host: backend.host, port: backend.port };
+  const address = socketTo(backend);
   const header = pool.plan.service.proxyprotocol ? proxyHeader(connectionOf(socket)) : Buffer.alloc(0);
   const upstream = connectWithHeader(address, header);
   const lines = { ...forwardedHeaders(pool, request), connection: "Upgrade" };

@@ -2,12 +2,12 @@
 import { resolveSelector } from "../resources/load-balancer-view.ts";
 import type { Project } from "../state/project.ts";
 import type { LoadBalancerRecord, LoadBalancerService, TargetRecord } from "../state/records.ts";
+import type { Path, Reach } from "./reach.ts";
 
-/** Where traffic for a target goes. Without a host, the target is unreachable. */
-export interface Backend {
+/** Where traffic for a target goes. */
+export interface Backend extends Path {
   /** Server id or IP. */
   readonly target: number | string;
-  readonly host: string | undefined;
   readonly port: number;
 }
 
@@ -25,6 +25,8 @@ export interface ListenerPlan {
   readonly host: string;
   readonly port: number;
   readonly kind: "tcp" | "http" | "https" | "redirect";
+  /** Whether this is the first socket of its listener, for which health checks run. */
+  readonly isFirst: boolean;
   readonly service: LoadBalancerService;
   readonly algorithm: LoadBalancerRecord["algorithm"]["type"];
   readonly backends: readonly Backend[];
@@ -32,60 +34,59 @@ export interface ListenerPlan {
 }
 
 /** The sockets that should be open. */
-export function planListeners(project: Project): readonly ListenerPlan[] {
-  return [...project.loadBalancers.values()]
-    .filter((balancer) => balancer.public_net.enabled)
-    .flatMap((balancer) => balancer.services.flatMap((service) => planService(project, balancer, service)));
+export function planListeners(project: Project, reach: Reach): readonly ListenerPlan[] {
+  return [...project.loadBalancers.values()].flatMap((balancer) => {
+    const listeners = balancer.services.map((service) => ({ balancer, service }));
+    return listeners.flatMap((listener) => planListener(project, reach, listener));
+  });
 }
 
-function planService(
-  project: Project,
-  balancer: LoadBalancerRecord,
-  service: LoadBalancerService,
-): readonly ListenerPlan[] {
-  const host = balancer.public_net.ipv4.ip;
-  if (host === null) return [];
-  const plan: ListenerPlan = {
-    key: `${host}:${service.listen_port}`,
+interface Listener {
+  readonly balancer: LoadBalancerRecord;
+  readonly service: LoadBalancerService;
+}
+
+function planListener(project: Project, reach: Reach, { balancer, service }: Listener): readonly ListenerPlan[] {
+  const shared = {
     loadBalancer: balancer.id,
-    host,
     port: service.listen_port,
     kind: service.protocol,
     service,
     algorithm: balancer.algorithm.type,
-    backends: balancer.targets.flatMap((target) => backendsOf(project, balancer, { target, service })),
+    backends: balancer.targets
+      .flatMap((target) => pathsTo(project, reach, { balancer, target }))
+      .map((path) => ({ ...path, port: service.destination_port })),
     keyPairs: (service.http?.certificates ?? []).flatMap((id) => keyPairOf(project, id)),
   };
-  if (!service.http?.redirect_http) return [plan];
-  return [plan, { ...plan, key: `${host}:80`, port: 80, kind: "redirect", backends: [], keyPairs: [] }];
+  return reach.listensOn(balancer).flatMap((host, index) => {
+    const plan: ListenerPlan = { ...shared, key: `${host}:${shared.port}`, host, isFirst: index === 0 };
+    if (!service.http?.redirect_http) return [plan];
+    return [plan, { ...plan, key: `${host}:80`, port: 80, kind: "redirect", backends: [], keyPairs: [] }];
+  });
 }
 
 interface Destination {
+  readonly balancer: LoadBalancerRecord;
   readonly target: TargetRecord;
-  readonly service: LoadBalancerService;
 }
 
-function backendsOf(
-  project: Project,
-  balancer: LoadBalancerRecord,
-  { target, service }: Destination,
-): readonly Backend[] {
-  const port = service.destination_port;
+function pathsTo(project: Project, reach: Reach, { balancer, target }: Destination): readonly Omit<Backend, "port">[] {
   switch (target.type) {
     case "server":
-      return [serverBackend(project, target.server.id, port)];
+      return [{ target: target.server.id, ...reach.toServer(balancer, target.server.id, target.use_private_ip) }];
     case "label_selector":
-      return resolveSelector(project, balancer, target).map(({ server }) => serverBackend(project, server.id, port));
+      return resolveSelector(project, balancer, target).map(({ server, use_private_ip }) => ({
+        target: server.id,
+        ...reach.toServer(balancer, server.id, use_private_ip),
+      }));
     case "ip":
-      // The data plane only contacts loopback addresses; other targets stay unhealthy.
-      return [{ target: target.ip.ip, host: target.ip.ip.startsWith("127.") ? target.ip.ip : undefined, port }];
+      return [{ target: target.ip.ip, ...reach.toIp(balancer, target.ip.ip) }];
   }
 }
 
-/** Private and public targets are reached at the same loopback address; stopped servers are unreachable. */
-function serverBackend(project: Project, id: number, port: number): Backend {
-  const server = project.servers.get(id);
-  return { target: id, host: server?.status === "running" ? server.backend : undefined, port };
+/** Socket options for a connection to a backend that has a host. */
+export function socketTo({ host, port, localAddress }: Backend) {
+  return { host: host ?? "", port, ...(localAddress !== undefined && { localAddress }) };
 }
 
 function keyPairOf(project: Project, id: number): readonly KeyPair[] {

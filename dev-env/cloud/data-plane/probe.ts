@@ -9,6 +9,8 @@ import { connectWithHeader, localHeader } from "./proxy-protocol.ts";
 /** Describes one health check. */
 export interface ProbeRequest {
   readonly host: string;
+  /** The address to connect from; undefined leaves it to the operating system. */
+  readonly localAddress: string | undefined;
   readonly check: HealthCheck;
   readonly timeoutMs: number;
   readonly proxyProtocol: boolean;
@@ -23,9 +25,9 @@ export function probe(request: ProbeRequest): Promise<HealthState> {
 
 const unhealthy = (detail: NonNullable<HealthState["detail"]>): HealthState => ({ status: "unhealthy", detail });
 
-function probeTcp({ host, check, timeoutMs }: ProbeRequest): Promise<HealthState> {
+function probeTcp({ host, localAddress, check, timeoutMs }: ProbeRequest): Promise<HealthState> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port: check.port, timeout: timeoutMs });
+    const socket = connect({ host, port: check.port, timeout: timeoutMs, ...(localAddress && { localAddress }) });
     const end = (state: HealthState) => {
       socket.destroy();
       resolve(state);
@@ -36,21 +38,19 @@ function probeTcp({ host, check, timeoutMs }: ProbeRequest): Promise<HealthState
   });
 }
 
-function probeHttp({ host, check, timeoutMs, proxyProtocol }: ProbeRequest): Promise<HealthState> {
+function probeHttp({ host, localAddress, check, timeoutMs, proxyProtocol }: ProbeRequest): Promise<HealthState> {
   const { http } = check;
+  const address = { host, port: check.port, ...(localAddress && { localAddress }) };
   const send = http?.tls ? httpsRequest : httpRequest;
   return new Promise((resolve) => {
     const request = send({
-      host,
-      port: check.port,
+      ...address,
       path: http?.path ?? "/",
       headers: { host: http?.domain || host, connection: "close" },
       rejectUnauthorized: false,
       agent: false,
       signal: AbortSignal.timeout(timeoutMs),
-      ...(proxyProtocol && !http?.tls
-        ? { createConnection: () => connectWithHeader({ host, port: check.port }, localHeader) }
-        : {}),
+      ...(proxyProtocol && !http?.tls ? { createConnection: () => connectWithHeader(address, localHeader) } : {}),
     });
     request.once("response", (answer) => {
       const chunks: Buffer[] = [];

@@ -1,5 +1,5 @@
 /** Headers of the PROXY protocol, version 2. */
-import { connect, type Socket } from "node:net";
+import { connect, type Socket, type TcpSocketConnectOpts } from "node:net";
 import { parseIp } from "../state/cidr.ts";
 
 const SIGNATURE = Buffer.from([0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a]);
@@ -29,7 +29,7 @@ export function proxyHeader(connection: Connection): Buffer {
 export const localHeader: Buffer = Buffer.concat([SIGNATURE, Buffer.from([VERSION_2_LOCAL, 0, 0, 0])]);
 
 /** Connects to a backend and sends the header first. */
-export function connectWithHeader(backend: { readonly host: string; readonly port: number }, header: Buffer): Socket {
+export function connectWithHeader(backend: TcpSocketConnectOpts, header: Buffer): Socket {
   const socket = connect(backend);
   socket.write(header);
   return socket;

@@ -7,6 +7,19 @@ export interface Slot {
   release(): Promise<void>;
 }
 
+/** Loopback has no address of this slot. Only Linux has all of 127.0.0.0/8; macOS has 127.0.0.1 alone. */
+export class LoopbackRangeError extends Error {
+  override readonly name = "LoopbackRangeError";
+  readonly slot: number;
+
+  constructor(slot: number, cause: unknown) {
+    super(`data plane: cannot listen on 127.${slot}.0.1: this system does not have all of 127.0.0.0/8 on loopback`, {
+      cause,
+    });
+    this.slot = slot;
+  }
+}
+
 const FIRST = 16;
 const LAST = 247;
 /** Listening on this port reserves the slot; the operating system releases it when the process dies. */
@@ -26,14 +39,7 @@ async function tryLock(slot: number): Promise<Server | undefined> {
   return new Promise((resolve, reject) => {
     lock.once("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "EADDRINUSE") return resolve(undefined);
-      reject(
-        new Error(
-          `data plane: cannot listen on 127.${slot}.0.1: this system does not have all of 127.0.0.0/8 on loopback`,
-          {
-            cause: error,
-          },
-        ),
-      );
+      reject(new LoopbackRangeError(slot, error));
     });
     lock.listen(LOCK_PORT, `127.${slot}.0.1`, () => resolve(lock.unref()));
   });

@@ -1,7 +1,7 @@
 /** Listeners for TCP. */
 import { connect, createServer, type Socket } from "node:net";
 import { type Listener, listen, shut } from "./listener.ts";
-import type { Backend } from "./plan.ts";
+import { type Backend, socketTo } from "./plan.ts";
 import type { Pool } from "./pool.ts";
 import { connectionOf, proxyHeader } from "./proxy-protocol.ts";
 
@@ -29,7 +29,7 @@ function forward(pool: Pool, client: Socket, tried: ReadonlySet<Backend["target"
     return;
   }
   const leave = pool.occupy(backend);
-  const upstream = connect({ host: backend.host, port: backend.port, allowHalfOpen: true });
+  const upstream = connect({ ...socketTo(backend), allowHalfOpen: true });
   const abandon = () => {
     leave();
     upstream.destroy();

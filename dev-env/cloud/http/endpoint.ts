@@ -67,9 +67,9 @@ export class Endpoint {
     });
   }
 
-  async listen(port: number): Promise<number> {
+  async listen(port: number, host: string): Promise<number> {
     await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject).listen(port, "127.0.0.1", resolve);
+      this.#server.once("error", reject).listen(port, host, resolve);
     });
     const address = this.#server.address();
     return typeof address === "object" && address ? address.port : port;
@@ -145,7 +145,8 @@ export class Endpoint {
   ): Answer {
     const { project } = this.#options;
     settle(project);
-    const call = { project, url, query: url.searchParams, ids: match?.ids ?? [], body };
+    const { ids = [], names = [] } = match ?? {};
+    const call = { project, url, query: url.searchParams, ids, names, body };
     if (method === "GET") {
       const answer = route.handle(call);
       return { ...answer, body: shortened(answer.body, effects) };

@@ -13,9 +13,11 @@ import type {
   NetworkRecord,
   PlacementGroupRecord,
   PrimaryIpRecord,
+  RrsetRecord,
   ServerRecord,
   SshKeyRecord,
   TargetRecord,
+  ZoneRecord,
 } from "./records.ts";
 import { type Row, Table } from "./table.ts";
 
@@ -49,6 +51,8 @@ export class Project {
   readonly placementGroups = new Table<PlacementGroupRecord>(nameKey);
   readonly sshKeys = new Table<SshKeyRecord>((key) => [...nameKey(key), `fingerprint/${key.fingerprint}`]);
   readonly primaryIps = new Table<PrimaryIpRecord>(primaryIpKeys);
+  readonly zones = new Table<ZoneRecord>(nameKey);
+  readonly rrsets = new Table<RrsetRecord>((set) => [`zone/${set.zone}`, rrsetKey(set)]);
   readonly #selections = new Map<string, { readonly revision: number; readonly servers: readonly ServerRecord[] }>();
   #nextId: number;
 
@@ -129,8 +133,10 @@ export class Project {
 
   #named() {
     const { servers, networks, loadBalancers, certificates, firewalls, placementGroups, sshKeys, primaryIps } = this;
+    const { zones, rrsets } = this;
     const actions: Table<ActionRecord> = this.actions.table;
-    return { servers, networks, loadBalancers, certificates, firewalls, placementGroups, sshKeys, primaryIps, actions };
+    const others = { certificates, firewalls, placementGroups, sshKeys, primaryIps, zones, rrsets };
+    return { servers, networks, loadBalancers, ...others, actions };
   }
 
   #tables() {
@@ -140,6 +146,11 @@ export class Project {
 
 function nameKey(row: { readonly name: string }): readonly string[] {
   return [`name/${row.name}`];
+}
+
+/** The secondary key of a record set, which is unique. */
+export function rrsetKey({ zone, name, type }: Pick<RrsetRecord, "zone" | "name"> & { readonly type: string }): string {
+  return `rrset/${zone}/${name}/${type}`;
 }
 
 function serverKeys(server: ServerRecord): readonly string[] {

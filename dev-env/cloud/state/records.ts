@@ -207,3 +207,34 @@ export interface PrimaryIpRecord extends Resource {
   readonly dns_ptr: readonly DnsPtr[];
   readonly protection: { readonly delete: boolean };
 }
+
+/** A name server from which a secondary zone is transferred. */
+export interface PrimaryNameServer {
+  readonly address: string;
+  readonly port: number;
+  readonly tsig_key?: string;
+  readonly tsig_algorithm?: string;
+}
+
+/** A DNS zone. `primary_nameservers` is set for secondary zones only. */
+export interface ZoneRecord extends Resource {
+  readonly mode: "primary" | "secondary";
+  readonly ttl: number;
+  readonly protection: { readonly delete: boolean };
+  readonly primary_nameservers?: readonly PrimaryNameServer[];
+}
+
+/** One record of a set. Its value identifies it. */
+export interface DnsRecord {
+  readonly value: string;
+  readonly comment?: string;
+}
+
+/** The records of one name and type in a zone. Without a TTL, the zone's applies. */
+export interface RrsetRecord extends Resource {
+  readonly zone: number;
+  readonly type: string;
+  readonly ttl: number | null;
+  readonly protection: { readonly change: boolean };
+  readonly records: readonly DnsRecord[];
+}

@@ -19,6 +19,7 @@ var checks = []check{
 	{"placement groups: create with a server in it, update, delete", placementGroups},
 	{"firewalls: rules, apply by server and label, remove, delete", firewalls},
 	{"primary ips: create, assign, unassign, protection, delete", primaryIPs},
+	{"zones: record sets by name, records, TTL, protection, delete", zones},
 	{"load balancers: create with everything, read back", loadBalancerCreate},
 	{"load balancers: listeners, targets, network, type, interface, delete", loadBalancerActions},
 	{"actions: a batch of 60 is polled in chunks and outlives its resources", actionBatch},

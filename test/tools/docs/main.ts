@@ -1,10 +1,14 @@
-/** `npm run docs`: writes the generated pages of docs/ from test names and from tables in the code. */
+/** `npm run docs`: writes the generated pages of docs/ from test names and from tables in the code, and code into the others. */
+import { globSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createVitest } from "vitest/node";
 import { renderReference } from "../../../controller/render/service/options/reference.ts";
+import { renderAccountPage } from "./account.ts";
+import { renderCommandsPage } from "./commands.ts";
 import { renderEventsPage } from "./events.ts";
+import { fillExcerpts } from "./excerpts.ts";
 import { renderMetricsPage } from "./metrics.ts";
 import { renderOptionsPage } from "./options.ts";
 import { type NamedTest, renderPage } from "./page.ts";
@@ -16,14 +20,17 @@ const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 // Tests with the real API server first, then by file.
 const real = [...(await listTests("integration")), ...(await listTests("slow"))];
 const tests = [...real.toSorted(byFile), ...(await listTests("unit")).toSorted(byFile)];
-const pages = {
+const generated = {
   "docs/reference/parity-nodes-and-routes.md": renderPage("Nodes and routes", SECTIONS, tests),
   "docs/reference/parity-services.md": renderPage("Services", SERVICE_SECTIONS, tests),
   "docs/reference/annotations.md": renderReference(),
+  "docs/reference/account-test.md": renderAccountPage(),
+  "docs/reference/commands.md": renderCommandsPage(),
   "docs/reference/options.md": renderOptionsPage(),
   "docs/reference/metrics.md": renderMetricsPage(),
   "docs/reference/events.md": renderEventsPage(),
 };
+const pages = { ...fillPages(), ...generated };
 for (const [name, page] of Object.entries(pages)) {
   const file = new URL(`../../../${name}`, import.meta.url);
   if (!process.argv.includes("--check")) await writeFile(file, page);
@@ -31,6 +38,13 @@ for (const [name, page] of Object.entries(pages)) {
     process.stderr.write(`${name} is out of date: run npm run docs\n`);
     process.exitCode = 1;
   }
+}
+
+/** All pages, with the current code of the sources in them. */
+function fillPages(): Readonly<Record<string, string>> {
+  const names = globSync("docs/**/*.md", { cwd: ROOT });
+  const text = (file: string) => readFileSync(join(ROOT, file), "utf8");
+  return Object.fromEntries(names.map((name) => [name, fillExcerpts(text(name), text)]));
 }
 
 function byFile(a: NamedTest, b: NamedTest): number {

@@ -80,7 +80,8 @@ export function renderOptionsPage(): string {
   ].join("\n");
 }
 
-function flagTable(flags: readonly Flag[]): readonly string[] {
+/** Flags and their docs, or why they have no effect. */
+export function flagTable(flags: readonly Flag[]): readonly string[] {
   if (flags.some(({ ignored }) => ignored)) {
     const rows = flags.map(({ name, ignored = "" }) => `| \`--${name}\` | ${cell(ignored)} |`);
     return ["Each of these flags logs one warning.", "", "| flag | why it has no effect |", "| --- | --- |", ...rows];

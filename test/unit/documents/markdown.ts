@@ -5,6 +5,7 @@ export function proseOf(markdown: string): string {
   const blank = (code: string) => code.replaceAll(/[^\n]/g, " ");
   return markdown
     .replaceAll(/^( *)```.*?^\1```$/gms, blank)
+    .replaceAll(/<!--.*?-->/gs, blank)
     .replaceAll(/`[^`]*`/g, blank)
     .replaceAll(/\]\([^)]*\)/g, blank);
 }

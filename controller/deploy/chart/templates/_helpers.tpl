@@ -58,6 +58,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- $_ := set $env "ROBOT_PASSWORD" (include "lotse.fromSecret" "robot-password" | fromYaml) -}}
 {{- end -}}
 {{- with .Values.loadBalancerClass }}{{ $_ := set $env "LOTSE_LOAD_BALANCER_CLASS" (dict "value" .) }}{{ end -}}
+{{- with .Values.adoption }}{{ $_ := set $env "LOTSE_ADOPTION" (dict "value" .) }}{{ end -}}
 {{- with .Values.tlsSecrets }}{{ if .enabled -}}
 {{- $_ := set $env "LOTSE_TLS_SECRETS" (dict "value" (.namespaces | join "," | default "true")) -}}
 {{- end }}{{ end -}}

@@ -1,6 +1,6 @@
 /** Options of listeners, for all ports of a Service or for a single port. */
 
-import { boolean, integer, oneOf, seconds, statusCodes, word } from "../../../formats/values.ts";
+import { boolean, integer, oneOf, secondsOrNumber, statusCodes, word } from "../../../formats/values.ts";
 import { CERTIFICATE_OPTIONS } from "./certificate-options.ts";
 import { option } from "./option.ts";
 
@@ -33,14 +33,14 @@ export const LISTENER_OPTIONS = {
   cookieLifetime: option({
     annotation: "http-cookie-lifetime",
     group: "listener",
-    parse: seconds(30, 86_400),
+    parse: secondsOrNumber(30, 86_400),
     unset: "`5m`",
     doc: "Lifetime of the sticky session cookie.",
   }),
   timeoutIdle: option({
     annotation: "http-timeout-idle",
     group: "listener",
-    parse: seconds(30, 300),
+    parse: secondsOrNumber(30, 300),
     unset: "`50s`",
     doc: "Idle timeout of HTTP connections.",
   }),
@@ -76,7 +76,7 @@ export const LISTENER_OPTIONS = {
   healthCheckInterval: option({
     annotation: "health-check-interval",
     group: "health",
-    parse: seconds(3, 60),
+    parse: secondsOrNumber(3, 60),
     env: "HEALTH_CHECK_INTERVAL",
     envZeroIsUnset: true,
     unset: "`15s`",
@@ -85,7 +85,7 @@ export const LISTENER_OPTIONS = {
   healthCheckTimeout: option({
     annotation: "health-check-timeout",
     group: "health",
-    parse: seconds(1, 60),
+    parse: secondsOrNumber(1, 60),
     env: "HEALTH_CHECK_TIMEOUT",
     envZeroIsUnset: true,
     unset: "`10s`",

@@ -10,14 +10,14 @@ export const BALANCER_OPTIONS = {
     group: "balancer",
     parse: line(128),
     unset: "`a` and the Service's UID; an existing load balancer keeps its name",
-    doc: "Name of the load balancer. An existing load balancer with this name and without an owner is adopted.",
+    doc: "Name of the load balancer. An existing load balancer with this name and without an owner is adopted; what is on it stays, and it outlives the Service.",
   }),
   id: option({
     annotation: "id",
     group: "balancer",
     parse: id,
     unset: "found by label, then by name",
-    doc: "Id of an existing load balancer without an owner, to adopt it.",
+    doc: "Id of an existing load balancer without an owner, to adopt it; what is on it stays, and it outlives the Service.",
   }),
   location: option({
     annotation: "location",
@@ -70,7 +70,7 @@ export const BALANCER_OPTIONS = {
     group: "balancer",
     parse: oneOf("delete", "keep"),
     unset: "`delete`",
-    doc: "What happens to the load balancer when the Service is deleted. `keep` leaves it in place without an owner, so that another Service can adopt it.",
+    doc: "What happens to the load balancer when the Service is deleted. `keep` leaves it in place without an owner, for a later Service of the same namespace and name that selects it with `name` or `id`.",
   }),
   disablePublicNetwork: option({
     annotation: "disable-public-network",

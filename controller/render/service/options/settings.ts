@@ -1,7 +1,7 @@
 /** Annotations and cluster-wide defaults → the settings of a Service and of each of its ports. */
 import type { V1ServicePort } from "@kubernetes/client-node";
 import { boolean, quote } from "../../../formats/values.ts";
-import type { Note } from "../checks/notes.ts";
+import type { Note } from "../advice.ts";
 import {
   ENV_PREFIX,
   OPTION_ROWS,
@@ -43,15 +43,43 @@ export function parseSettings(
   ports: readonly V1ServicePort[],
   defaults: ServiceOptions,
 ): ServiceSettings {
+  const known = parsed.get(ports);
+  if (known?.annotations === annotations && known.defaults === defaults) return known.settings;
+  const settings = parse(annotations, ports, defaults);
+  parsed.set(ports, { annotations, defaults, settings });
+  return settings;
+}
+
+/** Settings by the ports they were parsed for. Objects from a watch are replaced when they change, never modified. */
+const parsed = new WeakMap<
+  readonly V1ServicePort[],
+  { readonly annotations: Annotations; readonly defaults: ServiceOptions; readonly settings: ServiceSettings }
+>();
+
+function parse(annotations: Annotations, ports: readonly V1ServicePort[], defaults: ServiceOptions): ServiceSettings {
   const own = readAnnotations(OPTION_ROWS, annotations);
   const whole = over(settingsOfDefaults(defaults), own);
-  const read = ports.map((port) => [port, readPort(port, annotations)] as const);
+  const named = portsNamedIn(annotations);
+  const mistakes = new Set<string>();
+  const settingsOf = (port: V1ServicePort) => {
+    const shared = withAppProtocol(port, whole);
+    if (!named.has(String(port.port)) && !named.has(port.name ?? "")) return shared;
+    const read = readPort(port, annotations);
+    for (const mistake of read.mistakes) mistakes.add(mistake);
+    return over(shared, read);
+  };
   return {
     ...whole,
-    ports: new Map(read.map(([port, settings]) => [port.port, over(withAppProtocol(port, whole), settings)])),
-    mistakes: [...own.mistakes, ...new Set(read.flatMap(([, { mistakes }]) => mistakes))],
+    ports: new Map(ports.map((port) => [port.port, settingsOf(port)])),
+    mistakes: [...own.mistakes, ...mistakes],
     notes: unknownAnnotations(annotations, ports),
   };
+}
+
+/** Names and numbers of ports that have annotations of their own: most of thousands have none. */
+function portsNamedIn(annotations: Annotations): ReadonlySet<string> {
+  const own = Object.keys(annotations).filter((key) => key.startsWith(PREFIX));
+  return new Set(own.map((key) => key.slice(PREFIX.length).split(".", 1)[0] ?? ""));
 }
 
 /** Cluster-wide defaults from the environment. An empty variable counts as not set; for a boolean it is a mistake. */

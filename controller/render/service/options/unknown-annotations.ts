@@ -1,6 +1,6 @@
 /** Unknown annotations with our prefix, mostly misspelt. Reported but not rejected: they may be another version's. */
 import type { V1ServicePort } from "@kubernetes/client-node";
-import type { Note } from "../checks/notes.ts";
+import type { Note } from "../advice.ts";
 import { OPTION_ROWS, PORT_ROWS, PREFIX, UNUSED_ANNOTATIONS } from "./annotations.ts";
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -17,24 +17,31 @@ export function unknownAnnotations(
   ports: readonly V1ServicePort[],
 ): readonly Note[] {
   const names = new Set(ports.flatMap(({ name, port }) => [String(port), ...(name ? [name] : [])]));
-  const found = Object.keys(annotations)
+  const unknown = Object.keys(annotations)
     .filter((key) => key.startsWith(PREFIX))
-    .flatMap((key) => {
-      const reason = whyUnknown(key.slice(PREFIX.length), names);
-      return reason === undefined ? [] : [`annotation ${key} has no effect: ${reason}`];
-    });
-  if (found.length === 0) return [];
-  const more = found.length > MOST ? [`and ${found.length - MOST} more`] : [];
-  return [{ reason: "UnknownAnnotation", message: [...found.slice(0, MOST), ...more].join("; ") }];
+    .map((key) => key.slice(PREFIX.length))
+    .filter((key) => !isKnown(key, names));
+  if (unknown.length === 0) return [];
+  // Only these are compared with all known ones: a Service may have thousands.
+  const found = unknown.slice(0, MOST).map((key) => `annotation ${PREFIX}${key} has no effect: ${whyUnknown(key)}`);
+  const more = unknown.length > MOST ? [`and ${unknown.length - MOST} more`] : [];
+  return [{ reason: "UnknownAnnotation", message: [...found, ...more].join("; ") }];
 }
 
-function whyUnknown(key: string, ports: ReadonlySet<string>): string | undefined {
-  if (KNOWN.has(key)) return undefined;
+/** Whether an annotation, without our prefix, is an option of a Service or of any port. */
+export function isOption(key: string): boolean {
+  return KNOWN.has(key) || PER_PORT.has(key.slice(key.indexOf(".") + 1));
+}
+
+function isKnown(key: string, ports: ReadonlySet<string>): boolean {
+  const dot = key.indexOf(".");
+  return KNOWN.has(key) || (dot > 0 && PER_PORT.has(key.slice(dot + 1)) && ports.has(key.slice(0, dot)));
+}
+
+function whyUnknown(key: string): string {
   const dot = key.indexOf(".");
   const [port, option] = [key.slice(0, dot), key.slice(dot + 1)];
-  if (dot > 0 && PER_PORT.has(option)) {
-    return ports.has(port) ? undefined : `this Service has no port named ${port}`;
-  }
+  if (dot > 0 && PER_PORT.has(option)) return `this Service has no port named ${port}`;
   if (dot > 0 && KNOWN.has(option)) return `${option} cannot be set per port`;
   const near = nearest(dot > 0 ? option : key, dot > 0 ? PER_PORT : KNOWN);
   return near === undefined ? "there is no such annotation" : `did you mean ${dot > 0 ? `${port}.` : ""}${near}?`;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Absence } from "../../../../controller/apply/absence.ts";
+import { Absence } from "../../../../controller/apply/proof.ts";
 import { CloudError } from "../../../../controller/diagnostics/errors.ts";
 import { type PlannedUnit, removal } from "../../../../controller/guard/plan.ts";
 import type { Rendered } from "../../../../controller/render/cluster.ts";
@@ -26,7 +26,6 @@ const deleted = (part: string): UnitOutcome => ({
 const going = (isListed: boolean): Rendered => ({
   services: [{ kind: "retire", service: aService(), unit: UNIT, certificates: NO_CERTIFICATES }],
   existing: isListed ? { [UNIT]: aBalancerState() } : {},
-  nodes: {},
 });
 
 let now = 0;
@@ -186,7 +185,7 @@ describe("a load balancer that is not listed", () => {
 
   it("is forgotten with its Service", async () => {
     absence.observe(going(true));
-    absence.observe({ services: [], existing: {}, nodes: {} });
+    absence.observe({ services: [], existing: {} });
     expect(await waits()).toEqual([30_000]);
   });
 
@@ -195,7 +194,6 @@ describe("a load balancer that is not listed", () => {
     const staying: Rendered = {
       services: [{ kind: "refused", service, unit: UNIT, mistakes: [] }],
       existing: {},
-      nodes: {},
     };
     absence.observe(staying);
     expect(await absence.unproven(staying)).toEqual([]);

@@ -9,7 +9,7 @@ const CONFIG = commandConfig({ "cluster-cidr": "10.244.0.0/16" }, ENV);
 it("a command defaults to kubectl's kubeconfig and kube-system", () => {
   const told = commandConfig({ kubeconfig: "/c", namespace: "lotse" }, ENV);
   expect([CONFIG.kubeconfig, CONFIG.namespace, told.kubeconfig, told.namespace]).toEqual([
-    "/a",
+    "/a:/b",
     "kube-system",
     "/c",
     "lotse",

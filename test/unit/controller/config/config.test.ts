@@ -69,11 +69,17 @@ describe("a configuration", () => {
       { "cluster-cidr": "10.0.0.0/16, fd00::/56" },
       { clusterCidrs: ["10.0.0.0/16", "fd00::/56"] },
     ],
-    ["resync", { resync: "5" }, { resyncMs: 5_000 }],
+    ["resync", { resync: "1m5s" }, { resyncMs: 65_000 }],
+    ["deadline of a run", { "run-deadline": "2m" }, { runDeadlineMs: 120_000 }],
     ["verbosity", { v: "4" }, { verbosity: 4 }],
     ["logging-format", { "logging-format": "JSON" }, { logFormat: "json" }],
   ])("takes %s from flags", (_, flags, expected) => {
     expect(load(flags)).toMatchObject(expected);
+  });
+
+  it("accepts Pulumi Cloud with a token", () => {
+    const state = "https://api.pulumi.com";
+    expect(load({ state }, { PULUMI_ACCESS_TOKEN: "pul-1" })).toMatchObject({ state });
   });
 
   it.each<[string, FlagValues, Record<string, string>, readonly string[]]>([
@@ -121,8 +127,11 @@ describe("mistakes", () => {
     ["a range in short form, which means another one", { "cluster-cidr": "10.244/16" }, {}, ["--cluster-cidr"]],
     ["a name that is no stack's", { "cluster-name": "a/b" }, {}, ["--cluster-name"]],
     ["no time", { resync: "0" }, {}, ["--resync"]],
+    ["a time without a unit", { resync: "60" }, {}, ["--resync", "a duration with a unit"]],
     ["a time that no timer can wait for", { resync: "Infinity" }, {}, ["--resync", "86400"]],
-    ["a time beyond what timers hold", { resync: "9999999" }, {}, ["--resync", "86400"]],
+    ["a time beyond what timers hold", { resync: "9999999s" }, {}, ["--resync", "86400"]],
+    ["Pulumi Cloud without a token", { state: "https://api.pulumi.com" }, {}, ["PULUMI_ACCESS_TOKEN is not set"]],
+    ["a state at an address in clear text", { state: "http://pulumi.example" }, {}, ["--state", "https://"]],
     ["no verbosity", { v: "-1" }, {}, ["--v"]],
     ["no format", { "logging-format": "xml" }, {}, ["--logging-format", "json, text"]],
     [

@@ -37,6 +37,26 @@ it("shows no secret, wherever it was set", () => {
   expect(config.state).toBe("s3://bucket/path?…");
 });
 
+it.each([
+  ["postgres://user:pa/s3c@db.example/lotse", "postgres://…@db.example/lotse"],
+  ["postgres://user:s3c?x@db.example/lotse?sslmode=s3c", "postgres://…@db.example/lotse?…"],
+  ["https://user:#s3c#@api.example", "https://…@api.example"],
+  ["https://s3c@api.example/a@b", "https://…@b"],
+  ["https://api.example/#s3c", "https://api.example/?…"],
+  ["s3://bucket/path", "s3://bucket/path"],
+])("shows no password of any shape: %s", (state, expected) => {
+  const { text, config } = shown({ state }, { ...ENV, PULUMI_ACCESS_TOKEN: "s3c" });
+  expect(text).not.toContain("s3c");
+  expect(config.state).toBe(expected);
+});
+
+it.each(["ftp://user:pa/s3c@host", "user:s3c@host", "postgres:/user:s3c/@host", "mysql://host?password=s3c"])(
+  "repeats no password in a mistake: %s",
+  (state) => {
+    expect(() => loadConfig({ state }, ENV)).toThrow(/^(?!.*s3c).*--state: /);
+  },
+);
+
 it("shows no setting that is a secret", () => {
   const rows = Object.values<Table>(settings).flatMap((table) => Object.values(table));
   const secrets = rows.flatMap(({ variable, parse }) => (variable && parse === secret ? [variable] : []));

@@ -1,21 +1,19 @@
 import { describe, expect, it } from "vitest";
 import {
+  ApprovalGate,
   type ApprovalMode,
-  parseStored,
-  pendingPlan,
-  planId,
-  type StoredPlan,
-  waitingSteps,
+  parsePending,
+  stepId,
+  withApprovals,
 } from "../../../../controller/guard/approval.ts";
-import { ApprovalGate } from "../../../../controller/guard/approval-gate.ts";
 import type { Plan, PlannedUnit } from "../../../../controller/guard/plan.ts";
 import { loadBalancerUnit } from "../../../../stacks/units/names.ts";
 import { aBalancerSpec, aRoute, UID } from "../../../support/builders.ts";
 import { aLog } from "../../../support/log.ts";
 
 const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
-const ALGORITHM = { field: "algorithm", want: "least_connections", have: "round_robin" };
-const TYPE = { field: "type", want: "lb21", have: "lb11" };
+const ALGORITHM = { part: "balancer", field: "algorithm", want: "least_connections", have: "round_robin" };
+const TYPE = { part: "balancer", field: "type", want: "lb21", have: "lb11" };
 const change = (...differences: PlannedUnit["differences"]): PlannedUnit => ({
   kind: "make",
   unit: UNIT,
@@ -27,169 +25,199 @@ const ROUTE: PlannedUnit = {
   kind: "make",
   unit: "route/10.1.0.0/24",
   spec: aRoute("10.1.0.0/24", "10.0.0.1"),
-  differences: [{ field: "gateway", want: "10.0.0.1" }],
+  differences: [{ part: "route", field: "gateway", want: "10.0.0.1" }],
 };
-const AT = new Date("2026-11-16T12:00:00Z");
-const published = (plan: Plan) => pendingPlan(plan, ({ unit }) => unit, AT);
-const approvedPlan = (plan: Plan): StoredPlan => {
-  const stored = published(plan);
-  return { plan: stored, approval: { plan: stored.id, by: "ann", at: "" } };
-};
-
-describe("what waits for approval", () => {
-  const all: Plan = [change(ALGORITHM), REMOVAL, ROUTE];
-  const rows: readonly [string, ApprovalMode, Plan, StoredPlan, Plan][] = [
-    ["nothing, when nothing needs it", "none", all, {}, []],
-    ["removals, when they do", "deletions", all, {}, [REMOVAL]],
-    ["everything, when everything does", "manual", all, {}, all],
-    ["nothing that was approved", "manual", all, approvedPlan(all), []],
-    ["all that was published and not approved", "manual", all, { plan: published(all) }, all],
-    ["nothing of an approved plan that is half done", "manual", [ROUTE], approvedPlan(all), []],
-    [
-      "nothing of an approved change that is half done",
-      "manual",
-      [change(TYPE)],
-      approvedPlan([change(ALGORITHM, TYPE)]),
-      [],
-    ],
-    ["all, when something came in addition", "manual", all, approvedPlan([ROUTE]), all],
-    [
-      "all, when a field came in addition",
-      "manual",
-      [change(ALGORITHM, TYPE)],
-      approvedPlan([change(ALGORITHM)]),
-      [change(ALGORITHM, TYPE)],
-    ],
-    [
-      "all, when a field is to become something else",
-      "manual",
-      [change({ ...TYPE, want: "lb31" })],
-      approvedPlan([change(TYPE)]),
-      [change({ ...TYPE, want: "lb31" })],
-    ],
-    [
-      "all, when what exists is something else",
-      "manual",
-      [change({ ...TYPE, have: "lb31" })],
-      approvedPlan([change(TYPE)]),
-      [change({ ...TYPE, have: "lb31" })],
-    ],
-    [
-      "all, when another plan was approved",
-      "manual",
-      [ROUTE],
-      { plan: published([ROUTE]), approval: { plan: "0000000000", by: "ann", at: "" } },
-      [ROUTE],
-    ],
-    [
-      "all, when the published plan was edited",
-      "manual",
-      [REMOVAL],
-      { ...approvedPlan([ROUTE]), plan: { ...published([ROUTE]), steps: published([REMOVAL]).steps } },
-      [REMOVAL],
-    ],
-  ];
-  it.each(rows)("is %s", (_, mode, plan, stored, expected) => {
-    expect(waitingSteps(plan, mode, stored)).toEqual(expected);
-  });
-});
-
-describe("the ID of a plan", () => {
-  it("is a hash of its steps, in any order", () => {
-    expect(planId([change(ALGORITHM, TYPE), ROUTE])).toBe(planId([ROUTE, change(TYPE, ALGORITHM)]));
-    expect(planId([ROUTE])).not.toBe(planId([ROUTE, REMOVAL]));
-    expect(planId([change(ALGORITHM)])).not.toBe(planId([change({ ...ALGORITHM, have: "x" })]));
-    expect(planId([ROUTE])).toMatch(/^[0-9a-f]{10}$/);
-  });
-});
-
-it.each([
-  [{}],
-  [{ plan: "not json", approval: "null" }],
-  [{ plan: "{}", approval: "[]" }],
-  [{ plan: '"text"', approval: "{}" }],
-])("treats what cannot be parsed as absent: %j", (data) => {
-  expect(parseStored(data)).toEqual({});
-});
 
 /** A gate with a ConfigMap in memory. */
 function aGate(mode: ApprovalMode = "manual") {
-  const map = { data: {} as Readonly<Record<string, string>>, updates: 0, isAway: false };
+  const map = { data: {} as Readonly<Record<string, string>>, reads: 0, isAway: false, isReadOnly: false };
   const { log, lines } = aLog();
+  const described: string[] = [];
+  let meanwhile = () => {};
   const gate = new ApprovalGate({
     mode,
     map: {
       read: async () => {
+        map.reads += 1;
         if (map.isAway) throw new Error("away");
         return map.data;
       },
       update: async (update) => {
-        map.updates += 1;
+        if (map.isReadOnly) throw new Error("read-only");
         map.data = update(map.data);
       },
     },
     log,
   });
-  const pass = (plan: Plan) => gate.pass(plan, ({ unit }) => unit);
-  const approve = () => {
-    const id = parseStored(map.data).plan?.id ?? "";
-    map.data = { ...map.data, approval: JSON.stringify({ plan: id, by: "ann", at: "" }) };
+  const pass = (plan: Plan, lines_: readonly string[] = ["+ it"]) =>
+    gate.pass(plan, async (steps) => {
+      described.push(...steps.map(({ unit }) => unit));
+      meanwhile();
+      return steps.map(({ unit }) => ({ unit, object: `Node of ${unit}`, summary: "do it", text: lines_ }));
+    });
+  const approve = (...steps: readonly PlannedUnit[]) => {
+    map.data = withApprovals(map.data, steps.map(stepId), "ann");
   };
-  return { map, lines, pass, approve };
+  const waiting = () => parsePending(map.data).waiting.map(({ unit }) => unit);
+  const duringDescription = (act: () => void) => {
+    meanwhile = act;
+  };
+  return { map, lines, pass, approve, described, waiting, duringDescription };
 }
 
-describe("the approval gate", () => {
-  it("publishes what waits, announces it once, and lets the rest pass", async () => {
-    const { map, pass } = aGate("deletions");
-    const removal: PlannedUnit = { kind: "remove", unit: UNIT, asked: true, differences: [] };
-    const first = await pass([removal, ROUTE]);
-    expect(first.plan).toEqual([ROUTE]);
-    expect(first.pending?.steps).toMatchObject([{ unit: UNIT, kind: "remove" }]);
-    expect(first.announced).toEqual([removal]);
-    const again = await pass([removal, ROUTE]);
-    expect(again).toEqual({ plan: [ROUTE], pending: expect.objectContaining({ id: first.pending?.id }) });
-    expect(map.updates).toBe(1);
-  });
-
-  it("lets an approved plan pass, and removes it when it is applied: the same changes wait again later", async () => {
-    const { map, pass, approve } = aGate();
-    await pass([ROUTE]);
-    approve();
-    expect((await pass([ROUTE])).plan).toEqual([ROUTE]);
-    await pass([]);
-    expect(map.data).toEqual({});
-    expect((await pass([ROUTE])).plan).toEqual([]);
-    expect(parseStored(map.data).plan?.id).toBe(planId([ROUTE]));
-  });
-
-  it("ignores the approval of an outdated plan, and publishes the new one", async () => {
-    const { map, pass, approve, lines } = aGate();
-    await pass([ROUTE]);
-    approve();
-    const { plan, pending } = await pass([ROUTE, REMOVAL]);
-    expect(plan).toEqual([]);
-    expect(parseStored(map.data)).toEqual({ plan: JSON.parse(JSON.stringify(pending)) });
-    expect(lines.map(({ msg }) => msg)).toContain("approval is outdated: the plan has changed");
-  });
-
-  it("publishes a deleted plan again", async () => {
-    const { map, pass } = aGate();
-    await pass([ROUTE]);
-    map.data = {};
-    await pass([ROUTE]);
-    expect(parseStored(map.data).plan?.id).toBe(planId([ROUTE]));
-  });
-
-  it("removes a plan that is no longer needed", async () => {
-    const { map, pass } = aGate();
-    await pass([ROUTE]);
-    await pass([]);
-    expect(map.data).toEqual({});
-  });
-
-  it("holds back everything that needs approval while it cannot read approvals", async () => {
-    const { map, pass } = aGate("deletions");
-    map.isAway = true;
-    expect((await pass([ROUTE, REMOVAL])).plan).toEqual([ROUTE]);
+describe("what waits for approval", () => {
+  const all: Plan = [change(ALGORITHM), REMOVAL, ROUTE];
+  it.each<[string, ApprovalMode, Plan]>([
+    ["nothing, when nothing needs it", "none", []],
+    ["removals, when they do", "deletions", [REMOVAL]],
+    ["everything, when everything does", "manual", all],
+  ])("is %s", async (_, mode, expected) => {
+    const { pass, waiting } = aGate(mode);
+    const passed = await pass(all);
+    expect(passed.plan).toEqual(all.filter((step) => !expected.includes(step)));
+    expect(passed.waiting).toBe(expected.length);
+    expect(waiting().toSorted()).toEqual(expected.map(({ unit }) => unit).toSorted());
   });
 });
+
+describe("the approval gate", () => {
+  it("publishes and describes each change once", async () => {
+    const { pass, described } = aGate();
+    expect((await pass([ROUTE])).announced).toMatchObject([
+      { id: stepId(ROUTE), unit: ROUTE.unit, object: `Node of ${ROUTE.unit}`, summary: "do it", text: ["+ it"] },
+    ]);
+    expect((await pass([ROUTE])).announced).toEqual([]);
+    expect(described).toEqual([ROUTE.unit]);
+  });
+
+  it("decides for each change alone: a new one voids no approval", async () => {
+    const { pass, approve, waiting } = aGate();
+    await pass([ROUTE]);
+    approve(ROUTE);
+    const passed = await pass([REMOVAL, ROUTE, change(TYPE)]);
+    expect(passed.plan).toEqual([ROUTE]);
+    expect(passed.approved).toMatchObject([{ step: { unit: ROUTE.unit }, by: "ann" }]);
+    expect(waiting().toSorted()).toEqual([UNIT, REMOVAL.unit].toSorted());
+  });
+
+  it("lets a half-done change continue, and asks again once the unit was as wanted", async () => {
+    const { pass, approve, map } = aGate();
+    const both = change(ALGORITHM, TYPE);
+    await pass([both]);
+    approve(both);
+    expect((await pass([both])).plan).toEqual([both]);
+    expect(map.data, "the approval is used up").toEqual({});
+    expect((await pass([change(TYPE)])).plan).toEqual([change(TYPE)]);
+    await pass([]);
+    expect((await pass([change(TYPE)])).plan).toEqual([]);
+  });
+
+  it.each([
+    ["a field in addition", change(ALGORITHM, TYPE)],
+    ["another value", change({ ...ALGORITHM, want: "x" })],
+    ["another state", change({ ...ALGORITHM, have: "x" })],
+    ["the unit's removal", { kind: "remove", unit: UNIT, asked: true, differences: [ALGORITHM] } as const],
+  ])("does not take the approval of a change for %s", async (_, other) => {
+    const { pass, approve } = aGate();
+    await pass([change(ALGORITHM)]);
+    approve(change(ALGORITHM));
+    expect((await pass([other])).plan).toEqual([]);
+  });
+
+  it("ignores an approval of what was never published, and one whose text belongs to another unit", async () => {
+    const { pass, approve, map } = aGate();
+    approve(ROUTE);
+    expect((await pass([ROUTE])).plan).toEqual([]);
+    await pass([ROUTE]);
+    const key = `step.${stepId(ROUTE)}`;
+    map.data = { ...map.data, [key]: (map.data[key] ?? "").replace(ROUTE.unit, REMOVAL.unit) };
+    approve(ROUTE);
+    expect((await pass([ROUTE])).plan).toEqual([]);
+  });
+
+  it("keeps an approval that arrives while it describes another change", async () => {
+    const { pass, approve, duringDescription } = aGate();
+    await pass([ROUTE]);
+    duringDescription(() => approve(ROUTE));
+    expect((await pass([REMOVAL, ROUTE])).plan).toEqual([]);
+    expect((await pass([REMOVAL, ROUTE])).plan).toEqual([ROUTE]);
+  });
+
+  it("makes no change whose approval it cannot use up", async () => {
+    const { pass, approve, map } = aGate();
+    await pass([ROUTE]);
+    approve(ROUTE);
+    map.isReadOnly = true;
+    expect((await pass([ROUTE])).plan).toEqual([]);
+    map.isReadOnly = false;
+    expect((await pass([ROUTE])).plan).toEqual([ROUTE]);
+  });
+
+  it("holds back what needs approval while approvals cannot be read", async () => {
+    const { pass, map, lines } = aGate("deletions");
+    map.isAway = true;
+    expect(await pass([REMOVAL, ROUTE])).toMatchObject({ plan: [ROUTE], waiting: 1 });
+    expect(lines.map(({ msg }) => msg)).toEqual(["approvals unreadable, holding back changes that need one"]);
+  });
+
+  it("reads nothing when nothing waits", async () => {
+    const { pass, map } = aGate();
+    await pass([]);
+    await pass([]);
+    expect(map.reads).toBe(1);
+  });
+
+  const routes = (count: number) =>
+    Array.from({ length: count }, (_, index): PlannedUnit => ({ ...ROUTE, unit: `route/10.${index}.0.0/24` }));
+  const LIMIT = 1_048_576;
+
+  it.each([
+    ["150 large changes", 150, "x".repeat(1_000), 150],
+    ["150 large changes with wide characters", 150, "€\u0001".repeat(500), 150],
+    ["1,000 large changes", 1_000, "x".repeat(1_000), 1_000],
+    ["1,001 small changes", 1_001, "+ it", 1_001],
+  ])("fits %s into a ConfigMap, with room for all approvals", async (_, count, line, published) => {
+    const { pass, approve, map, waiting } = aGate();
+    const plan = routes(count);
+    await pass(
+      plan,
+      Array.from({ length: 2_000 }, () => line),
+    );
+    expect(waiting()).toHaveLength(published);
+    approve(...plan);
+    expect(Buffer.byteLength(JSON.stringify(map.data))).toBeLessThan(LIMIT);
+    expect((await pass(plan)).plan).toEqual(plan);
+  });
+
+  it("publishes a plan that does not fit in parts: the next one follows when changes are approved", async () => {
+    const { pass, approve, map, waiting } = aGate();
+    let plan: Plan = routes(6_000);
+    let parts = 0;
+    for (; plan.length > 0; parts += 1) {
+      expect((await pass(plan, ["x".repeat(1_000)])).waiting).toBe(plan.length);
+      expect(Buffer.byteLength(JSON.stringify(map.data))).toBeLessThan(LIMIT);
+      const published = new Set<string>(waiting());
+      expect(published.size).toBeGreaterThan(500);
+      const ready = plan.filter(({ unit }) => published.has(unit));
+      approve(...ready);
+      expect((await pass(plan)).plan).toEqual(ready);
+      plan = plan.filter(({ unit }) => !published.has(unit));
+    }
+    expect(parts).toBeGreaterThan(1);
+  });
+});
+
+describe("the id of a change", () => {
+  it("has 128 bits, and stands for exactly this change in any order of its fields", () => {
+    expect(stepId(ROUTE)).toMatch(/^[0-9a-f]{32}$/);
+    expect(stepId(change(ALGORITHM, TYPE))).toBe(stepId(change(TYPE, ALGORITHM)));
+    expect(stepId(change(ALGORITHM))).not.toBe(stepId(change({ ...ALGORITHM, have: "x" })));
+  });
+});
+
+it.each([[{}], [{ "step.x": "not json" }], [{ "step.x": "{}" }], [{ "step.x": '{"id":"y","text":[]}' }]])(
+  "ignores what cannot be parsed: %j",
+  (data) => {
+    expect(parsePending(data)).toEqual({ waiting: [], approved: [] });
+  },
+);

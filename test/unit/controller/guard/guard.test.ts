@@ -1,8 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { guard } from "../../../../controller/guard/guard.ts";
-import type { PlannedUnit } from "../../../../controller/guard/plan.ts";
-import { routeUnit } from "../../../../stacks/units/names.ts";
-import { aRoute } from "../../../support/builders.ts";
+import { GUARD_LIMITS, guard } from "../../../../controller/guard/guard.ts";
+import { assess, type PlannedUnit, type Situation } from "../../../../controller/guard/plan.ts";
+import { doubtfulServers, holdTargets } from "../../../../controller/guard/targets.ts";
+import { loadBalancerUnit, routeUnit, unitOf } from "../../../../stacks/units/names.ts";
+import type { UnitState } from "../../../../stacks/units/spec.ts";
+import {
+  aBalancer,
+  aBalancerService,
+  aBalancerSpec,
+  aBalancerState,
+  aNode,
+  aRenderOptions,
+  aRoute,
+  aServer,
+  aServerTarget,
+  aService,
+  UID,
+} from "../../../support/builders.ts";
 
 const remove = (count: number, asked: boolean): PlannedUnit[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -18,38 +32,116 @@ const MAKE: PlannedUnit = {
   differences: [],
 };
 
+/** A plan for a cluster in which so many units of each kind exist. */
+const situation = (plan: readonly PlannedUnit[], routes: number, balancers = 0): Situation => {
+  const states: UnitState[] = [
+    ...Array.from({ length: routes }, (_, index) => aRoute(`10.0.${index}.0/24`, "10.0.0.1")),
+    ...Array.from({ length: balancers }, () => aBalancerState()),
+  ];
+  return { rendered: { services: [], existing: Object.fromEntries(states.entries()) }, plan };
+};
+
 describe("guard", () => {
   it.each([
-    ["nothing to remove", 0, 0, true],
-    ["few of few", 5, 5, true],
-    ["one more than few, a third of all", 6, 18, true],
-    ["one more than few, more than a third", 6, 17, false],
-    ["a third of many", 100, 300, true],
-    ["all of many", 300, 300, false],
-  ])("%s: %d of %d pass: %s", (_, count, total, passes) => {
+    ["nothing to remove", 0, 0, 0, true],
+    ["few of few", 5, 5, 0, true],
+    ["one more than few, a third of all", 6, 18, 0, true],
+    ["one more than few, more than a third", 6, 17, 0, false],
+    ["a third of many", 100, 300, 0, true],
+    ["all of many", 300, 300, 0, false],
+    ["all routes of a cluster with many load balancers", 30, 30, 60, false],
+  ])("%s: %d of %d pass, beside %d load balancers: %s", (_, count, total, balancers, passes) => {
     const plan = [...remove(count, false), MAKE];
-    const guarded = guard(plan, total);
+    const guarded = guard(situation(plan, total, balancers));
     expect(guarded.plan).toEqual(passes ? plan : [MAKE]);
-    expect(guarded.stopped === undefined).toBe(passes);
+    expect([guarded.stopped === undefined, guarded.held]).toEqual([passes, passes ? 0 : count]);
   });
 
   it("lets every removal pass that an object asks for", () => {
     const plan = remove(300, true);
-    expect(guard(plan, 300)).toEqual({ plan, held: 0 });
+    expect(guard(situation(plan, 300))).toEqual({ plan, held: 0 });
   });
 
   it("holds back only what no object asked for", () => {
     const asked = remove(10, true);
-    expect(guard([...asked, ...remove(10, false)], 20).plan).toEqual(asked);
+    expect(guard(situation([...asked, ...remove(10, false)], 20)).plan).toEqual(asked);
   });
 
   it("says how many of how many, and names the first", () => {
-    expect(guard(remove(9, false), 9).stopped).toBe(
-      "9 of 9 units would be removed although no object asks for it: route/10.0.0.0/24, route/10.0.1.0/24, route/10.0.2.0/24 and 6 more",
+    expect(guard(situation(remove(9, false), 9, 40)).stopped).toBe(
+      "9 of 9 routes would be removed although no object asks for it: route/10.0.0.0/24, route/10.0.1.0/24, route/10.0.2.0/24 and 6 more",
     );
   });
 
   it("respects other limits", () => {
-    expect(guard(remove(1, false), 1, { removals: 0, share: 0 }).plan).toEqual([]);
+    expect(guard(situation(remove(1, false), 1), { removals: 0, share: 0 }).plan).toEqual([]);
+  });
+
+  it("holds back many load balancers that would move to another network, which replaces all their targets", () => {
+    const move = (count: number) =>
+      Array.from({ length: count }, (_, index): PlannedUnit => {
+        const spec = aBalancerSpec({ service: { namespace: "default", name: `web-${index}`, uid: UID } });
+        const differences = [{ part: "network", field: "id", want: "2", have: "1" }];
+        return { kind: "make", unit: unitOf(spec), spec, differences };
+      });
+    expect(guard(situation(move(5), 0, 5)).held).toBe(0);
+    const { plan, stopped } = guard(situation([...move(6), MAKE], 50, 6));
+    expect(plan).toEqual([MAKE]);
+    expect(stopped).toMatch("6 of 6 load balancers would be moved to another network although no object asks for it");
+  });
+});
+
+describe("targets", () => {
+  const ids = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+  const nodesOf = (count: number, given: Parameters<typeof aNode>[0] = {}) =>
+    ids(count).map((id) => aNode({ id, ready: "True", ...given }));
+  /** Nine targets, of which the Nodes and servers given are left. */
+  const lose = (
+    nodes: readonly ReturnType<typeof aNode>[],
+    servers: readonly number[],
+    more: readonly number[] = [],
+  ) => {
+    const balancer = aBalancer({
+      name: "a0c7e1a529d3b4f608a715b2e6f4d9c1",
+      labels: { "hcloud-ccm/service-uid": UID },
+      services: [aBalancerService(80)],
+      targets: ids(9).map((id) => aServerTarget(id)),
+    });
+    const other = { ...balancer, id: 43, labels: { "hcloud-ccm/service-uid": "1" }, name: "a1" };
+    const loadBalancers = [balancer, ...more.map((id) => ({ ...other, targets: [aServerTarget(id)] }))];
+    const services = [aService(), aService({ name: "other", uid: "1" })].slice(0, loadBalancers.length);
+    const cloud = { servers: servers.map((id) => aServer({ id })), loadBalancers, certificates: [] };
+    return assess({ services, nodes, cloud, now: 0 }, aRenderOptions());
+  };
+  const held = (planned: Situation, nodes: readonly ReturnType<typeof aNode>[]) =>
+    holdTargets(planned, nodes, GUARD_LIMITS);
+  const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
+  const EXCLUDED = { labels: { "node.kubernetes.io/exclude-from-external-load-balancers": "" } };
+
+  it.each([
+    ["servers missing from the list", nodesOf(9), ids(3), 6, true],
+    ["few servers missing from the list", nodesOf(9), ids(4), 5, false],
+    ["Nodes missing", nodesOf(3), ids(9), 6, true],
+    ["Nodes excluded, which their labels ask for", [...nodesOf(3), ...nodesOf(9, EXCLUDED).slice(3)], ids(9), 6, false],
+    ["Nodes being deleted", [...nodesOf(3), ...nodesOf(9, { isDeleted: true }).slice(3)], ids(9), 6, false],
+  ])("with %s stay if they are too many", (_, nodes, servers, lost, isHeld) => {
+    const planned = lose(nodes, servers);
+    const step = planned.plan.find(({ unit }) => unit === UNIT);
+    expect(step?.differences.filter(({ want }) => want === undefined)).toHaveLength(lost);
+    const { plan, heldTargets } = held(planned, nodes);
+    expect(plan).toEqual(isHeld ? [] : planned.plan);
+    expect(heldTargets).toEqual(isHeld ? { names: expect.objectContaining({ length: lost }), total: 9 } : undefined);
+  });
+
+  it("are counted once, however many load balancers a tenant has on other servers", () => {
+    const nodes = nodesOf(9);
+    expect(held(lose(nodes, ids(3), [1]), nodes).heldTargets?.total).toBe(9);
+  });
+
+  it("of Ready Nodes need a second witness, if it is the list that removes them", () => {
+    const [gone, unready] = [aNode({ id: 8, ready: "True" }), aNode({ id: 9, ready: "Unknown" })];
+    const excluded = aNode({ id: 7, ready: "True", ...EXCLUDED });
+    const nodes = [...nodesOf(6), excluded, gone, unready];
+    expect(doubtfulServers(lose(nodes, ids(6)), nodes)).toEqual([8]);
   });
 });

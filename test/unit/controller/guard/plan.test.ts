@@ -25,14 +25,14 @@ const balance = (spec: LoadBalancerSpec): ServiceIntent => ({
 });
 const release: ServiceIntent = { kind: "retire", service: aService(), unit: UNIT, certificates: NO_CERTIFICATES };
 const refused: ServiceIntent = { kind: "refused", service: aService(), unit: UNIT, mistakes: ["x"] };
-const plan = (rendered: Partial<Rendered>) => planRun({ services: [], existing: {}, nodes: {}, ...rendered });
+const plan = (rendered: Partial<Rendered>) => planRun({ services: [], existing: {}, ...rendered });
 
 describe("planRun", () => {
   it("unlike HCCM V2, framework S12, S23: is empty for a cluster at rest", () => {
     expect(
       plan({
         services: [balance(SPEC)],
-        routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [], misplaced: [] },
+        routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [], kept: [] },
         existing: { [UNIT]: aBalancerState(), [ROUTE_UNIT]: ROUTE },
       }),
     ).toEqual([]);
@@ -41,13 +41,18 @@ describe("planRun", () => {
   it("creates what is missing, with every field as a difference", () => {
     const [unit] = plan({ services: [balance(SPEC)] });
     expect(unit).toMatchObject({ kind: "make", unit: UNIT, spec: SPEC });
-    expect(unit?.differences).toContainEqual({ field: "name", want: "balancer" });
+    expect(unit?.differences).toContainEqual({ part: "balancer", field: "name", want: "balancer" });
   });
 
   it("changes what differs, and names the differences", () => {
     const planned = plan({ services: [balance(SPEC)], existing: { [UNIT]: aBalancerState({ type: "lb31" }) } });
     expect(planned).toEqual([
-      { kind: "make", unit: UNIT, spec: SPEC, differences: [{ field: "type", want: "lb11", have: "lb31" }] },
+      {
+        kind: "make",
+        unit: UNIT,
+        spec: SPEC,
+        differences: [{ part: "balancer", field: "type", want: "lb11", have: "lb31" }],
+      },
     ]);
   });
 
@@ -62,7 +67,7 @@ describe("planRun", () => {
   it("framework R09, R11: creates missing routes and removes stale ones, which no object asked for", () => {
     const stale = aRoute("10.120.9.0/24", "10.0.0.9");
     const planned = plan({
-      routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [stale], misplaced: [] },
+      routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [stale], kept: [] },
     });
     expect(planned).toMatchObject([
       { kind: "make", unit: ROUTE_UNIT },
@@ -73,13 +78,13 @@ describe("planRun", () => {
   it("unlike HCCM R5: changes a route with another gateway as one unit", () => {
     const existing = { [ROUTE_UNIT]: aRoute("10.120.0.0/24", "10.0.0.99") };
     expect(
-      plan({ routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [], misplaced: [] }, existing }),
+      plan({ routes: { wanted: [{ node: "n", spec: ROUTE }], refused: [], stale: [], kept: [] }, existing }),
     ).toEqual([
       {
         kind: "make",
         unit: ROUTE_UNIT,
         spec: ROUTE,
-        differences: [{ field: "gateway", want: "10.0.0.1", have: "10.0.0.99" }],
+        differences: [{ part: "route", field: "gateway", want: "10.0.0.1", have: "10.0.0.99" }],
       },
     ]);
   });

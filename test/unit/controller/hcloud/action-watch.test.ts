@@ -100,6 +100,29 @@ describe("the watch over actions", () => {
     expect(looks).toHaveLength(before + 1);
   });
 
+  it("is not slowed down by one slow action (B2): neither that one, nor the next, nor those of other kinds", async () => {
+    const { watch, ended, looks, clock } = aWatch();
+    const durationOf = async (id: number, command: string, ms: number) => {
+      const started = clock.now();
+      let endedAt = 0;
+      const settled = watch.settle(running(id, command), 100_000).then(() => {
+        endedAt = clock.now();
+      });
+      await clock.advance(ms);
+      ended.set(id, "success");
+      while (endedAt === 0) await clock.advance(10);
+      await settled;
+      return endedAt - started;
+    };
+    await durationOf(1, "create", 800);
+    const before = looks.length;
+    expect(await durationOf(2, "create", 60_000)).toBeLessThan(62_100);
+    expect(looks.length - before, "a slow action costs a poll every two seconds").toBeLessThan(40);
+    expect(await durationOf(3, "create", 800)).toBeLessThan(1_300);
+    expect(await durationOf(4, "delete", 800)).toBeLessThan(1_300);
+    expect(await durationOf(5, "create", 800)).toBeLessThan(1_200);
+  });
+
   it("does not delay an action because a poll for others came too early for it", async () => {
     const { watch, ended, looks, clock } = aWatch();
     const first = watch.settle(running(1), 20_000);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Budget } from "../../../../controller/hcloud/budget.ts";
+import { Budget, minIntervalMs } from "../../../../controller/hcloud/budget.ts";
 
 function aBudget(remaining?: number, limit = 3_600) {
   const time = { now: 0 };
@@ -81,4 +81,14 @@ describe("the rate budget", () => {
     const { budget } = aBudget(10, 100);
     expect(budget.limit).toBe(100);
   });
+});
+
+it.each([
+  [3_600, 0],
+  [1_800, 0],
+  [1_799, 2_016],
+  [900, 16_000],
+  [0, 30_000],
+])("with %d of 3600 requests left, turns are at least %d ms apart (hardening 3)", (remaining, expected) => {
+  expect(Math.round(minIntervalMs({ remaining, limit: 3_600 }))).toBe(expected);
 });

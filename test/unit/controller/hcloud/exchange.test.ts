@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { endpointOf, errorResponse, isRead, resourceOf } from "../../../../controller/hcloud/exchange.ts";
+import { apiErrorOf, endpointOf, errorResponse, isRead, resourceOf } from "../../../../controller/hcloud/exchange.ts";
 
 describe("a path", () => {
   it.each([
@@ -35,4 +35,24 @@ it("uses the API's error format, with the details that the plugin needs", () => 
     error: { code: "forbidden", message: "no", details: null },
   });
   expect(JSON.parse(errorResponse(422, "invalid_input", "no").body).error.details).toEqual({ fields: [] });
+});
+
+describe("the error in a response", () => {
+  const of = (error: object) => apiErrorOf({ status: 422, headers: {}, body: JSON.stringify({ error }) });
+
+  it.each([
+    ["fields with reasons", { fields: [{ name: "type", messages: ["unknown", "old"] }] }, "bad: type: unknown, old"],
+    ["fields without reasons, as for names in use", { fields: [{ name: "name" }] }, "bad"],
+    ["no fields", {}, "bad"],
+    ["nothing", null, "bad"],
+  ])("has the message, and details: %s", (_, details, message) => {
+    expect(of({ code: "c", message: "bad", details })).toEqual({ code: "c", message });
+  });
+
+  it("of a proxy has only the status", () => {
+    expect(apiErrorOf({ status: 502, headers: {}, body: "<html>" })).toEqual({
+      code: "unexpected",
+      message: "the API responded with status 502",
+    });
+  });
 });

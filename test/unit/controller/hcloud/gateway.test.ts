@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ApiRequest } from "../../../../controller/hcloud/exchange.ts";
 import { Gateway, type RunAccess } from "../../../../controller/hcloud/gateway.ts";
 import type { Exchange } from "../../../../controller/hcloud/sender.ts";
-import { Upstream } from "../../../../controller/hcloud/upstream.ts";
+import { Upstream } from "../../../../controller/hcloud/sender.ts";
 import { aBalancerSpec, aListener } from "../../../support/builders.ts";
 import { QuickClock } from "../../../support/clock.ts";
 import { type Received, reply, startServer, type TestServer } from "../../../support/http-server.ts";
@@ -139,43 +139,56 @@ describe("credentials", () => {
   });
 });
 
-describe("a run that attributes its requests to units", () => {
-  const attribute = ({ path }: ApiRequest) => (path.startsWith("/load_balancers/1") ? "load-balancer/x" : undefined);
+describe("a run with a scope", () => {
+  const permits = ({ path }: ApiRequest) => path.startsWith("/load_balancers/1");
 
-  it.each(["POST", "PUT", "DELETE"])("may not send a %s for none of its units", async (method) => {
-    const { status, body } = await call(gateway.open({ run: "run", mode: "apply", attribute }), method, "/networks/7");
+  it.each(["POST", "PUT", "DELETE"])("may not send a %s outside it", async (method) => {
+    const { status, body } = await call(gateway.open({ run: "run", mode: "apply", permits }), method, "/networks/7");
     expect(status).toBe(403);
     expect(body.error.message).toMatch(/not part of the run/);
     expect(upstream.received).toEqual([]);
   });
 
-  it.each(["/load_balancers/1/../99", "/load_balancers/1/%2e%2e/%2E%2E/servers/7", "//elsewhere/load_balancers/1"])(
-    "gets nothing through under a false name: %s",
-    async (path) => {
-      const access = gateway.open({ run: "run", mode: "apply", attribute });
-      const { port } = new URL(access.endpoint);
-      const { pathname } = new URL(access.endpoint);
-      // `fetch` would resolve the path itself.
-      const status = await new Promise((resolve, reject) => {
-        const headers = { authorization: `Bearer ${access.token}` };
-        request({ port, method: "DELETE", path: pathname + path, headers }, (response) => {
-          response.resume();
-          resolve(response.statusCode);
-        })
-          .on("error", reject)
-          .end();
-      });
-      expect(status).toBe(403);
-      expect(upstream.received).toEqual([]);
-    },
-  );
+  it.each([
+    "/load_balancers/1/../99",
+    "/load_balancers/1/%2e%2e/%2E%2E/servers/7",
+    "//elsewhere/load_balancers/1",
+    "/load_balancers/1?x=_route",
+    "/load_balancers/1?",
+  ])("gets nothing through under a false name: %s", async (path) => {
+    const access = gateway.open({ run: "run", mode: "apply", permits });
+    const { port } = new URL(access.endpoint);
+    const { pathname } = new URL(access.endpoint);
+    // `fetch` would resolve the path itself.
+    const status = await new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${access.token}` };
+      request({ port, method: "DELETE", path: pathname + path, headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .on("error", reject)
+        .end();
+    });
+    expect(status).toBe(403);
+    expect(upstream.received).toEqual([]);
+  });
 
   it("may write to its units, and read anything", async () => {
-    const access = gateway.open({ run: "run", mode: "apply", attribute });
+    const access = gateway.open({ run: "run", mode: "apply", permits });
     await call(access, "PUT", "/load_balancers/1", {});
     await call(access, "GET", "/networks/7");
     expect(requests()).toEqual(["PUT /v1/load_balancers/1", "GET /v1/networks/7"]);
   });
+});
+
+it("lets a run work from what the controller last read, not from an older read of the plugin", async () => {
+  let routes = 0;
+  answer = (_, response) => reply(response, { network: { id: 7, routes: ++routes } });
+  const access = open();
+  expect((await call(access, "GET", "/networks/7")).body.network.routes).toBe(1);
+  await gateway.read("/networks/7");
+  expect((await call(access, "GET", "/networks/7")).body.network.routes).toBe(2);
+  expect(upstream.received).toHaveLength(2);
 });
 
 describe("a preview", () => {
@@ -357,9 +370,10 @@ describe("a new load balancer", () => {
   const done = { id: 9, command: "create_load_balancer", status: "success" };
   const bodies = () => upstream.received.filter(({ method }) => method === "POST").map(({ body }) => JSON.parse(body));
 
+  let made: Record<string, unknown>;
   /** An API that makes what it is asked to make; `refuse` says what it does not like. */
   function makeBalancers(refuse: (body: Record<string, unknown>) => boolean = () => false) {
-    let made: Record<string, unknown> = {};
+    made = {};
     answer = ({ method, body }, response) => {
       if (method === "GET") return reply(response, { load_balancer: made });
       const wanted = JSON.parse(body);
@@ -393,6 +407,24 @@ describe("a new load balancer", () => {
       exchanges.map(({ method }) => method),
       "what did not reach the API is not reported",
     ).toEqual(["POST", "GET"]);
+  });
+
+  it("is remembered when its creation takes longer than a response is held (B4)", async () => {
+    makeBalancers();
+    const api = answer;
+    const running = { ...done, status: "running" };
+    answer = ({ method, path, body }, response) => {
+      if (path.startsWith("/v1/actions")) return reply(response, { actions: [running] });
+      if (method !== "POST") return api({ method, path, body } as Received, response);
+      const { network, services, targets } = JSON.parse(body);
+      made = { id: 1, private_net: [{ network, ip: "10.0.0.2" }], services, targets };
+      return reply(response, { load_balancer: made, action: running }, 201);
+    };
+    const access = openFor();
+    expect((await call(access, "POST", "/load_balancers", create)).body.action.status).toBe("running");
+    for (const [path, body] of Object.values(actions))
+      expect((await call(access, "POST", path, body)).status).toBe(201);
+    expect(bodies()).toHaveLength(1);
   });
 
   it("is created bare when the API refuses the whole, so that only the part at fault fails", async () => {
@@ -505,6 +537,65 @@ describe("actions", () => {
     ended.resolve();
     await write;
     expect(await read()).toBe(1);
+  });
+
+  describe("that are slow", () => {
+    const path = "/load_balancers/1/actions/add_target";
+    const slow: { unit: string; ended: Promise<unknown> }[] = [];
+    const hurry = () => new AbortController();
+    let status: string;
+    beforeEach(() => {
+      slow.length = 0;
+      status = "running";
+      answer = (received, response) =>
+        received.path.startsWith("/v1/actions")
+          ? reply(response, { actions: [action(status)] })
+          : reply(response, { action: action("running") }, 201);
+    });
+    const openHurried = (signal: AbortSignal) =>
+      gateway.open({
+        run: "run",
+        mode: "apply",
+        attribute: () => "load-balancer/web",
+        hurry: signal,
+        onSlow: (unit, ended) => slow.push({ unit, ended }),
+      });
+
+    it("do not hold up a run for which others wait, and are followed to their end", async () => {
+      const { body } = await call(openHurried(AbortSignal.abort()), "POST", path, {});
+      expect(body.action).toMatchObject({ status: "error", error: { code: "under_way" } });
+      expect(slow.map(({ unit }) => unit)).toEqual(["load-balancer/web"]);
+      status = "success";
+      await expect(slow[0]?.ended).resolves.toMatchObject({ status: 201 });
+    });
+
+    it("are awaited while nothing else waits for the run", async () => {
+      const controller = hurry();
+      const write = call(openHurried(controller.signal), "POST", path, {});
+      await clock.pause(5_000);
+      status = "success";
+      expect((await write).body.action.status).toBe("success");
+      expect(slow).toEqual([]);
+    });
+
+    it("are no longer awaited when others begin to wait, or after the longest hold", async () => {
+      const controller = hurry();
+      const write = call(openHurried(controller.signal), "POST", path, {});
+      await clock.pause(2_000);
+      controller.abort();
+      expect((await write).body.action.status).toBe("error");
+      expect((await call(openHurried(hurry().signal), "POST", path, {})).body.action.status).toBe("error");
+      expect(slow).toHaveLength(2);
+    });
+
+    it("end a run in time although the API no longer answers", async () => {
+      const access = openHurried(AbortSignal.abort());
+      answer = (received, response) =>
+        received.path.startsWith("/v1/actions")
+          ? reply(response, {}, 503)
+          : reply(response, { action: action("running") }, 201);
+      expect((await call(access, "POST", path, {})).body.action.status).toBe("error");
+    });
   });
 
   it("leave responses without an action or a body unchanged", async () => {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Upstream, type UpstreamOptions } from "../../../../controller/hcloud/upstream.ts";
+import { Upstream, type UpstreamOptions } from "../../../../controller/hcloud/sender.ts";
 import { reply, startServer, type TestServer } from "../../../support/http-server.ts";
 
 let server: TestServer;

@@ -62,24 +62,61 @@ describe("the reader", () => {
       meta: { pagination: { last_page: 3, next_page: number + 1 } },
     });
     const reader = aReader({
-      "/servers?page=1&per_page=50": page(1, [aServer({ id: 1 })]),
-      "/servers?page=2&per_page=50": page(2, [aServer({ id: 2 })]),
-      "/servers?page=3&per_page=50": page(3, [aServer({ id: 3 })]),
+      "/servers?page=1&per_page=50&sort=id:asc": page(1, [aServer({ id: 1 })]),
+      "/servers?page=2&per_page=50&sort=id:asc": page(2, [aServer({ id: 2 })]),
+      "/servers?page=3&per_page=50&sort=id:asc": page(3, [aServer({ id: 3 })]),
     });
     expect((await reader.servers()).map(({ id }) => id)).toEqual([1, 2, 3]);
   });
 
-  it("HCCM Q3: rereads a list that is shorter than announced, and accepts it if it stays so", async () => {
-    const listOf = (...servers: readonly unknown[]) => ({
-      servers,
-      meta: { pagination: { last_page: 1, total_entries: 2 } },
-    });
-    const [first, second] = [aServer({ id: 1 }), aServer({ id: 2 })];
-    const reads = [listOf(first), listOf(first, second)];
+  const [FIRST, SECOND] = [aServer({ id: 1 }), aServer({ id: 2 })];
+  const listOf = (...servers: readonly unknown[]) => ({
+    servers,
+    meta: { pagination: { last_page: 1, total_entries: 2 } },
+  });
+  it.each([
+    ["shorter than announced", listOf(FIRST), "has 1 entries, but announces 2"],
+    ["longer than announced", listOf(FIRST, SECOND, aServer({ id: 3 })), "has 3 entries, but announces 2"],
+    ["with the same server twice: another one is missing", listOf(FIRST, FIRST), "entries with the same id"],
+    ["without servers at all", { meta: listOf().meta }, "a response has no servers"],
+  ])("unlike HCCM Q3: rereads a list %s, and fails if it stays so", async (_, wrong, problem) => {
+    const reads = [wrong, listOf(FIRST, SECOND)];
     const patient = new CloudReader({ read: async <T>() => reads.shift() as T });
-    expect(await patient.servers()).toEqual([first, second]);
-    const stubborn = new CloudReader({ read: async <T>() => listOf(first) as T });
-    expect(await stubborn.servers()).toEqual([first]);
+    expect(await patient.servers()).toEqual([FIRST, SECOND]);
+    let count = 0;
+    const stubborn = new CloudReader({
+      read: async <T>() => {
+        count++;
+        return wrong as T;
+      },
+    });
+    await expect(stubborn.servers()).rejects.toMatchObject({ code: "incomplete-list", retry: "soon" });
+    await expect(stubborn.servers()).rejects.toThrow(problem);
+    expect(count).toBe(6);
+  });
+
+  const broken = (fields: object) => ({ ...FIRST, ...fields });
+  it.each([
+    ["without private_net", broken({ private_net: undefined })],
+    ["without public_net", broken({ public_net: null })],
+    ["without a name", broken({ name: undefined })],
+    ["with odd private addresses", broken({ private_net: [{ network: "x" }] })],
+    ["with an odd public address", broken({ public_net: { ipv4: { ip: 7 }, ipv6: null } })],
+    ["without a location", broken({ location: undefined })],
+  ])("takes a server %s as it was before, and others as they are", async (_, odd) => {
+    const lists: object[] = [listOf(FIRST, SECOND), listOf(odd, SECOND), { server: odd }];
+    const reader = new CloudReader({ read: async <T>() => lists.shift() as T });
+    await reader.servers();
+    expect(await reader.servers()).toEqual([FIRST, SECOND]);
+    expect(await reader.server(1)).toEqual(FIRST);
+    const fresh = new CloudReader({ read: async <T>() => listOf(odd, SECOND) as T });
+    expect(await fresh.servers()).toEqual([SECOND]);
+  });
+
+  it("skips entries that are no servers, and ignores an IPv6 network that cannot be parsed", async () => {
+    const public_net = { ipv4: { ip: "203.0.113.1" }, ipv6: { ip: "2001:db8::/nonsense" } };
+    const reader = new CloudReader({ read: async <T>() => listOf(null, broken({ public_net })) as T });
+    expect(await reader.servers()).toEqual([broken({ public_net: { ...public_net, ipv6: null } })]);
   });
 
   it("reads the labels of one resource, and tells a missing one from a failure", async () => {
@@ -94,7 +131,7 @@ describe("the reader", () => {
 
   it("unlike HCCM Q3: fails as a whole when a page is missing, because half a list would look like deletions", async () => {
     const reader = aReader({
-      "/servers?page=1&per_page=50": { servers: [aServer()], meta: { pagination: { last_page: 2 } } },
+      "/servers?page=1&per_page=50&sort=id:asc": { servers: [aServer()], meta: { pagination: { last_page: 2 } } },
     });
     await expect(reader.servers()).rejects.toThrow("not found");
   });

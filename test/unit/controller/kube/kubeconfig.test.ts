@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
 import { ConfigError } from "../../../../controller/diagnostics/errors.ts";
@@ -40,13 +40,13 @@ describe("a kubeconfig", () => {
   });
 
   it("is overridden by --master for the address only", async () => {
-    const access = await loadAccess(await aKubeconfig({}, { token: "t" }), "http://127.0.0.1:8001");
+    const access = await loadAccess(await aKubeconfig({}, { token: "t" }), { master: "http://127.0.0.1:8001" });
     expect(access.server.href).toBe("http://127.0.0.1:8001/");
     expect((await access.credentials()).headers).toEqual({ authorization: "Bearer t" });
   });
 
   it("is refused together with an invalid --master", async () => {
-    await expect(loadAccess(await aKubeconfig(), "10.0.0.1:6443")).rejects.toThrow("--master");
+    await expect(loadAccess(await aKubeconfig(), { master: "10.0.0.1:6443" })).rejects.toThrow("--master");
   });
 
   it("may contain certificates", async () => {
@@ -119,6 +119,57 @@ describe("a kubeconfig", () => {
     const file = join(dir, "broken");
     if (text !== undefined) await writeFile(file, text);
     await expect(loadAccess(file)).rejects.toThrow(ConfigError);
+  });
+});
+
+describe("several kubeconfigs", () => {
+  const write = async (name: string, config: object) => {
+    await mkdir(join(dir, name, ".."), { recursive: true });
+    await writeFile(join(dir, name), stringify(config));
+    return join(dir, name);
+  };
+  const entries = (name: string, server: string, user: object = {}) => ({
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    clusters: [{ name, cluster: { server } }],
+    users: [{ name, user }],
+  });
+  const list = (...files: readonly string[]) => files.join(delimiter);
+
+  it("are merged: the first file that has an entry wins, and empty and missing ones are skipped (B13)", async () => {
+    const empty = await write("empty", {});
+    const one = await write("one", { "current-context": "b", ...entries("a", "https://a") });
+    const two = await write("two", { "current-context": "a", ...entries("b", "https://b") });
+    const three = await write("three", entries("b", "https://other"));
+    const access = await loadAccess(list(empty, join(dir, "gone"), one, two, three));
+    expect([access.server.host, access.context]).toEqual(["b", "b"]);
+    expect((await loadAccess(list(one, two), { context: "a" })).server.host).toBe("a");
+  });
+
+  it("name files relative to themselves, also programs that print credentials", async () => {
+    const one = await write("one/config", { "current-context": "b", ...entries("a", "https://a", { tokenFile: "t" }) });
+    await writeFile(join(dir, "one/t"), "from-file");
+    const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "./print", interactiveMode: "Never" };
+    const two = await write("two/config", entries("b", "https://b", { exec }));
+    const credential = { apiVersion: exec.apiVersion, kind: "ExecCredential", status: { token: "printed" } };
+    await writeFile(join(dir, "two/print"), `#!/bin/sh\necho '${JSON.stringify(credential)}'\n`, { mode: 0o755 });
+    const header = async (context: string) =>
+      (await (await loadAccess(list(one, two), { context })).credentials()).headers;
+    expect(await header("a")).toEqual({ authorization: "Bearer from-file" });
+    expect(await header("b")).toMatchObject({ Authorization: "Bearer printed" });
+  });
+
+  it("are an error without the context that was asked for, or when none exists", async () => {
+    const one = await write("one", entries("a", "https://a"));
+    await expect(loadAccess(one, { context: "b" })).rejects.toThrow(
+      /^--context b: no such context in .*one, which has: a$/,
+    );
+    await expect(loadAccess(list(join(dir, "x"), join(dir, "y")))).rejects.toThrow("none of these files exists");
+    await expect(loadAccess(undefined, { context: "b" })).rejects.toThrow("--context b: there is no kubeconfig");
+  });
+
+  it("is one file if its name contains the separator", async () => {
+    const file = await write("a:b", { "current-context": "a", ...entries("a", "https://a") });
+    expect((await loadAccess(file)).server.host).toBe("a");
   });
 });
 

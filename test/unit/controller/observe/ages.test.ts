@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { assess, type Situation } from "../../../../controller/guard/plan.ts";
-import { agesAfter, agesBefore, agesToConfirm } from "../../../../controller/observe/ages.ts";
-import { aNetwork, aNode, aRenderOptions, aServer, NETWORK_ID } from "../../../support/builders.ts";
+import { agesAfter, agesBefore, agesToConfirm } from "../../../../controller/observe/observe.ts";
+import { unitOf } from "../../../../stacks/units/names.ts";
+import { aBalancerSpec, aNetwork, aNode, aRenderOptions, aServer, NETWORK_ID } from "../../../support/builders.ts";
 
 const RESYNC_MS = 60_000;
 const OPTIONS = aRenderOptions({ clusterCidrs: ["10.244.0.0/16"], networkId: NETWORK_ID });
@@ -32,19 +33,33 @@ describe("the second plan", () => {
   };
 
   it("is not needed when the first changes nothing", () => {
-    expect(agesToConfirm({ rendered: situation([]).rendered, plan: [] }, RESYNC_MS)?.certificates).not.toBe(0);
-    expect(agesToConfirm({ rendered: { services: [], existing: {}, nodes: {} }, plan: [] }, RESYNC_MS)).toBeUndefined();
+    expect(
+      agesToConfirm({ rendered: situation([]).rendered, plan: [] }, RESYNC_MS, () => false)?.certificates,
+    ).not.toBe(0);
+    expect(
+      agesToConfirm({ rendered: { services: [], existing: {} }, plan: [] }, RESYNC_MS, () => false),
+    ).toBeUndefined();
   });
 
   it("uses the network that the first has just read, and fresh servers, for a new route", () => {
     const attached = aServer({ id: 1, privateIp: "10.0.0.2" });
-    expect(agesToConfirm(situation([attached]), RESYNC_MS)).toEqual({
+    expect(agesToConfirm(situation([attached]), RESYNC_MS, () => false)).toEqual({
       ...RELAXED,
       loadBalancers: 1_000,
       servers: 3_000,
       network: 1_000,
     });
   });
+});
+
+it("reads the servers afresh when a target vanished, because its server may have gone", () => {
+  const spec = aBalancerSpec({ targets: [{ kind: "server", serverId: 1, usePrivateIp: false }] });
+  const differences = [{ part: "server-1", field: "address", want: "public" }];
+  const plan = [{ kind: "make", unit: unitOf(spec), spec, differences }] as const;
+  const ages = (isDrift: boolean) =>
+    agesToConfirm({ rendered: { services: [], existing: {} }, plan }, RESYNC_MS, () => isDrift);
+  expect(ages(true)?.servers).toBe(0);
+  expect(ages(false)).toBeUndefined();
 });
 
 it("after a run, only what it touched is read again", () => {

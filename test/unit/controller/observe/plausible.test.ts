@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ImplausibleCloud, requirePlausible } from "../../../../controller/observe/plausible.ts";
+import { ImplausibleCloud, requirePlausible } from "../../../../controller/observe/observe.ts";
 import { aNode, aServer } from "../../../support/builders.ts";
 
 const nodes = (count: number, ready: "True" | "Unknown" = "True") =>

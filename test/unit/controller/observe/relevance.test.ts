@@ -1,10 +1,12 @@
-import type { V1Node, V1Service } from "@kubernetes/client-node";
+import type { V1Node, V1Secret, V1Service } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
 import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
+import type { Change } from "../../../../controller/kube/informer.ts";
 import {
   concernsCluster,
   concernsLifecycle,
   concernsNode,
+  concernsSecret,
   concernsService,
 } from "../../../../controller/observe/relevance.ts";
 import { aNode, aService } from "../../../support/builders.ts";
@@ -89,6 +91,7 @@ describe("a change of a Service", () => {
     ["framework S70: an annotation", aService({ annotations: { type: "lb21" } }), true],
     ["its deletion", aService({ isDeleted: true }), true],
     ["its finalizer", aService({ finalizers: [FINALIZER] }), true],
+    ["another client's finalizer", aService({ finalizers: ["other"] }), false],
     ["our own status", aService({ ingress: [{ ip: "1.1.1.1" }] }), false],
     ["nothing", aService(), false],
   ])("%s: %s", (_, now, expected) => {
@@ -113,8 +116,51 @@ describe("a change of a Service", () => {
     expect(concernsService({ old, now })).toBe(false);
   });
 
+  const clusterIp = { type: "ClusterIP" };
+  const foreign = (value: string): V1Service => {
+    const service = aService();
+    return { ...service, metadata: { ...service.metadata, annotations: { "tenant.example/x": value } } };
+  };
+  it.each<[string, Change<V1Service>]>([
+    ["a new Service of another type", { now: aService(clusterIp) }],
+    ["a deleted Service of another type", { old: aService(clusterIp) }],
+    [
+      "an annotation of a Service of another type",
+      { old: aService(clusterIp), now: aService({ ...clusterIp, annotations: { type: "lb21" } }) },
+    ],
+    ["ports of a Service of another type", { old: aService(clusterIp), now: aService({ ...clusterIp, ports: [81] }) }],
+    [
+      "a Service of another class",
+      { old: aService({ loadBalancerClass: "a/b" }), now: aService({ loadBalancerClass: "a/b", ports: [81] }) },
+    ],
+    ["an annotation that is not ours", { old: foreign("1"), now: foreign("2") }],
+  ])("does not wake the loop for %s (hardening 3)", (_, change) => {
+    expect(concernsService(change)).toBe(false);
+  });
+
   it("wakes the loop for a new Service and for a deleted one", () => {
     expect(concernsService({ now: aService() })).toBe(true);
     expect(concernsService({ old: aService() })).toBe(true);
+  });
+});
+
+describe("a change of a TLS Secret", () => {
+  const secret = (name: string, data: string): V1Secret => ({
+    metadata: { namespace: "default", name },
+    data: { "tls.crt": data },
+  });
+  const using = (annotation: string, namespace = "default") =>
+    aService({ namespace, annotations: { [annotation]: "a, web" } });
+  it.each([
+    ["used by a Service", using("tls-secret"), true],
+    ["used by a port", using("443.tls-secret"), true],
+    ["of another namespace", using("tls-secret", "other"), false],
+    ["not used", aService(), false],
+  ])("%s: %s (hardening 3)", (_, service, expected) => {
+    const [old, now] = [secret("web", "1"), secret("web", "2")];
+    expect(concernsSecret({ old, now }, [service])).toBe(expected);
+    expect(concernsSecret({ now }, [service])).toBe(expected);
+    expect(concernsSecret({ old }, [service])).toBe(expected);
+    expect(concernsSecret({ old, now: secret("web", "1") }, [service])).toBe(false);
   });
 });

@@ -17,7 +17,7 @@ let lines: readonly Record<string, unknown>[];
 let answer: (request: Received, response: ServerResponse) => void;
 
 beforeEach(async () => {
-  answer = (_, response) => reply(response, {});
+  answer = ({ method }, response) => reply(response, method === "PATCH" ? CLAIMED : {});
   api = await startServer((request, response) => answer(request, response));
   client = new KubeClient({ server: new URL(api.url), credentials: async () => ({}) }, { timeoutMs: 2_000 });
   const kept = aLog();
@@ -33,6 +33,8 @@ afterEach(async () => {
   await api.stop();
 });
 
+/** The API server's answer to a successful claim of `aService()`. */
+const CLAIMED = aService({ finalizers: [FINALIZER] });
 const SERVICE = aService({ ingress: [{ ip: "1.1.1.1" }] });
 const STATUS = "/api/v1/namespaces/default/services/web/status";
 const requests = () => api.received.map(({ method, path }) => `${method} ${path}`);
@@ -77,10 +79,27 @@ describe("writes to a Service", () => {
   });
 });
 
+describe("a claim", () => {
+  it.each([
+    ["the object in the answer has the finalizer", CLAIMED, 200, true],
+    ["the Service was deleted", {}, 404, false],
+    ["it was replaced by another, or written to at the same time", {}, 409, false],
+    ["it is being deleted: the API server refuses new finalizers", {}, 422, false],
+    ["another Service answers", aService({ uid: "other", finalizers: [FINALIZER] }), 200, false],
+    ["it is being deleted", aService({ isDeleted: true, finalizers: [FINALIZER] }), 200, false],
+    ["something removed the finalizer again", aService({ finalizers: ["other"] }), 200, false],
+    ["the answer has no metadata", {}, 200, false],
+  ])("counts only on proof: %s (hardening 4)", async (_, object, status, isClaimed) => {
+    answer = (__, response) => reply(response, object, status);
+    const write: Write = { kind: "add-finalizer", service: SERVICE };
+    expect(await publisher.publish([write])).toEqual(isClaimed ? [] : [write]);
+  });
+});
+
 describe("failures", () => {
   it("framework S26: stop later writes to the same object, and no others", async () => {
-    answer = ({ path }, response) => reply(response, {}, path.includes("/web/") ? 500 : 200);
-    const other = aService({ name: "other", uid: "2" });
+    const other = aService({ name: "other", uid: "2", finalizers: [FINALIZER] });
+    answer = ({ path }, response) => reply(response, other, path.includes("/web/") ? 500 : 200);
     await publisher.publish([
       { kind: "add-finalizer", service: SERVICE },
       { kind: "ingress", service: SERVICE, ingress: [] },
@@ -198,6 +217,22 @@ describe("Events", () => {
     expect(api.received.map(({ method }) => method)).toEqual(["POST", "PATCH", "PATCH", "POST"]);
     expect(bodies()[1]).toMatchObject({ count: 2 });
   });
+
+  it("warn once each, however many objects there are, and a limited number at a time (hardening: event flood)", async () => {
+    const many = Array.from({ length: 5_100 }, (_, index) => aService({ name: `s${index}`, uid: `${index}` }));
+    const counts = { inFlight: 0, most: 0, all: 0 };
+    answer = (_, response) => {
+      counts.most = Math.max(counts.most, ++counts.inFlight);
+      counts.all += 1;
+      setImmediate(() => {
+        counts.inFlight -= 1;
+        reply(response, {});
+      });
+    };
+    for (const _ of [1, 2]) await publisher.publish(many.map((service) => warning("wrong", service)));
+    expect(counts.all).toBe(many.length);
+    expect(counts.most).toBeLessThanOrEqual(32);
+  }, 60_000);
 
   it("are truncated to what the API server accepts", async () => {
     await publisher.publish([warning("x".repeat(5_000))]);

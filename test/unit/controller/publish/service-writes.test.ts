@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
+import type { Plan } from "../../../../controller/guard/plan.ts";
 import { routeWrites } from "../../../../controller/publish/route-writes.ts";
 import { serviceWritesAfter, serviceWritesBefore } from "../../../../controller/publish/service-writes.ts";
 import type { Write } from "../../../../controller/publish/writes.ts";
@@ -41,7 +42,7 @@ const release: ServiceIntent = {
   certificates: NO_CERTIFICATES,
 };
 const refused: ServiceIntent = { kind: "refused", service: aService(), unit: UNIT, mistakes: ["this", "and that"] };
-const rendered = (more: Partial<Rendered>): Rendered => ({ services: [], existing: {}, nodes: {}, ...more });
+const rendered = (more: Partial<Rendered>): Rendered => ({ services: [], existing: {}, ...more });
 
 /** A list of writes in short form. */
 const words = (writes: readonly Write[]) =>
@@ -55,6 +56,17 @@ describe("writes before a run", () => {
     expect(words(serviceWritesBefore(rendered({ services: [balance(), balance(claimed)] }), [], []))).toEqual([
       "add-finalizer",
     ]);
+  });
+
+  it.each([
+    ["a load balancer is about to be created", {}, true, ["add-finalizer"]],
+    ["none is created now", {}, false, []],
+    ["the load balancer exists", { [UNIT]: aBalancerState() }, true, []],
+  ])("proves the finalizer of a Service that seems to have it when %s", (_, existing, isDue, expected) => {
+    const due: Plan = isDue ? [{ kind: "make", unit: UNIT, spec: SPEC, differences: [] }] : [];
+    const services = [balance(aService({ finalizers: [FINALIZER] }))];
+    const writes = serviceWritesBefore(rendered({ services, existing }), due, []);
+    expect(words(writes).filter((word) => word === "add-finalizer")).toEqual(expected);
   });
 
   it("adds no finalizer to a refused Service, and reports all mistakes in one Event", () => {
@@ -158,14 +170,14 @@ describe("Events about hosts", () => {
         { [UNIT]: outcome },
       ),
     );
-  const due = (...fields: string[]) => [
-    { kind: "make", unit: UNIT, spec: SPEC, differences: fields.map((field) => ({ field })) } as const,
+  const due = (...parts: string[]) => [
+    { kind: "make", unit: UNIT, spec: SPEC, differences: parts.map((part) => ({ part, field: "any" })) } as const,
   ];
-  const announced = (existing: Rendered["existing"], ...fields: string[]) =>
+  const announced = (existing: Rendered["existing"], ...parts: string[]) =>
     words(
       serviceWritesBefore(
         rendered({ services: [balance(aService({ finalizers: [FINALIZER] }))], existing }),
-        due(...fields),
+        due(...parts),
         [],
       ),
     );
@@ -174,8 +186,8 @@ describe("Events about hosts", () => {
     expect(events(changed("server-1", "ip-1.2.3.4"))).toEqual(["Normal UpdatedLoadBalancer"]);
     expect(events(changed("server-1", "listener-80"))).toEqual(["Normal EnsuredLoadBalancer"]);
     const existing = { [UNIT]: aBalancerState() };
-    expect(announced(existing, "target server-1")).toEqual([]);
-    expect(announced(existing, "target server-1", "type")).toEqual(["Normal EnsuringLoadBalancer"]);
+    expect(announced(existing, "server-1")).toEqual([]);
+    expect(announced(existing, "server-1", "balancer")).toEqual(["Normal EnsuringLoadBalancer"]);
   });
 
   it("HCCM S5, framework S62: having none is reported once the load balancer matches", () => {
@@ -193,8 +205,9 @@ describe("Events about hosts", () => {
   });
 
   it("HCCM A4, E16: a new load balancer with the default type is reported, an existing one is not", () => {
-    expect(announced({}, "name")).toEqual(["Warning LoadBalancerTypeUnconfigured", "Normal EnsuringLoadBalancer"]);
-    expect(announced({ [UNIT]: aBalancerState() }, "name")).toEqual(["Normal EnsuringLoadBalancer"]);
+    const events = ["Warning LoadBalancerTypeUnconfigured", "Normal EnsuringLoadBalancer"];
+    expect(announced({}, "balancer")).toEqual(["add-finalizer", ...events]);
+    expect(announced({ [UNIT]: aBalancerState() }, "balancer")).toEqual(["Normal EnsuringLoadBalancer"]);
   });
 });
 
@@ -253,7 +266,7 @@ describe("writes after a run about routes", () => {
   const published = (node: Parameters<typeof aNode>[0], existing: Rendered["existing"], outcome?: UnitOutcome) =>
     routeWrites(
       rendered({
-        routes: { wanted: [{ node: "node-1", spec: ROUTE }], refused: [], stale: [], misplaced: [] },
+        routes: { wanted: [{ node: "node-1", spec: ROUTE }], refused: [], stale: [], kept: [] },
         existing,
       }),
       outcome ? { [RUNIT]: outcome } : {},
@@ -294,24 +307,40 @@ describe("writes after a run about routes", () => {
       wanted: [],
       refused: [{ node: "node-1", reason: "it has no server", isFinal: false }],
       stale: [],
-      misplaced: [],
+      kept: [],
     };
     const writes = routeWrites(rendered({ routes }), {}, [aNode({ id: 1 })]);
     expect(words(writes)).toEqual(["network-condition", "Warning FailedToCreateRoute"]);
     expect(messages(writes)[0]).toContain("it has no server");
   });
 
-  it("HCCM R9: reports a misplaced range, and creates its route", () => {
-    const wanted = [{ node: "node-1", spec: ROUTE }];
-    const routes = { wanted, refused: [], stale: [], misplaced: wanted };
-    const writes = routeWrites(rendered({ routes, existing: { [RUNIT]: ROUTE } }), {}, [aNode({ id: 1 })]);
-    expect(words(writes)).toEqual(["Warning ClusterCIDRMisconfigured", "network-condition"]);
-    expect(messages(writes)[0]).toContain("10.120.0.0/24");
+  it.each([
+    ["unlike HCCM R9: reports a range outside --cluster-cidr", { isMisplaced: true }, "ClusterCIDRMisconfigured", true],
+    ["keeps the condition of a routed Node outside it", { isMisplaced: true, hasRoute: true }, "ClusterCIDR", false],
+    ["keeps the condition of a Node whose route stays", { hasRoute: true }, "FailedToCreateRoute", false],
+  ])("%s", (_, facts, reason, isUnavailable) => {
+    const refused = [{ node: "node-1", reason: "of this", isFinal: true, ...facts }];
+    const node = aNode({ id: 1, conditions: condition("False", "RouteCreated") });
+    const writes = routeWrites(rendered({ routes: { wanted: [], refused, stale: [], kept: [] } }), {}, [node]);
+    expect(words(writes).filter((word) => word === "network-condition")).toHaveLength(isUnavailable ? 1 : 0);
+    expect(words(writes).at(-1)).toContain(reason);
+    expect(messages(writes)[0]).toContain("of this");
+  });
+
+  it("writes one Event for all refusals of a kind: equal reasons would replace each other in every turn", () => {
+    const refusal = (reason: string) => ({ node: "node-1", reason, isFinal: true });
+    const misplaced = (reason: string) => ({ ...refusal(reason), isMisplaced: true });
+    const refused = [refusal("first"), misplaced("second"), refusal("third"), misplaced("fourth")];
+    const routes = { wanted: [], refused, stale: [], kept: [] };
+    expect(messages(routeWrites(rendered({ routes }), {}, [aNode({ id: 1 })]))).toEqual([
+      "Could not create route for node node-1: first; third",
+      "No route is created: second; fourth.",
+    ]);
   });
 
   it("framework R12: leaves a Node without pod ranges alone", () => {
     expect(
-      routeWrites(rendered({ routes: { wanted: [], refused: [], stale: [], misplaced: [] } }), {}, [aNode({ id: 1 })]),
+      routeWrites(rendered({ routes: { wanted: [], refused: [], stale: [], kept: [] } }), {}, [aNode({ id: 1 })]),
     ).toEqual([]);
   });
 
@@ -319,7 +348,7 @@ describe("writes after a run about routes", () => {
     const second = aRoute("10.120.1.0/24", "10.0.0.1");
     const wanted = [ROUTE, second].map((spec) => ({ node: "node-1", spec }));
     const writes = routeWrites(
-      rendered({ routes: { wanted, refused: [], stale: [], misplaced: [] }, existing: { [RUNIT]: ROUTE } }),
+      rendered({ routes: { wanted, refused: [], stale: [], kept: [] }, existing: { [RUNIT]: ROUTE } }),
       {},
       [aNode({ id: 1 })],
     );

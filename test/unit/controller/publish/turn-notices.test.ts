@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Plan, PlannedUnit } from "../../../../controller/guard/plan.ts";
 import { awaitingApproval, heldBack, serverNotListed } from "../../../../controller/publish/turn-notices.ts";
-import type { Rendered } from "../../../../controller/render/cluster.ts";
 import { loadBalancerUnit } from "../../../../stacks/units/names.ts";
-import { aBalancerSpec, aBalancerState, aNode, aService, UID } from "../../../support/builders.ts";
+import { aNode, aService, UID } from "../../../support/builders.ts";
 import { NO_CERTIFICATES } from "../../../support/certificates.ts";
 
 const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
@@ -36,23 +34,19 @@ describe("removals held back by the guard", () => {
 
 describe("changes that wait for approval", () => {
   const services = [{ service: aService(), unit: UNIT, kind: "retire" as const, certificates: NO_CERTIFICATES }];
-  const spec = aBalancerSpec({ name: "web", type: "lb21" });
-  const differences = [{ field: "type", want: "lb21", have: "lb11" }];
+  const step = (object: string) => ({ id: "0123", unit: UNIT, object, at: "", summary: "do it", text: [] });
 
-  it.each<readonly [string, PlannedUnit, Rendered["existing"], string]>([
-    ["a deletion", { kind: "remove", unit: UNIT, asked: true, differences: [] }, {}, "delete the load balancer"],
-    ["a creation", { kind: "make", unit: UNIT, spec, differences }, {}, "create load balancer web of type lb21"],
-    ["a change", { kind: "make", unit: UNIT, spec, differences }, { [UNIT]: aBalancerState() }, "set type to lb21"],
-  ])("%s is reported on the Service it is for", (_, step, existing, what) => {
-    const message = `Waiting for approval: ${what}. Approve with: lotse approve 0123456789`;
-    expect(awaitingApproval([step], { services, existing, nodes: {} }, "0123456789")).toMatchObject([
-      { kind: "event", event: { reason: "PlanPending", message } },
-    ]);
-  });
-
-  it("are not reported for routes, which belong to no Service", () => {
-    const plan: Plan = [{ kind: "remove", unit: "route/10.0.0.0/24", asked: false, differences: [] }];
-    expect(awaitingApproval(plan, { services, existing: {}, nodes: {} }, "0123456789")).toEqual([]);
+  it.each([
+    ["Service default/web", ["Service"]],
+    ["Node node-1", ["Node"]],
+    ["route 10.0.0.0/24", []],
+  ])("of %s are reported on it", (object, expected) => {
+    const writes = awaitingApproval([step(object)], { services, existing: {} }, [aNode({ name: "node-1" })]);
+    const message = "Waiting for approval: do it. Approve with: lotse approve 0123";
+    expect(writes).toMatchObject(
+      expected.map((kind) => ({ event: { about: { kind }, reason: "PlanPending", message } })),
+    );
+    expect(writes).toHaveLength(expected.length);
   });
 });
 

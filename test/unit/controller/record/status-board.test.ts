@@ -20,11 +20,11 @@ describe("the status board", () => {
   it("is written once per change", async () => {
     const { board, written } = aBoard();
     board.report({ refused: [] });
-    board.report({ refused: [], pending: "1" });
+    board.report({ refused: [], waiting: 1 });
     await vi.advanceTimersByTimeAsync(1_000);
-    board.report({ refused: [], pending: "1" });
+    board.report({ refused: [], waiting: 1 });
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(written.map(parseStatus)).toEqual([{ refused: [], pending: "1" }]);
+    expect(written.map(parseStatus)).toEqual([{ refused: [], waiting: 1 }]);
   });
 
   it("is written later after a failure, which is logged", async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
 import { planRun } from "../../../../controller/guard/plan.ts";
 import type { Certificate, LoadBalancer } from "../../../../controller/hcloud/api.ts";
-import { dependsOnCertificates } from "../../../../controller/observe/ages.ts";
+import { dependsOnCertificates } from "../../../../controller/observe/observe.ts";
 import { certificateUnits, insertKeys, looksAgain, privateKeys } from "../../../../controller/render/certificates.ts";
 import { renderCluster } from "../../../../controller/render/cluster.ts";
 import { certificateUnit } from "../../../../stacks/units/names.ts";

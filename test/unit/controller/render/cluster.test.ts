@@ -10,7 +10,6 @@ import {
   aRoute,
   aServer,
   aService,
-  NETWORK_ID,
   UID,
 } from "../../../support/builders.ts";
 
@@ -28,7 +27,7 @@ function render(
 
 describe("Services", () => {
   it("renders nothing for an empty cluster", () => {
-    expect(render({})).toEqual({ services: [], existing: {}, nodes: {} });
+    expect(render({})).toEqual({ services: [], existing: {} });
   });
 
   it("framework S01, S03, S07, S08, S10: ignores Services that are not ours", () => {
@@ -176,47 +175,12 @@ describe("routes", () => {
     expect(rendered.routes).toEqual({
       wanted: [{ node: "node-1", spec: aRoute("10.120.0.0/24", "10.0.0.1") }],
       refused: [],
-      misplaced: [],
+      kept: [],
       stale: [aRoute("10.120.5.0/24", "10.0.0.5")],
     });
     expect(rendered.existing).toEqual({
       [routeUnit({ destination: "10.120.0.0/24" })]: aRoute("10.120.0.0/24", "10.0.0.99"),
       [routeUnit({ destination: "10.120.5.0/24" })]: aRoute("10.120.5.0/24", "10.0.0.5"),
     });
-  });
-});
-
-it("records a node on a dedicated server from the Node itself", () => {
-  const labels = {
-    "node.kubernetes.io/instance-type": "AX41",
-    "topology.kubernetes.io/region": "fsn1",
-    "topology.kubernetes.io/zone": "fsn1-dc8",
-  };
-  const addresses = [{ type: "ExternalIP", address: "203.0.113.5" }];
-  const nodes = [
-    aNode({ name: "metal", providerID: "hrobot://5", labels, addresses }),
-    aNode({ providerID: "k3s://x" }),
-  ];
-  expect(render({ nodes }).nodes).toEqual({
-    metal: {
-      providerId: "hrobot://5",
-      instanceType: "AX41",
-      region: "fsn1",
-      zone: "fsn1-dc8",
-      addresses: ["203.0.113.5"],
-    },
-  });
-});
-
-it("records every node that has a server, under its name", () => {
-  const nodes = [aNode({ id: 1 }), aNode({ id: 99 }), aNode({ name: "constructor", id: 2 })];
-  const servers = [aServer({ id: 1, privateIp: "10.0.0.1" }), aServer({ id: 2 })];
-  const records = render({ nodes, cloud: { servers } }, { ...OPTIONS, networkId: NETWORK_ID }).nodes;
-  expect(Object.keys(records)).toEqual(["node-1", "constructor"]);
-  expect(records["node-1"]).toEqual({
-    providerId: "hcloud://1",
-    instanceType: "cx22",
-    region: "fsn1",
-    addresses: ["node-1", "203.0.113.1", "10.0.0.1"],
   });
 });

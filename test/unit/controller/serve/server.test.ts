@@ -1,14 +1,15 @@
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { type Agent, request as requestSecurely } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { getCACertificates, setDefaultCACertificates, Server as TlsServer } from "node:tls";
 import { Registry } from "prom-client";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { SecureConfig } from "../../../../controller/config/config.ts";
 import { KubeError } from "../../../../controller/diagnostics/errors.ts";
 import { Access } from "../../../../controller/serve/access.ts";
@@ -112,8 +113,10 @@ describe("the HTTPS port", () => {
     ["/metrics/slis", undefined, 403],
     ["/configz", undefined, 403],
     ["/livez/ping", undefined, 403],
-    ["/other", "good", 403],
-    ["//", undefined, 403],
+    ["/other", "good", 404],
+    ["/other", undefined, 404],
+    ["/livez/other", undefined, 404],
+    ["//", undefined, 404],
   ])("framework 5.5: %s with token %s responds with %d", async (path, token, status) => {
     const ask = await start();
     expect((await ask(path, token === undefined ? {} : { token })).status).toBe(status);
@@ -149,7 +152,6 @@ describe("the HTTPS port", () => {
   it("authenticates client certificates of --client-ca-file; administrators may read everything", async () => {
     const authority = new Authority("test");
     const file = join(dir, "ca.crt");
-    const { writeFileSync } = await import("node:fs");
     writeFileSync(file, authority.certificate);
     const ask = await start({ clientCaFile: file });
     const as = (commonName: string, ...organizations: string[]) => {
@@ -164,6 +166,95 @@ describe("the HTTPS port", () => {
       { kind: "client" },
     );
     expect((await ask("/metrics", { cert: stranger.certificate, key: stranger.key })).status).toBe(403);
+  });
+
+  it("trusts the client authorities of --client-ca-file across reloads, also when they are rotated", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    ends.defer(() => void vi.useRealTimers());
+    const [first, second, publicCa] = ["first", "second", "public"].map((name) => new Authority(name)) as [
+      Authority,
+      Authority,
+      Authority,
+    ];
+    const defaults = getCACertificates("default");
+    setDefaultCACertificates([...defaults, publicCa.certificate]);
+    ends.defer(() => setDefaultCACertificates(defaults));
+    const [clientCaFile, certFile, keyFile] = ["ca.crt", "tls.crt", "tls.key"].map((name) => join(dir, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const rotate = () => {
+      const { cert, key } = selfSigned("localhost");
+      writeFileSync(certFile, cert);
+      writeFileSync(keyFile, key);
+    };
+    rotate();
+    writeFileSync(clientCaFile, first.certificate);
+    const ask = await start({ clientCaFile, certFile, keyFile });
+    const statuses = () =>
+      Promise.all(
+        [first, second, publicCa].map(async (authority) => {
+          const subject = { commonName: "admin", organizations: ["system:masters"] };
+          const { certificate: cert, key } = authority.issue(subject, { kind: "client" });
+          return (await ask("/configz", { cert, key })).status;
+        }),
+      );
+    expect(await statuses()).toEqual([200, 403, 403]);
+    for (const [change, expected] of [
+      [() => {}, [200, 403, 403]],
+      [rotate, [200, 403, 403]],
+      [() => writeFileSync(clientCaFile, second.certificate), [403, 200, 403]],
+      [() => writeFileSync(clientCaFile, ""), [403, 200, 403]],
+      [() => writeFileSync(keyFile, "half-writ"), [403, 200, 403]],
+    ] as const) {
+      change();
+      vi.advanceTimersByTime(60_000);
+      expect(await statuses()).toEqual(expected);
+    }
+  });
+
+  it("reloads certificates only when a file has changed", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    ends.defer(() => void vi.useRealTimers());
+    const set = vi.spyOn(TlsServer.prototype, "setSecureContext");
+    ends.defer(() => set.mockRestore());
+    await start({ certDir: dir });
+    set.mockClear();
+    vi.advanceTimersByTime(180_000);
+    expect(set).not.toHaveBeenCalled();
+  });
+
+  it("asks for no review of an unknown path, and for few at a time", async () => {
+    const answers: (() => void)[] = [];
+    let most = 0;
+    const create = async <T>(): Promise<T> => {
+      most = Math.max(most, answers.length + 1);
+      await new Promise<void>((resolve) => answers.push(resolve));
+      return { status: { authenticated: false } } as T;
+    };
+    const api = { create };
+    const access = new Access({ authentication: api, authorization: api, config: CONFIG, log: aLog().log });
+    const asked = Array.from({ length: 5_000 }, (_, index) =>
+      access.decide({ headers: { authorization: `Bearer t${index}` }, socket: {} } as never, "/metrics"),
+    );
+    await new Promise(setImmediate);
+    expect([most, answers.length]).toEqual([10, 10]);
+    for (let reviewed = 0; reviewed < 110; reviewed += 1) {
+      answers.shift()?.();
+      await new Promise(setImmediate);
+    }
+    const verdicts = await Promise.all(asked);
+    const count = (verdict: number) => verdicts.filter((one) => one === verdict).length;
+    expect([count(401), count(429)]).toEqual([110, 4_890]);
+    const again = access.decide({ headers: { authorization: "Bearer t4999" }, socket: {} } as never, "/metrics");
+    await new Promise(setImmediate);
+    answers.shift()?.();
+    expect(await again).toBe(401); // the refusal of a crowd is not cached
+    const strangers = reviewer();
+    const ask = await start({}, strangers);
+    await Promise.all(Array.from({ length: 20 }, (_, index) => ask(`/unknown/${index}`)));
+    expect(strangers.asked).toEqual([]);
   });
 
   it("refuses anything but reads", async () => {

@@ -1,10 +1,14 @@
+import type { V1Service } from "@kubernetes/client-node";
 import { describe, expect, it, vi } from "vitest";
-import { Absence } from "../../../../controller/apply/absence.ts";
+import { Absence } from "../../../../controller/apply/proof.ts";
 import { Runner, type RunnerParts } from "../../../../controller/apply/runner.ts";
 import { CloudError } from "../../../../controller/diagnostics/errors.ts";
 import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
 import { GUARD_LIMITS } from "../../../../controller/guard/guard.ts";
+import { Pace } from "../../../../controller/guard/pace.ts";
+import type { Exchange, RunInfo } from "../../../../controller/hcloud/sender.ts";
 import type { Write } from "../../../../controller/publish/writes.ts";
+import type { AuditEntry } from "../../../../controller/record/entry.ts";
 import type { Rendered } from "../../../../controller/render/cluster.ts";
 import { ClusterTurn, type ClusterTurnParts, type TurnFacts } from "../../../../controller/turns/cluster.ts";
 import type { RunRequest, Step, UnitOutcome } from "../../../../stacks/engine/run.ts";
@@ -45,7 +49,8 @@ const REMOVED: UnitOutcome = {
   changes: [{ unit: UNIT, part: "balancer", operation: "delete", fields: [] }],
 };
 
-type Given = Pick<ClusterTurnParts, "observed" | "publish" | "options" | "report"> & Omit<RunnerParts, "context">;
+type Given = Pick<ClusterTurnParts, "observed" | "publish" | "options" | "report" | "patcher"> &
+  Omit<RunnerParts, "context">;
 
 function turnOf({ reader, view }: FakeCloud, given: Given): ClusterTurn {
   const { observed, options } = given;
@@ -54,7 +59,8 @@ function turnOf({ reader, view }: FakeCloud, given: Given): ClusterTurn {
     return { rendered, nodes: observed().nodes, servers: await view.servers(90_000), defaults: options.defaults };
   };
   const runner = new Runner({ ...given, context });
-  return new ClusterTurn({ ...given, view, runner, absence, guardLimits: GUARD_LIMITS, resyncMs: 60_000 });
+  const pace = new Pace();
+  return new ClusterTurn({ ...given, view, runner, absence, pace, guardLimits: GUARD_LIMITS, resyncMs: 60_000 });
 }
 
 /** A turn with an engine that does what `act` says, with one outcome for all units, and keeps its requests. */
@@ -81,10 +87,18 @@ function aTurn(
     lines,
     /** What the engine reports in every run. */
     steps: [] as readonly Step[],
-    warmed: [] as string[],
+    prepared: [] as string[],
     reserved: 0,
     act: (_: RunRequest): UnitOutcome => ({ status: "applied", changes: [] }),
     refuse: (_: readonly Write[]): readonly Write[] => [],
+    /** What the API server answers about a Service that the watch no longer shows. */
+    readService: async (_: V1Service): Promise<V1Service | undefined> => undefined,
+    record: (_: readonly AuditEntry[]): void => {},
+    /** Reports a request of the current run. */
+    exchange: (_: Exchange): void => {},
+    /** Says that the current run no longer waits for an action of the unit. */
+    slow: (_unit: string, _ended: Promise<unknown>): void => {},
+    arrivals: 0,
     kinds: () => writes.map((write) => (write.kind === "event" ? write.event.reason : write.kind)),
   };
   const run = async (request: RunRequest, onStep: (step: Step) => void = () => {}) => {
@@ -94,18 +108,22 @@ function aTurn(
     const units = [...request.units.map(unitOf), ...request.removals];
     return { outcomes: Object.fromEntries(units.map((unit) => [unit, outcome])), durationMs: 1 };
   };
-  const open = ({ run: name }: { readonly run: string }, { token } = { token: "credential" }) => {
+  const open = ({ run: name, onExchange, onSlow }: RunInfo, { token } = { token: "credential" }) => {
+    Object.assign(world, onExchange && { exchange: onExchange }, onSlow && { slow: onSlow });
     sessions.push(`open ${name}`);
     return { endpoint: "http://gateway", token, close: async () => void sessions.push(`close ${name}`) };
   };
   const turn = turnOf(cloud, {
     observed: () => objects,
-    engine: { run, saveState: async () => {}, warm: async ({ token }) => void world.warmed.push(token) },
+    engine: { run, prepare: ({ token }) => void world.prepared.push(token) },
     gateway: { open, reserve: () => ({ endpoint: "http://gateway", token: `credential-${++world.reserved}` }) },
     publish: async (more) => {
       writes.push(...more);
       return world.refuse(more);
     },
+    patcher: { readService: (service) => world.readService(service) },
+    record: { add: (entries) => world.record(entries) },
+    onArrival: () => world.arrivals++,
     options: OPTIONS,
     log,
   });
@@ -125,7 +143,6 @@ describe("a turn", () => {
       mode: "apply",
       units: [{ kind: "load-balancer", targets: [{ serverId: 1 }] }],
       removals: [],
-      nodes: { "node-1": { providerId: "hcloud://1" } },
       access: { endpoint: "http://gateway", token: "credential" },
     });
     expect(kinds()).toEqual(["add-finalizer", ...ENSURING, "ingress", "EnsuredLoadBalancer"]);
@@ -154,15 +171,114 @@ describe("a turn", () => {
     expect(kinds()).toContain("EnsuredLoadBalancer");
   });
 
-  it("starts no run for a cluster at rest, once the Nodes are recorded", async () => {
+  describe("with an action that outlasts its run", () => {
+    const failed = { code: "under_way", message: "slow", retry: "soon" } as const;
+    const start = async (given: Parameters<typeof aTurn>[0] = {}) => {
+      const it = aTurn(given);
+      const action = Promise.withResolvers<void>();
+      const outcomes: AuditEntry[] = [];
+      it.world.record = (entries) => void outcomes.push(...entries.filter(({ kind }) => kind === "outcome"));
+      it.world.act = ({ units: [unit] }) => {
+        it.world.slow(unit ? unitOf(unit) : "", action.promise);
+        return { status: "failed", changes: [], failure: failed };
+      };
+      await it.turn.run();
+      it.world.act = () => ({ status: "applied", changes: [] });
+      return { ...it, outcomes, end: () => action.resolve() };
+    };
+
+    it("reports no failure, plans nothing for the unit meanwhile, and publishes it when the action has ended", async () => {
+      const { turn, world, cloud, requests, kinds, outcomes, end } = await start({
+        services: [aService({ finalizers: [FINALIZER] })],
+      });
+      await turn.run();
+      expect(requests).toHaveLength(1);
+      expect([kinds(), outcomes]).toEqual([["add-finalizer", ...ENSURING], []]);
+      end();
+      await vi.waitFor(() => expect(world.arrivals).toBe(1));
+      cloud.balancers = [AS_WANTED];
+      await turn.run();
+      expect(requests).toHaveLength(1);
+      expect(kinds().slice(-2)).toEqual(["ingress", "EnsuredLoadBalancer"]);
+      expect(outcomes).toMatchObject([{ status: "applied" }]);
+    });
+
+    it("reports no failure either when the action ends before the run does", async () => {
+      const { turn, world, kinds, requests } = aTurn();
+      world.act = ({ units: [unit] }) => {
+        world.slow(unit ? unitOf(unit) : "", Promise.resolve());
+        return { status: "failed", changes: [], failure: failed };
+      };
+      await turn.run();
+      expect(kinds()).not.toContain("SyncLoadBalancerFailed");
+      await turn.run();
+      expect(requests).toHaveLength(2);
+    });
+
+    it("serves other Services meanwhile", async () => {
+      const { turn, requests, objects } = await start();
+      objects.services = [...objects.services, aService({ name: "other", uid: "2" })];
+      await turn.run();
+      expect(requests.map(({ units }) => units.map(unitOf))).toEqual([
+        [expect.stringContaining("default/web")],
+        [expect.stringContaining("default/other")],
+      ]);
+    });
+
+    it("continues with what is left when the action has ended", async () => {
+      const { turn, world, requests, end } = await start();
+      end();
+      await vi.waitFor(() => expect(world.arrivals).toBe(1));
+      await turn.run();
+      expect(requests).toHaveLength(2);
+    });
+
+    it("takes nothing for drift that is under way, nor afterwards", async () => {
+      const { turn, world, cloud, kinds, end } = await start();
+      cloud.balancers = [AS_WANTED];
+      await turn.run();
+      end();
+      await vi.waitFor(() => expect(world.arrivals).toBe(1));
+      await turn.run();
+      expect(kinds()).not.toContain("LoadBalancerDrifted");
+    });
+  });
+
+  it("reports a change that the engine takes for failed as applied, if the cloud shows it (B4)", async () => {
+    const { turn, world, cloud, kinds, lines } = aTurn();
+    const recorded: AuditEntry[] = [];
+    world.record = (entries) => void recorded.push(...entries);
+    world.act = () => {
+      cloud.balancers = [AS_WANTED];
+      return { status: "failed", changes: [], failure: { code: "service_error", message: "in use", retry: "soon" } };
+    };
+    await turn.run();
+    expect(kinds()).toContain("EnsuredLoadBalancer");
+    expect(recorded.flatMap((entry) => (entry.kind === "outcome" ? [entry.status] : []))).toEqual(["applied"]);
+    expect(lines.filter(({ msg }) => msg === "unit failed")).toEqual([]);
+  });
+
+  it("takes the reason of a failure from the API's own error, not from the engine's text", async () => {
+    const { turn, world, writes } = aTurn();
+    world.act = ({ units }) => {
+      const error = { code: "invalid_input", message: "invalid input in field 'type'" };
+      const path = "/load_balancers";
+      const sent = { run: "r", method: "POST", path, endpoint: path, status: 422, durationMs: 1 };
+      for (const unit of units.map(unitOf)) world.exchange({ ...sent, unit, error });
+      return { status: "failed", changes: [], failure: { code: "engine", message: "exit 255", retry: "backoff" } };
+    };
+    await turn.run();
+    const messages = writes.flatMap((write) => (write.kind === "event" ? [write.event.message] : []));
+    expect(messages.join()).toContain("failed to ensure load balancer: invalid input in field 'type'");
+  });
+
+  it("starts no run for a cluster at rest", async () => {
     const { turn, cloud, requests } = aTurn({
       services: [aService({ finalizers: [FINALIZER], ingress: [{ ip: "198.51.100.1" }, { ip: "2001:db8:ffff::1" }] })],
     });
     cloud.balancers = [AS_WANTED];
     await turn.run();
-    expect(requests).toMatchObject([{ units: [], removals: [], nodes: { "node-1": {} } }]);
-    await turn.run();
-    expect(requests).toHaveLength(1);
+    expect(requests).toEqual([]);
   });
 
   it("repairs what was changed by hand, and only that unit", async () => {
@@ -287,7 +403,7 @@ describe("a turn", () => {
     cloud.balancers = [{ ...AS_WANTED, algorithm: { type: "least_connections" }, targets: [] }];
     await turn.run();
     expect(writes.map((write) => (write.kind === "event" ? write.event.message : write.kind))).toContain(
-      "Load balancer was changed outside the cluster and is being repaired: algorithm was changed to least_connections, target server-1 was removed",
+      "Load balancer was changed outside the cluster and is being repaired: algorithm was changed to least_connections, target server-1 was removed.",
     );
     writes.length = 0;
     await turn.run();
@@ -306,6 +422,68 @@ describe("a turn", () => {
     world.refuse = () => [];
     await turn.run();
     expect(requests.flatMap(({ units }) => units.map(unitOf))).toEqual([UNIT]);
+  });
+
+  it.each<[string, Record<string, string>, () => Promise<V1Service | undefined>, readonly string[]]>([
+    ["deletes it when the API server confirms it", {}, async () => undefined, [UNIT]],
+    ["deletes it when another Service has the name", {}, async () => aService({ uid: "other" }), [UNIT]],
+    ["keeps it as the Service asked", { "on-delete": "keep" }, async () => undefined, []],
+    ["keeps it while the API server still has the Service", {}, async () => aService(), []],
+    ["keeps it while the API server does not respond", {}, () => Promise.reject(new Error("down")), []],
+  ])("on a load balancer whose Service vanished with its finalizer: %s", async (_, annotations, read, removed) => {
+    const { turn, world, cloud, objects, requests, kinds } = aTurn({ services: [aService({ annotations })] });
+    cloud.balancers = [AS_WANTED];
+    await turn.run();
+    objects.services = [];
+    world.readService = read;
+    world.act = () => {
+      cloud.balancers = [];
+      return REMOVED;
+    };
+    await turn.run();
+    expect(requests.flatMap(({ removals }) => removals)).toEqual(removed);
+    if (removed.length === 0) return;
+    expect(kinds().slice(-2)).toEqual(["remove-finalizer", "DeletedLoadBalancer"]);
+    world.readService = () => Promise.reject(new Error("asked again"));
+    await turn.run();
+    expect(requests).toHaveLength(1);
+  });
+
+  it("slows down a Service that keeps changing, although every run succeeds, and no other (hardening 3)", async () => {
+    const { turn, world, cloud, objects, requests } = aTurn();
+    const other = aService({ name: "other", uid: "1" });
+    world.act = ({ units }) => {
+      const types = units.map((unit) => (unit.kind === "load-balancer" ? unit.algorithm : "round_robin"));
+      cloud.balancers = [{ ...AS_WANTED, algorithm: { type: types[0] ?? "round_robin" } }];
+      return { status: "applied", changes: [] };
+    };
+    const flip = (n: number) =>
+      aService({ annotations: { "algorithm-type": n % 2 ? "least_connections" : "round_robin" } });
+    let againMs: number | undefined;
+    for (let n = 0; n < 12; n += 1) {
+      objects.services = [flip(n)];
+      againMs = await turn.run();
+    }
+    expect(requests).toHaveLength(5);
+    expect(againMs).toBeGreaterThan(25_000);
+    objects.services = [flip(1), other];
+    await turn.run();
+    expect(requests.at(-1)?.units.map(unitOf)).toEqual([
+      loadBalancerUnit({ namespace: "default", name: "other", uid: "1" }),
+    ]);
+  });
+
+  it("removes the load balancer of a restless Service at once", async () => {
+    const { turn, world, cloud, objects, requests } = aTurn();
+    cloud.balancers = [AS_WANTED];
+    for (let n = 0; n < 8; n += 1) {
+      objects.services = [aService({ annotations: { "http-redirect-http": `no ${n}` }, finalizers: [FINALIZER] })];
+      await turn.run();
+    }
+    objects.services = [aService({ isDeleted: true, finalizers: [FINALIZER] })];
+    world.act = () => REMOVED;
+    await turn.run();
+    expect(requests.flatMap(({ removals }) => removals)).toEqual([UNIT]);
   });
 
   it("unlike HCCM R7, framework S14, S56: reports a failure and backs off before it retries the same change", async () => {
@@ -376,6 +554,73 @@ describe("a turn", () => {
     expect(requests).toHaveLength(1);
   });
 
+  it.each([
+    ["keeps the target when it finds it as before", [aServer({ id: 2 })], 0],
+    ["removes the target when it finds the same", [], 1],
+  ])("reads a Ready Node's server directly before a list removes its target, and %s", async (_, direct, removals) => {
+    const nodes = [1, 2].map((id) => aNode({ id, ready: "True" }));
+    const { turn, cloud, requests } = aTurn({ nodes });
+    const directReads = () => cloud.reads.filter((path) => path === "/servers/2").length;
+    cloud.balancers = [{ ...AS_WANTED, targets: [aServerTarget(1), aServerTarget(2)] }];
+    cloud.direct = direct;
+    await turn.run();
+    expect([requests.length, directReads()]).toEqual([removals, 1]);
+    cloud.balancers = [{ ...AS_WANTED, targets: [aServerTarget(1)] }];
+    cloud.direct = [];
+    await turn.run();
+    expect(directReads()).toBe(1); // a Node that is no target costs nothing
+  });
+
+  it("does not blame a Node that joins for a list from before: it reads the servers again first", async () => {
+    const network = aNetwork();
+    const { turn, world, cloud, objects, requests, kinds } = aTurn({ services: [], nodes: [], network });
+    await turn.run();
+    world.act = () => {
+      cloud.network = aNetwork({ routes: [{ destination: "10.120.2.0/24", gateway: "10.0.0.2" }] });
+      return { status: "applied", changes: [] };
+    };
+    cloud.servers = [aServer({ id: 2, privateIp: "10.0.0.2" })];
+    objects.nodes = [aNode({ id: 2, podCIDRs: ["10.120.2.0/24"] })];
+    await turn.run();
+    expect(requests.flatMap(({ units }) => units)).toMatchObject([{ kind: "route", gateway: "10.0.0.2" }]);
+    expect(kinds()).not.toContain("FailedToCreateRoute");
+  });
+
+  it("reads a list once more for a Node without a server, not in every turn", async () => {
+    const network = aNetwork();
+    const given = { id: 9, podCIDRs: ["10.120.9.0/24"] };
+    const { turn, cloud, objects, kinds } = aTurn({ services: [], nodes: [aNode(given)], network });
+    const lists = () => cloud.reads.filter((path) => path.startsWith("/servers?")).length;
+    await turn.run();
+    expect([kinds().includes("FailedToCreateRoute"), lists()]).toEqual([true, 2]);
+    const conditions = [{ type: "NetworkUnavailable", status: "True", reason: "NoRouteCreated" }];
+    objects.nodes = [aNode({ ...given, conditions })];
+    await turn.run();
+    expect(lists()).toBe(2);
+  });
+
+  it("changes nothing while a Ready Node's server is neither listed nor readable", async () => {
+    const { turn, cloud, requests } = aTurn({ nodes: [1, 2].map((id) => aNode({ id, ready: "True" })) });
+    cloud.balancers = [{ ...AS_WANTED, targets: [aServerTarget(1), aServerTarget(2)] }];
+    vi.spyOn(cloud.view, "server").mockRejectedValue(new CloudError("GET /servers/2", 500, "x", "down"));
+    await expect(turn.run()).rejects.toThrow("down");
+    expect(requests).toEqual([]);
+  });
+
+  it("keeps all targets when the network vanishes from every server at once, and still changes the rest", async () => {
+    const nodes = Array.from({ length: 8 }, (_, index) => aNode({ id: index + 1, ready: "True" }));
+    const { turn, cloud, requests, kinds, writes } = aTurn({ nodes });
+    cloud.servers = nodes.map((_, index) => aServer({ id: index + 1, ipv4: null }));
+    cloud.balancers = [
+      { ...AS_WANTED, algorithm: { type: "least_connections" }, targets: nodes.map((_, i) => aServerTarget(i + 1)) },
+    ];
+    await turn.run();
+    expect(requests.flatMap(({ units }) => units)).toMatchObject([{ targets: { length: 8 } }]);
+    expect(kinds()).toContain("RemovalsHeldBack");
+    const messages = writes.flatMap((write) => (write.kind === "event" ? [write.event.message] : []));
+    expect(messages.join()).toContain("8 of 8 targets would be removed although no object asks for it: server-1");
+  });
+
   it("logs one line for each change, with the object, the run and the reason", async () => {
     const { turn, cloud, world, lines } = aTurn();
     world.steps = [{ unit: UNIT, part: "balancer", operation: "create", fields: [], phase: "done" }];
@@ -389,7 +634,7 @@ describe("a turn", () => {
     await turn.run();
     cloud.balancers = [{ ...AS_WANTED, algorithm: { type: "least_connections" } }];
     await turn.run();
-    expect(changes().at(-1)).toMatchObject({ reason: "it was changed outside the cluster" });
+    expect(changes().at(-1)).toMatchObject({ reason: "drift: it was changed outside the cluster" });
   });
 
   it("reads a fresh list before it leaves out a Node whose server is not in an older one", async () => {
@@ -421,9 +666,9 @@ function aRouteTurn(cloud: ReturnType<typeof aCloud>, nodes: () => ReturnType<ty
         requests.push(request);
         return { outcomes: {}, durationMs: 1 };
       },
-      saveState: async () => {},
-      warm: async () => {},
+      prepare: () => {},
     },
+    patcher: { readService: async () => undefined },
     gateway: {
       open: () => ({ endpoint: "", token: "", close: async () => {} }),
       reserve: () => ({ endpoint: "", token: "" }),
@@ -490,14 +735,14 @@ it("reads the routes in every resync, and not at every wake-up", async () => {
   }
 });
 
-it("warms up the engine once for the next run, with that run's credential", async () => {
+it("prepares the engine after a run, with the credential of the next one", async () => {
   const { turn, world, cloud, objects } = aTurn();
   await turn.run();
   await turn.run();
-  expect(world.warmed).toEqual(["credential-1"]);
+  expect(world.prepared).toEqual(["credential-1"]);
   cloud.balancers = [];
   objects.services = [aService({ name: "other", uid: "2" })];
   await turn.run();
   expect(world.requests.map(({ access }) => access.token)).toEqual(["credential", "credential-1"]);
-  expect(world.warmed).toEqual(["credential-1", "credential-2"]);
+  expect(world.prepared).toEqual(["credential-1", "credential-2"]);
 });

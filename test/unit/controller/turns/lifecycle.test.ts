@@ -58,7 +58,7 @@ describe("a turn for Nodes that are not Ready", () => {
     await expect(turn.run()).resolves.toBe(PERIOD);
     expect(done).toEqual(["delete node-9"]);
     expect(events()).toEqual(["DeletingNode: Deleting node node-9 because it does not exist in the cloud provider"]);
-    expect(cloud.reads).toEqual(["/servers?page=1&per_page=50", "/servers/9"]);
+    expect(cloud.reads).toEqual(["/servers?page=1&per_page=50&sort=id:asc", "/servers/9"]);
   });
 
   it("sends no request to the cloud while all Nodes are Ready", async () => {

@@ -20,7 +20,7 @@ function aTurn(...nodes: V1Node[]) {
   const patches: [string, NodePatch][] = [];
   const writes: Write[] = [];
   const { log, lines } = aLog();
-  const world = { nodes, broken: "", gone: "", conflicts: 0 };
+  const world = { nodes, broken: "", gone: "", conflicts: 0, elapsedMs: 0 };
   const turn = new NodeTurn({
     nodes: () => world.nodes,
     view: cloud.view,
@@ -37,7 +37,7 @@ function aTurn(...nodes: V1Node[]) {
     publish: async (more) => void writes.push(...more),
     options: { addressFamily: "dualstack", zoneLabel: true },
     log,
-    now: () => NOW,
+    now: () => NOW + world.elapsedMs,
   });
   const reasons = () => writes.map((write) => (write.kind === "event" ? write.event.reason : write.kind));
   return { turn, cloud, patches, writes, lines, world, reasons };
@@ -82,6 +82,25 @@ describe("a turn for Nodes", () => {
     await turn.run();
     expect(cloud.reads).toHaveLength(2);
   });
+
+  it.each([
+    ["a small project", 10, 0, 130],
+    ["a large project", 1_000, 0, 200],
+    ["a clock that is behind", 1_000, -600, 200],
+  ])(
+    "limits the requests for a Node without a server in its first ten minutes: %s (hardening 15)",
+    async (_, count, age, most) => {
+      const { turn, cloud, world } = aTurn(aNode({ name: "misnamed", ...TAINTED, ...ago(age) }));
+      cloud.servers = Array.from({ length: count }, (__, index) => aServer({ id: index + 1 }));
+      while (world.elapsedMs < 600_000) {
+        const waitMs = (await turn.run()) ?? 60_000;
+        vi.advanceTimersByTime(waitMs);
+        world.elapsedMs += waitMs;
+      }
+      const pages = Math.ceil(count / 50);
+      expect(cloud.reads.length * pages).toBeLessThanOrEqual(most);
+    },
+  );
 
   it("reads a fresh list when a Node's server is missing from an older one", async () => {
     const { turn, cloud, world, patches } = aTurn(aNode({ id: 1 }));
@@ -186,10 +205,12 @@ describe("a turn for Nodes", () => {
     expect([patches, writes]).toEqual([[], []]);
   });
 
-  it("ignores other providers' Nodes", async () => {
-    const { turn, patches, writes } = aTurn(aNode({ providerID: "k3s://a" }));
-    await turn.run();
-    expect([patches, writes]).toEqual([[], []]);
+  it("leaves other providers' Nodes alone, and says so with HCCM's Event", async () => {
+    const { turn, patches, writes } = aTurn(aNode({ name: "edge", providerID: "k3s://a" }));
+    await expect(turn.run()).resolves.toBeUndefined();
+    expect(patches).toEqual([]);
+    const message = expect.stringContaining('Node edge is left alone: its providerID "k3s://a"');
+    expect(writes).toMatchObject([{ event: { type: "Warning", reason: "UnknownProviderIDPrefix", message } }]);
   });
 
   it("framework N30: patches all other Nodes when one fails, then fails so that the turn is retried", async () => {

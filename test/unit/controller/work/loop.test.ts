@@ -9,7 +9,9 @@ afterEach(() => {
 });
 
 /** A loop that notes the time of every run. Work ends at once unless a test holds it. */
-function aLoop(given: { everyMs?: number; work?: () => Promise<number | undefined> } = {}) {
+function aLoop(
+  given: { everyMs?: number; minIntervalMs?: () => number; work?: () => Promise<number | undefined> } = {},
+) {
   const runs: number[] = [];
   const { log, lines } = aLog();
   const start = performance.now();
@@ -18,6 +20,7 @@ function aLoop(given: { everyMs?: number; work?: () => Promise<number | undefine
     quietMs: 100,
     patienceMs: 1_000,
     everyMs: given.everyMs ?? 1_000_000,
+    minIntervalMs: given.minIntervalMs,
     log,
     work: async () => {
       runs.push(performance.now() - start);
@@ -47,6 +50,21 @@ describe("the loop", () => {
       await vi.advanceTimersByTimeAsync(50);
     }
     expect(runs[0]).toBe(1_000);
+    await loop.stop();
+  });
+
+  it("keeps the minimum interval between runs, and starts at once after a rest (hardening 3)", async () => {
+    const { loop, runs } = aLoop({ minIntervalMs: () => 5_000 });
+    for (let at = 0; at < 12_000; at += 200) {
+      loop.wake();
+      await vi.advanceTimersByTimeAsync(200);
+    }
+    expect(runs).toEqual([100, 5_100, 10_100]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    const before = runs.length;
+    loop.wake();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(runs).toHaveLength(before + 1);
     await loop.stop();
   });
 

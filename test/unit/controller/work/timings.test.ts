@@ -16,6 +16,8 @@ describe("timings", () => {
         backoff: { first: 5_000, most: 300_000 },
         never: { first: 300_000, most: 300_000 },
       },
+      mirror: 5_000,
+      pace: { first: 30_000, most: 300_000, calm: 600_000, step: 10_000, window: 60_000 },
       claimRetry: 1_000,
     });
   });

@@ -30,6 +30,7 @@ function aPool(algorithm: ListenerPlan["algorithm"], sick: readonly number[] = [
     host: "127.0.0.1",
     port: 80,
     kind: "tcp",
+    isFirst: true,
     service,
     algorithm,
     backends,

@@ -16,6 +16,20 @@ describe("narrate", () => {
       "node",
       "node-1 updated: labels, addresses",
     ],
+    [
+      MESSAGES.nodeTainted,
+      { node: "node-1", isOff: true },
+      "node",
+      "node-1: shutdown taint added, because the server is off",
+    ],
+    [MESSAGES.nodeTainted, { node: "node-1", isOff: false }, "node", "node-1: shutdown taint removed"],
+    [MESSAGES.nodeDeleted, { node: "node-1" }, "node", "node-1 deleted, because the server no longer exists"],
+    [
+      MESSAGES.waitsForApproval,
+      { plan: "3f9a1c02be", units: [UNIT, "route/10.244.1.0/24"] },
+      "approval",
+      "plan 3f9a1c02be waits: load balancer default/web, route 10.244.1.0/24. Review it with: lotse approve",
+    ],
     [MESSAGES.changed, { unit: UNIT, part: "balancer", operation: "create" }, "load balancer", "default/web created"],
     [
       MESSAGES.changed,
@@ -82,6 +96,11 @@ describe("narrate", () => {
     ["status not written", { error: "timeout" }, "warning", "controller: status not written: timeout"],
   ])("names the object of the problem %j", (msg, fields, topic, text) => {
     expect(narrate({ msg, level: WARN, ...fields })).toEqual({ topic, text, isProblem: true });
+  });
+
+  it("prints advice as a note", () => {
+    const record = { object: "Service default/web", reason: "LoadBalancerTypeUnconfigured", msg: "Using lb11." };
+    expect(narrate({ ...record, level: WARN })).toEqual({ topic: "note", text: "Service default/web: Using lb11." });
   });
 
   it("prints errors without a record of their own", () => {

@@ -4,12 +4,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { renderControlPlane, renderWorker } from "../../../../dev-env/k3s/cloud-init.ts";
+import { type MachineOptions, renderCloudInit } from "../../../../dev-env/k3s/cloud-init.ts";
 import { makeSecrets } from "../../../../dev-env/k3s/secrets.ts";
+import { type Choices, parseSettings } from "../../../../dev-env/k3s/settings.ts";
 
 const secrets = makeSecrets("dev");
-const controlPlane = renderControlPlane({ k3sChannel: "stable", secrets });
-const worker = renderWorker({ k3sChannel: "v1.34", secrets, index: 2, controlPlaneId: "4711" });
+const { k3sToken, hostKey } = secrets;
+
+function boot(machine: Partial<MachineOptions>, choices: Choices = {}): string {
+  const settings = parseSettings(choices, (name) => name);
+  const first = { role: "control-plane", pool: "control-plane", index: 1, ip: "10.0.0.2", apiIp: "10.0.0.2" } as const;
+  return renderCloudInit({ ...first, settings, k3sToken, hostKey: hostKey.privateKey, ...machine });
+}
+
+const WORKER = { role: "worker", pool: "worker", index: 2, ip: "10.0.0.12", controlPlaneId: 4711 } as const;
+const BALANCED = { apiIp: "10.0.0.9", apiPublicIp: "192.0.2.9" };
+const THREE = { controlPlanes: "3" };
+const controlPlane = boot({});
+const worker = boot(WORKER, { k3sChannel: "v1.34" });
 
 /** A document, with its files by path. */
 function read(text: string) {
@@ -21,7 +33,7 @@ function read(text: string) {
 }
 
 describe("the first boot of the control plane", () => {
-  it("is a cloud-config document: cloud-init looks at the first line", () => {
+  it("is a cloud-config document: cloud-init reads the first line", () => {
     expect(controlPlane.split("\n", 1)).toEqual(["#cloud-config"]);
   });
 
@@ -42,8 +54,8 @@ describe("the first boot of the control plane", () => {
   it("has the host key that we pin, and no way in by password", () => {
     const { ssh_keys, ssh_deletekeys, ssh_pwauth } = read(controlPlane);
     expect(ssh_keys).toEqual({
-      ed25519_private: secrets.hostKey.privateKey,
-      ed25519_public: secrets.hostKey.publicKey,
+      ed25519_private: hostKey.privateKey,
+      ed25519_public: hostKey.publicKey.split(" ").slice(0, 2).join(" "),
     });
     expect({ ssh_deletekeys, ssh_pwauth }).toEqual({ ssh_deletekeys: true, ssh_pwauth: false });
   });
@@ -54,7 +66,7 @@ describe("the first boot of the control plane", () => {
     expect(controlPlane).not.toContain(secrets.sshKey.privateKey.split("\n")[3]);
   });
 
-  it("fits into what the API takes as user data", () => {
+  it("fits into the API's limit of user data", () => {
     expect(Buffer.byteLength(controlPlane)).toBeLessThan(32 * 1024);
   });
 });
@@ -73,14 +85,39 @@ describe("the first boot of a worker", () => {
     expect(read(worker).ssh_keys).toBeUndefined();
   });
 
-  it("is another one when the control plane is another", () => {
-    const other = renderWorker({ k3sChannel: "v1.34", secrets, index: 2, controlPlaneId: "4712" });
-    expect(other).not.toBe(worker);
+  it("differs for another control plane", () => {
+    expect(boot({ ...WORKER, controlPlaneId: 4712 }, { k3sChannel: "v1.34" })).not.toBe(worker);
+  });
+
+  it("has the labels and taints of its pool", () => {
+    const pools = "[{name: gpu, count: 1, labels: {gpu: yes, tier: a}, taints: [gpu=yes:NoSchedule]}]";
+    expect(read(boot({ ...WORKER, pool: "gpu" }, { pools })).config).toMatchObject({
+      "node-label": ["gpu=yes", "tier=a"],
+      "node-taint": ["gpu=yes:NoSchedule"],
+    });
   });
 });
 
-/** Runs an install script in a folder of its own, with programs in place of the machine's that note what they are told. */
-function runScript(script: string, addresses: readonly string[], installerExits = 0) {
+describe("the first boot with three control planes", () => {
+  it.each(["control-plane", "worker"] as const)("joins through the load balancer: %s", (role) => {
+    const { config } = read(boot({ ...WORKER, role, ...BALANCED }, THREE));
+    expect(config.server).toBe("https://10.0.0.9:6443");
+  });
+
+  it("leaves it to the first control plane when it boots whether to start a cluster", () => {
+    const { config, script } = read(boot(BALANCED, THREE));
+    expect(config).not.toHaveProperty("server");
+    expect(script).toContain("https://10.0.0.9:6443/ping");
+    expect(read(controlPlane).script).not.toContain("/ping");
+  });
+
+  it("generates host keys if it is given none", () => {
+    expect(read(boot({ hostKey: undefined })).ssh_keys).toBeUndefined();
+  });
+});
+
+/** Runs an install script in a folder of its own, with programs in place of the machine's that record their arguments. */
+function runScript(script: string, addresses: readonly string[], { installerExits = 0, isServed = false } = {}) {
   const root = mkdtempSync(join(tmpdir(), "lotse-boot-"));
   try {
     const bin = join(root, "bin");
@@ -95,7 +132,7 @@ function runScript(script: string, addresses: readonly string[], installerExits 
     program("sleep", "exit 0");
     program(
       "curl",
-      `case "$*" in *public-ipv4*) echo 203.0.113.7 ;; *) while [ "$1" != -o ]; do shift; done; printf '%s\\n' 'echo "$INSTALL_K3S_CHANNEL $*" > ${root}/installed; exit ${installerExits}' > "$2" ;; esac`,
+      `case "$*" in *public-ipv4*) echo 203.0.113.7 ;; */ping*) exit ${isServed ? 0 : 7} ;; *) while [ "$1" != -o ]; do shift; done; printf '%s\\n' 'echo "$INSTALL_K3S_CHANNEL $*" > ${root}/installed; exit ${installerExits}' > "$2" ;; esac`,
     );
     const text = script
       .replaceAll("/etc/rancher", `${root}/etc`)
@@ -112,7 +149,7 @@ function runScript(script: string, addresses: readonly string[], installerExits 
         return undefined;
       }
     };
-    return { status, stderr, installed: file("installed"), settings: file("etc/k3s/config.yaml.d/public.yaml") };
+    return { status, stderr, installed: file("installed"), settings: file("etc/k3s/config.yaml.d/boot.yaml") };
   } finally {
     rmSync(root, { recursive: true, force: true });
   }
@@ -124,11 +161,25 @@ describe("the script that installs k3s", () => {
     `3: enp7s0    inet ${ip}/32 scope global`,
   ];
 
-  it("waits for the private network, tells k3s the public address, and installs a server", () => {
+  it("waits for the private network, passes the public address to k3s, and installs a server", () => {
     const { status, installed, settings } = runScript(read(controlPlane).script, interfaces("10.0.0.2"));
     expect(status).toBe(0);
     expect(installed).toBe("stable server");
     expect(parse(settings ?? "")).toEqual({ "node-external-ip": "203.0.113.7", "tls-san": ["203.0.113.7"] });
+  });
+
+  it.each([
+    ["starts a cluster if no API answers", false, { "cluster-init": true }],
+    [
+      "joins the cluster whose API answers, as a replaced first control plane must",
+      true,
+      { server: "https://10.0.0.9:6443" },
+    ],
+  ])("%s", (_, isServed, expected) => {
+    const { status, settings } = runScript(read(boot(BALANCED, THREE)).script, interfaces("10.0.0.2"), { isServed });
+    expect(status).toBe(0);
+    const names = ["203.0.113.7", "10.0.0.9", "192.0.2.9"];
+    expect(parse(settings ?? "")).toEqual({ "node-external-ip": "203.0.113.7", "tls-san": names, ...expected });
   });
 
   it("installs an agent on workers, from the channel that was asked for", () => {
@@ -146,6 +197,6 @@ describe("the script that installs k3s", () => {
   });
 
   it("fails when the installer does", () => {
-    expect(runScript(read(controlPlane).script, interfaces("10.0.0.2"), 3).status).toBe(3);
+    expect(runScript(read(controlPlane).script, interfaces("10.0.0.2"), { installerExits: 3 }).status).toBe(3);
   });
 });

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { afterEach, describe, expect, it } from "vitest";
-import { type ClusterSpec, clusterProgram } from "../../../../dev-env/k3s/cluster.ts";
+import { type ClusterSpec, declareCluster } from "../../../../dev-env/k3s/cluster/declare.ts";
 
 interface Declared {
   readonly type: string;
@@ -46,7 +46,7 @@ async function declared(spec: ClusterSpec): Promise<ReadonlyMap<string, Declared
     const dependencies = request.getDependenciesList().map((urn) => urn.split("::").at(-1) ?? "");
     found.set(name, { type, inputs, dependencies: dependencies.toSorted(), provider: request.getProvider() });
   };
-  await clusterProgram(spec)();
+  declareCluster(spec);
   await pulumi.runtime.disconnect();
   return found;
 }
@@ -55,6 +55,7 @@ const SPEC: ClusterSpec = {
   kubeconfig: "/somewhere/kubeconfig",
   token: "very-secret",
   networkId: "4711",
+  pods: "10.244.0.0/16",
   chart: "/checkout/controller/deploy/chart",
   location: "hel1",
   demo: "apiVersion: v1\nkind: ConfigMap\n",

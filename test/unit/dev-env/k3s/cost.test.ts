@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "../../../../dev-env/k3s/config.ts";
-import { describeCost, type Pricing, renderCost } from "../../../../dev-env/k3s/cost.ts";
+import { checkTypes, describeCost, type Pricing, renderCost } from "../../../../dev-env/k3s/cost.ts";
+import { type Choices, parseSettings } from "../../../../dev-env/k3s/settings.ts";
 
+const load = (choices: Choices) => parseSettings(choices, (name) => name);
 const at = (location: string, gross: string) => ({ location, price_monthly: { gross } });
 const PRICING: Pricing = {
   currency: "EUR",
@@ -17,29 +18,53 @@ const PRICING: Pricing = {
 };
 
 describe("the bill", () => {
-  it("has servers, addresses and the balancer, at the prices of the location", () => {
-    const items = renderCost(loadConfig({ workers: "3", workerType: "cx33" }), PRICING);
+  it("has servers, addresses and the load balancer, at the prices of the location", () => {
+    const items = renderCost(load({ workers: "3", workerType: "cx33" }), PRICING);
     expect(items).toEqual([
       { what: "control plane (cx23)", count: 1, monthly: 4 },
-      { what: "workers (cx33)", count: 3, monthly: 6.5 },
-      { what: "IPv4 addresses", count: 4, monthly: 0.6 },
-      { what: "balancer of the ingress (lb11)", count: 1, monthly: 6 },
+      { what: "worker (cx33)", count: 3, monthly: 6.5 },
+      { what: "IPv4 address", count: 4, monthly: 0.6 },
+      { what: "load balancer (lb11)", count: 1, monthly: 6 },
     ]);
     // 4 + 3 × 6.5 + 4 × 0.6 + 6
     expect(describeCost(items, "EUR")).toBe(
-      "about 31.90 EUR per month while it is up, taxes included: control plane (cx23) 4.00, 3 workers (cx33) 19.50, 4 IPv4 addresses 2.40, balancer of the ingress (lb11) 6.00",
+      "about 31.90 EUR per month while it is up, taxes included: control plane (cx23) 4.00, 3 × worker (cx33) 19.50, 4 × IPv4 address 2.40, load balancer (lb11) 6.00",
     );
   });
 
   it("leaves out workers when there are none", () => {
-    const items = renderCost(loadConfig({ workers: "0" }), PRICING);
-    expect(items.map(({ what }) => what)).not.toContain("workers (cx23)");
+    const items = renderCost(load({ workers: "0" }), PRICING);
+    expect(items.map(({ what }) => what)).not.toContain("worker (cx23)");
   });
 
   it("says what it does not know the price of", () => {
-    const items = renderCost(loadConfig({ workers: "0", location: "hel1" }), PRICING);
+    const items = renderCost(load({ workers: "0", location: "hel1" }), PRICING);
     expect(describeCost(items, "EUR")).toBe(
-      "about 9.00 EUR per month while it is up, taxes included: control plane (cx23) 9.00, IPv4 addresses price unknown, balancer of the ingress (lb11) price unknown",
+      "about 9.00 EUR per month while it is up, taxes included: control plane (cx23) 9.00, IPv4 address price unknown, load balancer (lb11) price unknown",
+    );
+  });
+
+  it("has every pool, and a second load balancer for several control planes", () => {
+    const items = renderCost(
+      load({ controlPlanes: "3", workers: "0", pools: "[{name: gpu, count: 1, type: cx33}]" }),
+      PRICING,
+    );
+    expect(items.map(({ what, count }) => `${count} ${what}`)).toEqual([
+      "3 control plane (cx23)",
+      "1 gpu (cx33)",
+      "4 IPv4 address",
+      "2 load balancer (lb11)",
+    ]);
+  });
+
+  it("names every setting with a server type that the location does not have", () => {
+    const check = (choices: Choices) => () => checkTypes(load(choices), PRICING, (name) => name);
+    expect(check({})).not.toThrow();
+    expect(check({ workerType: "cx99", pools: "[{name: gpu, count: 1, type: cx98}]" })).toThrow(
+      'workerType: "cx99" is not available in fsn1, which has cx23, cx33\npools[0].type: "cx98" is not available in fsn1, which has cx23, cx33',
+    );
+    expect(check({ location: "hel1", workerType: "cx33" })).toThrow(
+      /^workerType: "cx33" is not available in hel1, which has cx23$/,
     );
   });
 });

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { OPTIONS, variableOf } from "../../../../dev-env/k3s/config.ts";
+import { SETTINGS, variableOf } from "../../../../dev-env/k3s/settings.ts";
 
-const README = readFileSync(new URL("../../../../dev-env/k3s/README.md", import.meta.url), "utf8");
+const PAGE = readFileSync(new URL("../../../../docs/how-to/development-environment.md", import.meta.url), "utf8");
 /** Cells of every line of a table. */
-const ROWS = README.split("\n")
+const ROWS = PAGE.split("\n")
   .filter((line) => line.startsWith("|"))
   .map((line) =>
     line
@@ -13,16 +13,15 @@ const ROWS = README.split("\n")
       .map((cell) => cell.trim()),
   );
 
-describe("the README", () => {
-  it.each(Object.values(OPTIONS))("explains --$flag as the help does", (option) => {
-    const fallback = option.fallback && `\`${option.fallback}\``;
-    expect(ROWS).toContainEqual([`\`--${option.flag}\``, `\`${variableOf(option)}\``, fallback, option.doc]);
-  });
-
-  it("names only files that are there", () => {
-    const links = [...README.matchAll(/\]\((\.\.[^)]+)\)/g)].map(([, path = ""]) => path);
-    expect(links.length).toBeGreaterThan(5);
-    for (const path of links)
-      expect(() => readFileSync(new URL(`../../../../dev-env/k3s/${path}`, import.meta.url))).not.toThrow();
+describe("the page about the environment", () => {
+  it.each(Object.entries(SETTINGS))("explains %s as the help does", (name, setting) => {
+    const fallback = setting.fallback && `\`${setting.fallback}\``;
+    expect(ROWS).toContainEqual([
+      `\`--${setting.flag}\``,
+      `\`${variableOf(setting)}\``,
+      `\`${name}\``,
+      fallback,
+      setting.doc,
+    ]);
   });
 });

@@ -1,5 +1,5 @@
 import ssh2 from "ssh2";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { makeSecrets } from "../../../../dev-env/k3s/secrets.ts";
 
 describe("an environment's secrets", () => {
@@ -12,6 +12,13 @@ describe("an environment's secrets", () => {
     const parsed = ssh2.utils.parseKey(privateKey);
     if (parsed instanceof Error) throw parsed;
     expect(parsed.getPublicSSH().toString("base64")).toBe(publicKey.split(" ")[1]);
+  });
+
+  it("does not use a key that the library made one byte too short", () => {
+    const short = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAH7rtGA1ip4UCLHxM95XkBskrdhJpvK6J1goJwKKzltM= dev";
+    using generate = vi.spyOn(ssh2.utils, "generateKeyPairSync");
+    generate.mockReturnValueOnce({ public: short, private: "" });
+    expect(makeSecrets("dev").sshKey.publicKey).not.toBe(short);
   });
 
   it("is never the same twice, and nothing in it is used for two purposes", () => {

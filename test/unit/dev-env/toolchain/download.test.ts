@@ -5,7 +5,7 @@ import { readdir, readFile } from "node:fs/promises";
 import type { RequestListener, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { toolNames } from "../../../../dev-env/toolchain/tools.ts";
+import { commonTools } from "../../../../dev-env/toolchain/tools.ts";
 import { FakeMachine, toolNamed } from "./fake-machine.ts";
 import { ReleaseSite } from "./release-site.ts";
 
@@ -31,7 +31,7 @@ function sendHalf(response: ServerResponse, onSent = () => {}): void {
 const stored = () => readdir(join(machine.root, "store")).catch(() => []);
 
 it("downloads tools that have an archive and builds the others", async () => {
-  const { binDir, pulumiHome, events } = await machine.provide(...toolNames);
+  const { binDir, pulumiHome, events } = await machine.provide(...commonTools);
   expect(events).toEqual([
     "downloading pulumi 3.259.0",
     "downloaded pulumi 3.259.0",

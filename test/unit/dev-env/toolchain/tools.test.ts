@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { findDigest } from "../../../../dev-env/toolchain/archives.ts";
-import { loadTools, otherApiServers } from "../../../../dev-env/toolchain/toolchain.ts";
-import { describeTools } from "../../../../dev-env/toolchain/tools.ts";
+import { loadTools, nodeTools, otherApiServers } from "../../../../dev-env/toolchain/toolchain.ts";
+import { commonTools, describeTools } from "../../../../dev-env/toolchain/tools.ts";
 import { toolNamed } from "./fake-machine.ts";
 
 const platforms = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
@@ -18,6 +18,10 @@ describe("pins", () => {
     const { version, buildArgs } = toolNamed("kube-apiserver");
     expect(buildArgs.join(" ")).toContain(`-X k8s.io/component-base/version.gitVersion=v${version}`);
     expect(toolNamed("kubectl").version).toBe(version);
+  });
+
+  it("of a kubelet equal those of the API server", () => {
+    expect(toolNamed("kube-node").version).toBe(toolNamed("kube-apiserver").version);
   });
 
   it.each(otherApiServers)("of the API server can be overridden with %s, without an archive", (version) => {
@@ -53,4 +57,10 @@ describe("archives", () => {
 it("uses a different store folder for each platform and each tool of a module", () => {
   const names = platforms.flatMap((platform) => Object.values(loadTools(platform))).map((tool) => tool.storeName);
   expect(new Set(names).size).toBe(names.length);
+});
+
+it("keeps the tools of machines in modules of their own, so that they rebuild nothing else", () => {
+  const tools = loadTools("linux-x64");
+  const common = new Set(commonTools.map((name) => tools[name].module));
+  expect(nodeTools.filter((name) => common.has(tools[name].module))).toEqual([]);
 });

@@ -1,73 +1,18 @@
 import * as pulumi from "@pulumi/pulumi";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Declaration, programOf } from "../../../../stacks/engine/program.ts";
-import { componentUrn, PROJECT, unitOf } from "../../../../stacks/units/names.ts";
+import { declare } from "../../../../stacks/engine/program.ts";
+import { componentUrn, unitOf } from "../../../../stacks/units/names.ts";
+import type { UnitSpec } from "../../../../stacks/units/spec.ts";
 import { aBalancerSpec, aListener, aRoute, NETWORK_ID } from "../../../support/builders.ts";
 import { aCertificateSpec, managed, uploaded } from "../../../support/certificates.ts";
-
-/** A resource that the program declared. */
-interface Declared {
-  readonly type: string;
-  readonly name: string;
-  readonly inputs: Readonly<Record<string, unknown>>;
-  readonly parent: string;
-  readonly deletedWith: string;
-  readonly deleteBeforeReplace: boolean;
-  readonly ignoreChanges: readonly string[];
-  readonly dependencies: readonly string[];
-}
-
-/** A registration request as the engine's monitor receives it. */
-interface Registration {
-  getName(): string;
-  getParent(): string;
-  getDeletedwith(): string;
-  getDeletebeforereplace(): boolean;
-  getIgnorechangesList(): string[];
-  getDependenciesList(): string[];
-}
+import { declared as run } from "../../../support/declared.ts";
 
 afterEach(() => pulumi.runtime.disconnectSync());
 
-/** Runs a program with Pulumi's mocks, which give every resource the id 42. Returns its declarations by name. */
-async function declared(declaration: Declaration) {
-  const found = new Map<string, Declared>();
-  const inputs = new Map<string, { type: string; inputs: Record<string, unknown> }>();
-  await pulumi.runtime.setMocks(
-    {
-      newResource: (args) => {
-        inputs.set(args.name, { type: args.type, inputs: args.inputs });
-        return { id: "42", state: args.inputs };
-      },
-      call: ({ token }) => {
-        throw new Error(`programs look nothing up, but this one called ${token}`);
-      },
-    },
-    PROJECT,
-    "test",
-  );
-  const monitor = pulumi.runtime.getMonitor() as unknown as {
-    registerResource: (request: Registration, callback: unknown) => Promise<void>;
-  };
-  const register = monitor.registerResource.bind(monitor);
-  monitor.registerResource = async (request, callback) => {
-    await register(request, callback);
-    const made = inputs.get(request.getName());
-    found.set(request.getName(), {
-      type: made?.type ?? "",
-      name: request.getName(),
-      inputs: made?.inputs ?? {},
-      parent: request.getParent(),
-      deletedWith: request.getDeletedwith(),
-      deleteBeforeReplace: request.getDeletebeforereplace(),
-      ignoreChanges: request.getIgnorechangesList(),
-      dependencies: request.getDependenciesList(),
-    });
-  };
-  const outputs = await programOf(declaration)();
-  await pulumi.runtime.disconnect();
-  return { outputs, found, names: [...found.keys()].toSorted(), part: (name: string) => found.get(name) };
-}
+const declared = (units: readonly UnitSpec[]) =>
+  run(async () => {
+    for (const unit of units) declare(unit);
+  });
 
 const UNIT = "load-balancer/default/web@0c7e1a529d3b";
 const COMPONENT = componentUrn("test", UNIT);
@@ -86,7 +31,7 @@ describe("a load balancer", () => {
   });
 
   it("is declared with all its parts under the unit's name", async () => {
-    const { names } = await declared({ units: [spec], nodes: {} });
+    const { names } = await declared([spec]);
     expect(names).toEqual([
       UNIT,
       `${UNIT}#balancer`,
@@ -99,7 +44,7 @@ describe("a load balancer", () => {
   });
 
   it("has the inputs of the spec, and never moves", async () => {
-    const { part } = await declared({ units: [spec], nodes: {} });
+    const { part } = await declared([spec]);
     expect(part(`${UNIT}#balancer`)).toEqual({
       type: "hcloud:index/loadBalancer:LoadBalancer",
       name: `${UNIT}#balancer`,
@@ -116,11 +61,13 @@ describe("a load balancer", () => {
       deleteBeforeReplace: false,
       ignoreChanges: ["location", "networkZone"],
       dependencies: [],
+      protect: false,
+      provider: "",
     });
   });
 
   it("deletes each part with the load balancer, and before its replacement", async () => {
-    const { found } = await declared({ units: [spec], nodes: {} });
+    const { found } = await declared([spec]);
     const parts = [...found.values()].filter(({ name }) => name.includes("#") && !name.endsWith("#balancer"));
     expect(parts).toHaveLength(5);
     for (const part of parts) {
@@ -131,7 +78,7 @@ describe("a load balancer", () => {
   });
 
   it("passes its id in the types that the provider requires: text to listeners, numbers to other parts", async () => {
-    const { part } = await declared({ units: [spec], nodes: {} });
+    const { part } = await declared([spec]);
     expect(part(`${UNIT}#listener-80`)?.inputs).toEqual({
       loadBalancerId: "42",
       protocol: "tcp",
@@ -156,16 +103,13 @@ describe("a load balancer", () => {
   });
 
   it("adds targets after the network attachment, which private targets require", async () => {
-    const { part } = await declared({ units: [spec], nodes: {} });
+    const { part } = await declared([spec]);
     expect(part(`${UNIT}#server-1`)?.dependencies).toContain(NETWORK);
     expect(part(`${UNIT}#listener-80`)?.dependencies).not.toContain(NETWORK);
   });
 
   it("is created in a network zone if the spec names one, and without a network if it names none", async () => {
-    const { part, names } = await declared({
-      units: [aBalancerSpec({ place: { networkZone: "eu-central" } })],
-      nodes: {},
-    });
+    const { part, names } = await declared([aBalancerSpec({ place: { networkZone: "eu-central" } })]);
     expect(part(`${UNIT}#balancer`)?.inputs).toMatchObject({ networkZone: "eu-central" });
     expect(part(`${UNIT}#balancer`)?.inputs).not.toHaveProperty("location");
     expect(names).toEqual([UNIT, `${UNIT}#balancer`]);
@@ -186,7 +130,7 @@ describe("a load balancer", () => {
       http,
       healthCheck: { ...aListener(443).healthCheck, protocol: "http", http: check },
     });
-    const { part } = await declared({ units: [aBalancerSpec({ listeners: [listener] })], nodes: {} });
+    const { part } = await declared([aBalancerSpec({ listeners: [listener] })]);
     expect(part(`${UNIT}#listener-443`)?.inputs).toMatchObject({
       protocol: "https",
       http: {
@@ -204,7 +148,7 @@ describe("a load balancer", () => {
 
 describe("a route", () => {
   it("is one resource, deleted before its replacement", async () => {
-    const { names, part } = await declared({ units: [aRoute("10.244.0.0/24", "10.0.0.1")], nodes: {} });
+    const { names, part } = await declared([aRoute("10.244.0.0/24", "10.0.0.1")]);
     expect(names).toEqual(["route/10.244.0.0/24", "route/10.244.0.0/24#route"]);
     expect(part("route/10.244.0.0/24#route")).toMatchObject({
       type: "hcloud:index/networkRoute:NetworkRoute",
@@ -233,7 +177,7 @@ describe("a certificate", () => {
     ],
   ] as const)("is one resource in one unit, never replaced: %s", async (_, content, type, inputs, ignoreChanges) => {
     const spec = aCertificateSpec({ content });
-    const { names, part } = await declared({ units: [spec], nodes: {} });
+    const { names, part } = await declared([spec]);
     expect(names).toEqual([unitOf(spec), `${unitOf(spec)}#certificate`]);
     expect(part(`${unitOf(spec)}#certificate`)).toMatchObject({
       type: `hcloud:index/${type}`,
@@ -244,10 +188,8 @@ describe("a certificate", () => {
   });
 });
 
-it("declares every given unit, and the nodes as outputs", async () => {
+it("declares every given unit", async () => {
   const units = [aBalancerSpec(), aRoute("10.244.0.0/24", "10.0.0.1"), aRoute("10.244.1.0/24", "10.0.0.2")];
-  const nodes = { a: { providerId: "hcloud://1", instanceType: "cx22", region: "fsn1", addresses: ["1.1.1.1"] } };
-  const { names, outputs } = await declared({ units, nodes });
+  const { names } = await declared(units);
   expect(names.filter((name) => !name.includes("#"))).toEqual(units.map(unitOf).toSorted());
-  expect(outputs).toEqual({ nodes });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RunRequest } from "../../../../stacks/engine/run.ts";
-import { type Checkpoint, parseCheckpoint, reconcile, renderCheckpoint } from "../../../../stacks/state/checkpoint.ts";
+import { type Checkpoint, recordsFor, renderCheckpoint } from "../../../../stacks/state/checkpoint.ts";
 import { componentUrn, routeUnit, unitOf } from "../../../../stacks/units/names.ts";
 import { aBalancerSpec, aBalancerState, aListener, aRoute, NETWORK_ID } from "../../../support/builders.ts";
 import { aCertificateSpec, aCertificateState, uploaded } from "../../../support/certificates.ts";
@@ -12,78 +11,10 @@ const ROUTE = aRoute("10.244.0.0/24", "10.0.0.1");
 const ROUTE_UNIT = routeUnit(ROUTE);
 const STACK = "urn:pulumi:prod::lotse::pulumi:pulumi:Stack::lotse-prod";
 const PROVIDER = "urn:pulumi:prod::lotse::pulumi:providers:hcloud::default_1_41_0";
-const REQUEST: RunRequest = {
-  mode: "apply",
-  units: [],
-  removals: [],
-  existing: {},
-  nodes: {},
-  access: { endpoint: "", token: "" },
-};
 const urns = (state: Checkpoint) => state.map(({ urn }) => urn);
 const partUrn = (type: string, part: string) =>
   `urn:pulumi:prod::lotse::lotse:index:LoadBalancer$hcloud:index/${type}::${UNIT}#${part}`;
 const BALANCER = partUrn("loadBalancer:LoadBalancer", "balancer");
-
-describe("parseCheckpoint", () => {
-  it.each([
-    ["no file", undefined],
-    ["an empty file", ""],
-    ["a file that a crash cut off", renderCheckpoint([{ urn: "u", type: "t", custom: true }], "prod").slice(0, -9)],
-    ["a file of zeros", "\u0000\u0000"],
-    ["no object", "null"],
-    ["another thing", '"text"'],
-    ["no deployment", '{"version":3,"checkpoint":{}}'],
-    ["an empty deployment", '{"version":3,"checkpoint":{"latest":null}}'],
-  ])("treats %s as an empty state", (_, text) => {
-    expect(parseCheckpoint(text)).toEqual([]);
-  });
-
-  it("rejects a newer format, and says what to do", () => {
-    expect(() => parseCheckpoint('{"version":4}')).toThrow(/format 4.*delete the state/);
-  });
-
-  it("reads what it writes", () => {
-    const state = reconcile([], { ...REQUEST, units: [SPEC], existing: { [UNIT]: aBalancerState() } }, CONTEXT);
-    expect(parseCheckpoint(renderCheckpoint(state, "prod"))).toEqual(state);
-  });
-
-  it("drops the engine's internal fields", () => {
-    const record = {
-      urn: "u",
-      type: "t",
-      custom: true,
-      sourcePosition: "project:///x",
-      stackTrace: [],
-      outputs: { id: "1", __pulumi_raw_state_delta: { secret: "x" } },
-    };
-    const text = JSON.stringify({ version: 3, checkpoint: { latest: { resources: [record] } } });
-    expect(parseCheckpoint(text)).toEqual([{ urn: "u", type: "t", custom: true, outputs: { id: "1" } }]);
-  });
-
-  it("drops encrypted values, whose key does not outlive the run", () => {
-    const secret = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", ciphertext: "v1:x" };
-    const record = {
-      urn: "u",
-      type: "t",
-      custom: true,
-      inputs: { a: 1, key: secret },
-      outputs: { key: secret, b: null },
-    };
-    const text = JSON.stringify({ version: 3, checkpoint: { latest: { resources: [record] } } });
-    expect(parseCheckpoint(text)).toEqual([
-      { urn: "u", type: "t", custom: true, inputs: { a: 1 }, outputs: { b: null } },
-    ]);
-  });
-});
-
-it("restores the placeholder of an encrypted private key", () => {
-  const secret = { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", ciphertext: "v1:abc" };
-  const record = { urn: "u", type: "t", custom: true, inputs: { privateKey: secret }, outputs: { privateKey: secret } };
-  const text = JSON.stringify({ version: 3, checkpoint: { latest: { resources: [record] } } });
-  const held = { privateKey: "held by the controller" };
-  expect(parseCheckpoint(text)).toEqual([{ urn: "u", type: "t", custom: true, inputs: held, outputs: held }]);
-});
 
 it("writes the name of the stack that the engine expects", () => {
   expect(JSON.parse(renderCheckpoint([], "prod"))).toMatchObject({
@@ -92,9 +23,9 @@ it("writes the name of the stack that the engine expects", () => {
   });
 });
 
-describe("reconcile", () => {
+describe("recordsFor", () => {
   it("creates a state with the stack and its provider", () => {
-    const state = reconcile([], { ...REQUEST, units: [SPEC] }, CONTEXT);
+    const state = recordsFor({}, [SPEC], CONTEXT);
     expect(state).toMatchObject([
       { urn: STACK, type: "pulumi:pulumi:Stack", custom: false },
       {
@@ -108,7 +39,7 @@ describe("reconcile", () => {
 
   it("unlike HCCM S13f: omits a network that the spec does not mention, so that it is not detached", () => {
     const existing = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.0.5" } });
-    const state = reconcile([], { ...REQUEST, units: [SPEC], existing: { [UNIT]: existing } }, CONTEXT);
+    const state = recordsFor({ [UNIT]: existing }, [SPEC], CONTEXT);
     expect(state.filter(({ type }) => type.includes("Network"))).toEqual([]);
   });
 
@@ -123,7 +54,7 @@ describe("reconcile", () => {
       ],
     });
     const spec = { ...SPEC, network: { networkId: NETWORK_ID, publicInterface: false } };
-    const state = reconcile([], { ...REQUEST, units: [spec], existing: { [UNIT]: existing } }, CONTEXT);
+    const state = recordsFor({ [UNIT]: existing }, [spec], CONTEXT);
     const [component, ...parts] = state.slice(2);
     expect(component).toEqual({
       urn: componentUrn("prod", UNIT),
@@ -142,7 +73,7 @@ describe("reconcile", () => {
         "lb-ip-tgt-fec52565aa0cf18f57d7cf5b3ac728503b8992d2d6f7d46da1d1201090902b02-42",
       ],
     ]);
-    const [balancer, network, listener, target] = parts;
+    const [balancer, network, listener, target, other] = parts;
     expect(balancer).toMatchObject({
       provider: `${PROVIDER}::6c6f7473-6500-4000-8000-000000000001`,
       inputs: { name: "balancer", loadBalancerType: "lb11", location: "fsn1" },
@@ -153,12 +84,12 @@ describe("reconcile", () => {
     expect(listener?.inputs).toMatchObject({ loadBalancerId: "42", listenPort: 80 });
     expect(target?.inputs).toEqual({ loadBalancerId: 42, type: "server", serverId: 1, usePrivateIp: true });
     for (const part of parts.slice(1)) {
-      const stands = part === target ? [BALANCER, network?.urn] : [BALANCER];
+      // A private target is lost and recreated with the attachment; others are only added after it.
+      const stands = part === target ? [network?.urn] : part === other ? [network?.urn, BALANCER] : [BALANCER];
       expect(part).toMatchObject({
         parent: component?.urn,
         deletedWith: BALANCER,
         dependencies: stands,
-        // A private target is lost and recreated with the attachment.
         propertyDependencies: { loadBalancerId: [stands.at(-1)] },
       });
     }
@@ -171,7 +102,7 @@ describe("reconcile", () => {
         rdns: { ipv4: "a.example.com", ipv6: "b.example.com" },
       });
       const units = [{ ...SPEC, ...spec }];
-      return reconcile([], { ...REQUEST, units, existing: { [UNIT]: existing } }, CONTEXT);
+      return recordsFor({ [UNIT]: existing }, units, CONTEXT);
     };
     const network = { networkId: NETWORK_ID, publicInterface: true };
 
@@ -194,7 +125,7 @@ describe("reconcile", () => {
   });
 
   it("writes a route as the provider would", () => {
-    const state = reconcile([], { ...REQUEST, units: [ROUTE], existing: { [ROUTE_UNIT]: ROUTE } }, CONTEXT);
+    const state = recordsFor({ [ROUTE_UNIT]: ROUTE }, [ROUTE], CONTEXT);
     expect(state.slice(2)).toMatchObject([
       { urn: componentUrn("prod", ROUTE_UNIT), type: "lotse:index:Route" },
       {
@@ -216,7 +147,7 @@ describe("reconcile", () => {
   ] as const)("writes a certificate as the provider would have: %s", (_, content, type, inputs) => {
     const spec = aCertificateSpec(content && { content });
     const existing = { [unitOf(spec)]: aCertificateState(content && { content }) };
-    const [component, certificate, ...more] = reconcile([], { ...REQUEST, units: [spec], existing }, CONTEXT).slice(2);
+    const [component, certificate, ...more] = recordsFor(existing, [spec], CONTEXT).slice(2);
     expect(component).toMatchObject({ urn: componentUrn("prod", unitOf(spec)), type: "lotse:index:Certificate" });
     expect(certificate).toMatchObject({
       urn: `urn:pulumi:prod::lotse::lotse:index:Certificate$hcloud:index/${type}::${unitOf(spec)}#certificate`,
@@ -227,57 +158,21 @@ describe("reconcile", () => {
     expect(more).toEqual([]);
   });
 
-  describe("over an older state", () => {
-    const both: RunRequest = {
-      ...REQUEST,
-      units: [SPEC, ROUTE],
-      existing: { [UNIT]: aBalancerState({ listeners: [aListener(80)] }), [ROUTE_UNIT]: ROUTE },
-    };
-    const older = reconcile([], both, CONTEXT);
-    const ofRoute = urns(older).filter((urn) => urn.includes("route/"));
+  it("writes units to be removed as they exist", () => {
+    expect(recordsFor({ [UNIT]: aBalancerState({ id: 99 }) }, [], CONTEXT)).toContainEqual(
+      expect.objectContaining({ urn: BALANCER, id: "99" }),
+    );
+  });
 
-    it("keeps other units unchanged", () => {
-      const state = reconcile(older, { ...REQUEST, units: [SPEC], existing: {} }, CONTEXT);
-      expect(urns(state)).toEqual([STACK, PROVIDER, ...ofRoute]);
-      expect(state.filter(({ urn }) => urn.includes("route/"))).toEqual(
-        older.filter(({ urn }) => urn.includes("route/")),
-      );
-    });
-
-    it("drops units that no longer exist, and parts that were removed manually", () => {
-      expect(urns(reconcile(older, { ...REQUEST, removals: [UNIT, ROUTE_UNIT] }, CONTEXT))).toEqual([STACK, PROVIDER]);
-      const state = reconcile(older, { ...REQUEST, units: [SPEC], existing: { [UNIT]: aBalancerState() } }, CONTEXT);
-      expect(urns(state).filter((urn) => urn.includes("listener"))).toEqual([]);
-    });
-
-    it("writes units to be removed as they exist", () => {
-      const request = { ...REQUEST, removals: [UNIT], existing: { [UNIT]: aBalancerState({ id: 99 }) } };
-      expect(reconcile(older, request, CONTEXT)).toContainEqual(expect.objectContaining({ urn: BALANCER, id: "99" }));
-    });
-
-    it("keeps the records of stack and provider, and puts them first", () => {
-      const marked = older.map((record) =>
-        record.urn === PROVIDER ? { ...record, id: "made by the engine" } : record,
-      );
-      const state = reconcile(marked.toReversed(), both, CONTEXT);
-      expect(urns(state).slice(0, 2)).toEqual([STACK, PROVIDER]);
-      expect(state[1]?.id).toBe("made by the engine");
-      expect(state.find(({ urn }) => urn === BALANCER)?.provider).toBe(`${PROVIDER}::made by the engine`);
-    });
-
-    it("lists each resource once, after its dependencies", () => {
-      const state = reconcile(older, both, CONTEXT);
-      expect(new Set(urns(state)).size).toBe(state.length);
-      const position = new Map(urns(state).map((urn, index) => [urn, index]));
-      for (const { urn, parent, dependencies = [] } of state) {
-        for (const before of [...(parent ? [parent] : []), ...dependencies]) {
-          expect(position.get(before)).toBeLessThan(position.get(urn) ?? -1);
-        }
+  it("lists each resource once, after its dependencies", () => {
+    const existing = { [UNIT]: aBalancerState({ listeners: [aListener(80)] }), [ROUTE_UNIT]: ROUTE };
+    const state = recordsFor(existing, [SPEC, ROUTE], CONTEXT);
+    expect(new Set(urns(state)).size).toBe(state.length);
+    const position = new Map(urns(state).map((urn, index) => [urn, index]));
+    for (const { urn, parent, dependencies = [] } of state) {
+      for (const before of [...(parent ? [parent] : []), ...dependencies]) {
+        expect(position.get(before)).toBeLessThan(position.get(urn) ?? -1);
       }
-    });
-
-    it("is idempotent", () => {
-      expect(reconcile(older, both, CONTEXT)).toEqual(older);
-    });
+    }
   });
 });

@@ -46,72 +46,82 @@ describe("differences of a load balancer", () => {
   });
 
   it.each([
-    ["its name", {}, { name: "old" }, [{ field: "name", want: "balancer", have: "old" }]],
-    ["its type", { type: "lb21" }, {}, [{ field: "type", want: "lb21", have: "lb11" }]],
+    ["its name", {}, { name: "old" }, [{ part: "balancer", field: "name", want: "balancer", have: "old" }]],
+    ["its type", { type: "lb21" }, {}, [{ part: "balancer", field: "type", want: "lb21", have: "lb11" }]],
     [
       "its algorithm",
       {},
       { algorithm: "least_connections" },
-      [{ field: "algorithm", want: "round_robin", have: "least_connections" }],
+      [{ part: "balancer", field: "algorithm", want: "round_robin", have: "least_connections" }],
     ],
-    ["its protection", { deleteProtection: true }, {}, [{ field: "delete protection", want: "true", have: "false" }]],
-    ["a label too few", { labels: { a: "1" } }, { labels: {} }, [{ field: "label a", want: "1" }]],
-    ["a label too many", { labels: {} }, { labels: { a: "1" } }, [{ field: "label a", have: "1" }]],
-    ["no attachment", { network: { networkId: 7, publicInterface: true } }, {}, [{ field: "network id", want: "7" }]],
+    [
+      "its protection",
+      { deleteProtection: true },
+      {},
+      [{ part: "balancer", field: "delete protection", want: "true", have: "false" }],
+    ],
+    ["a label too few", { labels: { a: "1" } }, { labels: {} }, [{ part: "balancer", field: "label a", want: "1" }]],
+    ["a label too many", { labels: {} }, { labels: { a: "1" } }, [{ part: "balancer", field: "label a", have: "1" }]],
+    [
+      "no attachment",
+      { network: { networkId: 7, publicInterface: true } },
+      {},
+      [{ part: "network", field: "id", want: "7" }],
+    ],
     [
       "another network",
       { network: { networkId: 7, publicInterface: true } },
       { network: { networkId: 8, ip: "10.0.0.5" } },
-      [{ field: "network id", want: "7", have: "8" }],
+      [{ part: "network", field: "id", want: "7", have: "8" }],
     ],
     [
       "another private address",
       { network: { networkId: 7, publicInterface: true, ip: "10.0.0.9" } },
       { network: { networkId: 7, ip: "10.0.0.5" } },
-      [{ field: "network ip", want: "10.0.0.9", have: "10.0.0.5" }],
+      [{ part: "network", field: "ip", want: "10.0.0.9", have: "10.0.0.5" }],
     ],
     [
       "another subnet",
       { network: { networkId: NETWORK_ID, publicInterface: true, subnet: "10.0.1.0/24" } },
       { network: { networkId: NETWORK_ID, ip: "10.0.0.5", subnet: "10.0.0.0/24" } },
-      [{ field: "network subnet", want: "10.0.1.0/24", have: "10.0.0.0/24" }],
+      [{ part: "network", field: "subnet", want: "10.0.1.0/24", have: "10.0.0.0/24" }],
     ],
     [
       "names: another, none yet, one too many",
       { rdns: { ipv4: "a" } },
       { rdns: { ipv4: "b" } },
-      [{ field: "reverse dns of ipv4", want: "a", have: "b" }],
+      [{ part: "rdns-ipv4", field: "name", want: "a", have: "b" }],
     ],
-    ["a name that is missing", { rdns: { ipv6: "a" } }, {}, [{ field: "reverse dns of ipv6", want: "a" }]],
+    ["a name that is missing", { rdns: { ipv6: "a" } }, {}, [{ part: "rdns-ipv6", field: "name", want: "a" }]],
     [
       "a name that should go",
       { rdns: { ipv6: null } },
       { rdns: { ipv6: "a" } },
-      [{ field: "reverse dns of ipv6", have: "a" }],
+      [{ part: "rdns-ipv6", field: "name", have: "a" }],
     ],
     [
       "its public interface",
       { network: { networkId: 7, publicInterface: false } },
       { network: { networkId: 7, ip: "10.0.0.5" } },
-      [{ field: "public interface", want: "false", have: "true" }],
+      [{ part: "network", field: "public interface", want: "false", have: "true" }],
     ],
     [
       "a target's network",
       { targets: [{ kind: "server", serverId: 1, usePrivateIp: true }] },
       { targets: [{ kind: "server", serverId: 1, usePrivateIp: false }] },
-      [{ field: "target server-1", want: "private", have: "public" }],
+      [{ part: "server-1", field: "address", want: "private", have: "public" }],
     ],
     [
       "a foreign target",
       {},
       { targets: [{ kind: "ip", ip: "203.0.113.7" }] },
-      [{ field: "target ip-203.0.113.7", have: "public" }],
+      [{ part: "ip-203.0.113.7", field: "address", have: "public" }],
     ],
     [
       "one field of one listener",
       { listeners: [aListener(80, { proxyProtocol: true }), aListener(81)] },
       { listeners: [aListener(80), aListener(81)] },
-      [{ field: "listener-80 proxyProtocol", want: "true", have: "false" }],
+      [{ part: "listener-80", field: "proxyProtocol", want: "true", have: "false" }],
     ],
   ] as const)("names %s", (_, spec, state, expected) => {
     expect(differences(aBalancerSpec(spec), aBalancerState(state))).toEqual(expected);
@@ -121,17 +131,22 @@ describe("differences of a load balancer", () => {
     const http = { domain: "", path: "/", response: "", tls: false, statusCodes: ["2??", "301"] };
     const listener = aListener(80, { healthCheck: { ...aListener(80).healthCheck, protocol: "http", http } });
     const found = differences(aBalancerSpec({ listeners: [listener] }), aBalancerState());
-    expect(found).toContainEqual({ field: "listener-80 healthCheck http statusCodes", want: "2??,301" });
-    expect(found.every(({ field, have }) => field.startsWith("listener-80 ") && have === undefined)).toBe(true);
+    expect(found).toContainEqual({ part: "listener-80", field: "healthCheck http statusCodes", want: "2??,301" });
+    expect(found.every(({ part, have }) => part === "listener-80" && have === undefined)).toBe(true);
   });
 
-  it("sorts by name", () => {
-    const fields = differences(
-      aBalancerSpec({ targets: [{ kind: "server", serverId: 1, usePrivateIp: false }] }),
-      undefined,
-    ).map(({ field }) => field);
+  it("sorts by part, ports and ids as numbers, and then by field", () => {
+    const spec = aBalancerSpec({
+      network: { networkId: NETWORK_ID, publicInterface: true },
+      rdns: { ipv4: "a" },
+      listeners: [aListener(443), aListener(80)],
+      targets: [10, 9].map((serverId) => ({ kind: "server", serverId, usePrivateIp: true })),
+    });
+    const found = differences(spec, undefined);
+    const parts = ["balancer", "network", "rdns-ipv4", "listener-80", "listener-443", "server-9", "server-10"];
+    expect([...new Set(found.map(({ part }) => part))]).toEqual(parts);
+    const fields = found.flatMap(({ part, field }) => (part === "balancer" ? [field] : []));
     expect(fields).toEqual(fields.toSorted());
-    expect(fields).toContain("target server-1");
   });
 
   it("treats a state of another kind as absent", () => {
@@ -146,11 +161,11 @@ describe("differences of a route", () => {
   it("finds none if equal, all without a state, and another gateway", () => {
     expect(differences(route, route)).toEqual([]);
     expect(differences(route, undefined)).toEqual([
-      { field: "gateway", want: "10.0.0.1" },
-      { field: "networkId", want: "7" },
+      { part: "route", field: "gateway", want: "10.0.0.1" },
+      { part: "route", field: "network id", want: "7" },
     ]);
     expect(differences(route, { ...route, gateway: "10.0.0.2" })).toEqual([
-      { field: "gateway", want: "10.0.0.1", have: "10.0.0.2" },
+      { part: "route", field: "gateway", want: "10.0.0.1", have: "10.0.0.2" },
     ]);
   });
 });
@@ -165,17 +180,17 @@ describe("differences of a certificate", () => {
   it("finds all without a state, and never shows the certificate itself", () => {
     const content = uploaded("AB:CD", "-----BEGIN");
     expect(differences(aCertificateSpec({ name: "n", labels: { a: "1" }, content }), undefined)).toEqual([
-      { field: "fingerprint", want: "AB:CD" },
-      { field: "label a", want: "1" },
-      { field: "name", want: "n" },
+      { part: "certificate", field: "fingerprint", want: "AB:CD" },
+      { part: "certificate", field: "label a", want: "1" },
+      { part: "certificate", field: "name", want: "n" },
     ]);
   });
 
   it("finds another name and other labels", () => {
     const state = aCertificateState({ name: "old", labels: { ...aCertificateSpec().labels, foreign: "x" } });
     expect(differences(aCertificateSpec({ name: "new" }), state)).toEqual([
-      { field: "label foreign", have: "x" },
-      { field: "name", want: "new", have: "old" },
+      { part: "certificate", field: "label foreign", have: "x" },
+      { part: "certificate", field: "name", want: "new", have: "old" },
     ]);
   });
 });

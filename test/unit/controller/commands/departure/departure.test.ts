@@ -1,6 +1,6 @@
 import type { V1Service } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
-import { Absence } from "../../../../../controller/apply/absence.ts";
+import { Absence } from "../../../../../controller/apply/proof.ts";
 import {
   type Departure,
   type DepartureMode,
@@ -10,6 +10,7 @@ import {
 } from "../../../../../controller/commands/departure/departure.ts";
 import { type DepartureReport, departureText } from "../../../../../controller/commands/departure/departure-text.ts";
 import { holderOf } from "../../../../../controller/commands/departure/sole-writer.ts";
+import { accessFlags, commandText } from "../../../../../controller/commands/shell.ts";
 import { FINALIZER } from "../../../../../controller/formats/finalizer.ts";
 import type { Certificate, LoadBalancer, Network } from "../../../../../controller/hcloud/api.ts";
 import type { Snapshot } from "../../../../../controller/render/cluster.ts";
@@ -164,7 +165,9 @@ describe("planning a departure with certificates", () => {
     expect(plan).toMatchObject([
       {
         spec: { name: listed.name, labels: { "lotse/released": UID, team: "a", "HC-Use-Staging-CA": "true" } },
-        differences: [{ field: `label ${OWNER}` }, { field: "label lotse/released" }],
+        differences: [OWNER, "lotse/released", "lotse/released-name", "lotse/released-namespace"].map((label) => ({
+          field: `label ${label}`,
+        })),
       },
     ]);
   });
@@ -227,9 +230,38 @@ describe("the proof that nothing of a Service is left", () => {
   });
 });
 
+describe("routes when the pod ranges are not known (B10)", () => {
+  const routes = [
+    { destination: "10.244.1.0/24", gateway: "10.0.0.1" },
+    { destination: "10.9.0.0/24", gateway: "10.0.0.77" },
+  ];
+  const cloud = {
+    servers: [aServer({ id: 1, privateIp: "10.0.0.1" })],
+    loadBalancers: [],
+    certificates: [],
+    network: aNetwork({ routes }),
+  };
+  const snapshot = { services: [], nodes: [aNode({ id: 1, podCIDRs: ["10.244.1.0/24"] })], cloud, now: 0 };
+  const listed = (mode: DepartureMode, clusterCidrs: readonly string[]) =>
+    dispositionsOf(planDeparture(mode, snapshot, aRenderOptions({ clusterCidrs, networkId: NETWORK_ID }))).map(
+      ({ object, disposition }) => `${object} ${disposition}`,
+    );
+
+  it("to the cluster's nodes are listed as left, those of others are not", () => {
+    expect(listed("destroy", [])).toEqual(["route 10.244.1.0/24 stays"]);
+    expect(listed("destroy", ["10.244.0.0/16"])).toEqual(["route 10.244.1.0/24 deleted"]);
+  });
+
+  it("are not mentioned by release, which never deletes them (B19)", () => {
+    expect(listed("release", [])).toEqual([]);
+  });
+});
+
 describe("the output of a departure", () => {
   const report = (given: Partial<DepartureReport>): DepartureReport => ({
     cluster: "test",
+    context: "prod",
+    server: "https://api",
     mode: "destroy",
     isDone: false,
     dispositions: dispositionsOf(leave("destroy", [ours()], [own()])),
@@ -239,23 +271,40 @@ describe("the output of a departure", () => {
     notes: [],
     ...given,
   });
+  const flags = { "cluster-cidr": "10.244.0.0/16", context: "my prod" };
+  const next = {
+    proceed: commandText(["destroy"], { ...flags, yes: true }),
+    audit: commandText(["audit"], accessFlags(flags)),
+  };
+  const text = (given: Partial<DepartureReport>) => departureText(report(given), next);
+  const KEPT = { object: "route 10.244.1.0/24", disposition: "stays", what: "via 10.0.0.1" } as const;
 
-  it("lists what would be deleted, with addresses, and how to proceed", () => {
-    expect(departureText(report({}))).toBe(`Cluster test: would delete its cloud resources
+  it("names cluster, context and server, what would be deleted, and repeats the flags (B10)", () => {
+    expect(text({})).toBe(`Cluster test (context prod, https://api): would delete its cloud resources
 - Service default/web: deleted, load balancer balancer (id 42), 198.51.100.1, 2001:db8:ffff::1
 would remove the finalizer from: default/web
-to proceed, run the same command with --yes
+to proceed: lotse destroy --cluster-cidr 10.244.0.0/16 --context 'my prod' --yes
 `);
   });
 
   it("says whether it is done, failed, or had nothing to do", () => {
-    expect(departureText(report({ isDone: true }))).toMatch(
-      /^Cluster test: its cloud resources are deleted\n[\s\S]*\nremoved the finalizer from: .*\n.*lotse audit\n$/,
+    expect(text({ isDone: true })).toMatch(
+      /: deleted its cloud resources\n[\s\S]*\nremoved the finalizer from: .*\n.*lotse audit --context 'my prod'\n$/,
     );
-    expect(departureText(report({ failures: ["x: busy"] }))).toMatch(
-      /tried to remove the finalizer[\s\S]*! failed: x: busy\nto continue, run the same command again\n$/,
+    expect(text({ failures: ["x: busy"] })).toMatch(
+      /tried to remove the finalizer[\s\S]*! failed: x: busy\nto continue: lotse destroy .* --yes\n$/,
     );
-    expect(departureText(report({ dispositions: [], services: [] }))).toBe("Cluster test: nothing to destroy\n");
+    expect(text({ dispositions: [], services: [] })).toBe(
+      "Cluster test (context prod, https://api): nothing to destroy\n",
+    );
+  });
+
+  it("says what is left, also when nothing else is there", () => {
+    const { dispositions } = report({});
+    expect(text({ isDone: true, dispositions: [...dispositions, KEPT] })).toMatch(
+      /: deleted its cloud resources, except for those kept\n[\s\S]*= route 10\.244\.1\.0\/24: kept, via 10\.0\.0\.1\n/,
+    );
+    expect(text({ dispositions: [KEPT], services: [] })).toMatch(/: nothing to destroy\n= route [^\n]*\n$/);
   });
 });
 

@@ -3,7 +3,7 @@ import { report } from "../../../../../controller/commands/preview/dry-run.ts";
 import type { Forecast } from "../../../../../controller/commands/preview/forecast.ts";
 import { aLog } from "../../../../support/log.ts";
 
-const QUIET: Forecast = { cluster: "test", units: [], refused: [], notes: [] };
+const QUIET: Forecast = { cluster: "test", server: "", units: [], refused: [], notes: [] };
 
 it("logs each unit that would change or fail, and each refused object", () => {
   const { log, lines } = aLog();

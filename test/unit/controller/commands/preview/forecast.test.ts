@@ -1,26 +1,26 @@
 import { describe, expect, it } from "vitest";
-import {
-  type Forecast,
-  hasChanges,
-  partOf,
-  renderForecast,
-} from "../../../../../controller/commands/preview/forecast.ts";
+import { eventNotes } from "../../../../../controller/commands/preview/event-notes.ts";
+import { exitCodeOf, type Forecast, renderForecast } from "../../../../../controller/commands/preview/forecast.ts";
 import { forecastMarkdown } from "../../../../../controller/commands/preview/forecast-markdown.ts";
 import { forecastText } from "../../../../../controller/commands/preview/forecast-text.ts";
 import { FINALIZER } from "../../../../../controller/formats/finalizer.ts";
 import { planRun } from "../../../../../controller/guard/plan.ts";
 import type { Prices } from "../../../../../controller/hcloud/prices.ts";
 import { renderCluster, type Snapshot } from "../../../../../controller/render/cluster.ts";
+import { refusalsOf } from "../../../../../controller/render/refusals.ts";
 import type { Change, RunReport } from "../../../../../stacks/engine/run.ts";
 import { loadBalancerUnit } from "../../../../../stacks/units/names.ts";
+import type { UnitId } from "../../../../../stacks/units/spec.ts";
 import {
   aBalancer,
   aBalancerService,
+  aNetwork,
   aNode,
   aRenderOptions,
   aServer,
   aServerTarget,
   aService,
+  NETWORK_ID,
   UID,
 } from "../../../../support/builders.ts";
 
@@ -30,6 +30,7 @@ const PRICES: Prices = {
   currency: "EUR",
   balancer: (type) => ({ lb11: 5.39, lb21: 16.4 })[type],
 };
+const UNIT_FORECAST = { unit: UNIT, object: "Service default/web", action: "create", parts: [] } as const;
 const BALANCER = aBalancer({
   name: "a0c7e1a529d3b4f608a715b2e6f4d9c1",
   labels: { "hcloud-ccm/service-uid": UID },
@@ -42,7 +43,7 @@ function forecast(
   services: Snapshot["services"],
   loadBalancers: Snapshot["cloud"]["loadBalancers"],
   changes: readonly Omit<Change, "unit" | "fields">[] = [],
-  given: Partial<Forecast> & { failure?: string } = {},
+  given: Partial<Forecast> & { failure?: string; unit?: UnitId } = {},
 ): Forecast {
   const snapshot = {
     now: 0,
@@ -51,13 +52,14 @@ function forecast(
     cloud: { servers: [aServer({ id: 1 })], loadBalancers, certificates: [] },
   };
   const rendered = renderCluster(snapshot, OPTIONS);
-  const full = changes.map((change) => ({ ...change, unit: UNIT, fields: [] }));
+  const { unit = UNIT } = given;
+  const full = changes.map((change) => ({ ...change, unit, fields: [] }));
   const failure = { code: "x", message: given.failure ?? "", retry: "soon" as const };
   const outcomes: RunReport["outcomes"] = {
-    [UNIT]: given.failure ? { status: "failed", changes: full, failure } : { status: "applied", changes: full },
+    [unit]: given.failure ? { status: "failed", changes: full, failure } : { status: "applied", changes: full },
   };
   return renderForecast({
-    cluster: "test",
+    place: { cluster: "test", context: "prod", server: "https://api" },
     context: { rendered, nodes: snapshot.nodes, servers: snapshot.cloud.servers, defaults: OPTIONS.defaults },
     plan: planRun(rendered),
     outcomes,
@@ -70,13 +72,15 @@ function forecast(
 describe("a forecast", () => {
   it("of a cluster at rest shows no changes and the price", () => {
     const rest = forecast([aService()], [BALANCER]);
-    expect(hasChanges(rest)).toBe(false);
-    expect(forecastText(rest)).toBe("Cluster test: nothing to change\n\nLoad balancers: 5.39 EUR a month, unchanged\n");
+    expect(exitCodeOf(rest)).toBe(0);
+    expect(forecastText(rest)).toBe(
+      "Cluster test (context prod, https://api): nothing to change\n\nLoad balancers: 5.39 EUR a month, unchanged\n",
+    );
   });
 
   it("of a new Service shows what is created, why, and the price", () => {
     const made = forecast(
-      [aService()],
+      [aService({ annotations: { type: "lb11" } })],
       [],
       [
         { part: "balancer", operation: "create" },
@@ -85,7 +89,7 @@ describe("a forecast", () => {
       ],
     );
     expect(forecastText(made)).toBe(
-      `Cluster test: 1 to create
+      `Cluster test (context prod, https://api): 1 to create
 
 + Service default/web   +5.39 EUR a month
     + balancer: lb11 in fsn1   (Service default/web is of type LoadBalancer)
@@ -95,6 +99,113 @@ describe("a forecast", () => {
 Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffic
 `,
     );
+  });
+
+  it("of a new Service lists every field that is not a default, also as data", () => {
+    const annotations = {
+      type: "lb11",
+      name: "shop",
+      "algorithm-type": "least_connections",
+      "delete-protection": "true",
+      labels: "team=web",
+      "ipv4-rdns": "shop.example.com",
+      protocol: "http",
+      "http-sticky-sessions": "true",
+      "health-check-interval": "5s",
+      "80.health-check-http-path": "/up",
+    };
+    const made = forecast(
+      [aService({ annotations })],
+      [],
+      [
+        { part: "balancer", operation: "create" },
+        { part: "rdns-ipv4", operation: "create" },
+        { part: "listener-80", operation: "create" },
+      ],
+    );
+    const fields = made.units[0]?.parts.map((part) => part.fields.map(({ field, to }) => `${field}: ${to}`));
+    expect(fields).toEqual([
+      ["algorithm: least_connections", "delete protection: true", "label team: web", "name: shop"],
+      ["name: shop.example.com"],
+      [
+        "healthCheck http path: /up",
+        "healthCheck http statusCodes: 2??,3??",
+        "healthCheck http tls: false",
+        "healthCheck intervalSeconds: 5",
+        "healthCheck protocol: http",
+        "http stickySessions: true",
+      ],
+    ]);
+    expect(forecastText(made)).toContain(`
+    + listener-80: http 80 to node port 30080   (Service default/web, spec.ports 80)
+        healthCheck http path: /up   (Service default/web, annotation load-balancer.hetzner.cloud/80.health-check-http-path)
+`);
+  });
+
+  it("of a new Service with local traffic shows its health check", () => {
+    const service = aService({ annotations: { type: "lb11" } });
+    const spec = { ...service.spec, externalTrafficPolicy: "Local", healthCheckNodePort: 31_000 };
+    const made = forecast([{ ...service, spec }], [], [{ part: "listener-80", operation: "create" }]);
+    const fields = made.units[0]?.parts[0]?.fields.map(({ field, to }) => `${field}: ${to}`);
+    expect(fields).toEqual(expect.arrayContaining(["healthCheck port: 31000", "healthCheck http path: /healthz"]));
+  });
+
+  it.each<[string, Parameters<typeof aService>[0], readonly string[]]>([
+    ["misspelt annotations", { annotations: { type: "lb11", locaton: "fsn1" } }, ["locaton"]],
+    ["the default type", {}, ["Using the default load balancer type lb11"]],
+    [
+      "ports that cannot be served",
+      { annotations: { type: "lb11" }, ports: [80, { port: 53, protocol: "UDP" }] },
+      ["port 53/UDP is not served"],
+    ],
+    [
+      "listeners that wait for a certificate",
+      {
+        annotations: {
+          type: "lb11",
+          "443.protocol": "https",
+          "certificate-type": "managed",
+          "http-managed-certificate-domains": "shop.example.com",
+        },
+        ports: [80, 443],
+      },
+      ["listener-443 follows when the certificate is issued"],
+    ],
+    ["nothing else", { annotations: { type: "lb11" } }, []],
+  ])("notes what Events will say (B7): %s", (_, given, expected) => {
+    const { notes } = forecast([aService(given)], []);
+    expect(notes).toEqual(expected.map((text) => expect.stringContaining(text)));
+    expect(notes.every((note) => note.startsWith("Service default/web: "))).toBe(true);
+  });
+
+  it("lists Nodes with pod ranges outside --cluster-cidr as refused, and once", () => {
+    const node = aNode({ id: 1, podCIDRs: ["10.9.1.0/24"] });
+    const network = aNetwork();
+    const cloud = {
+      servers: [aServer({ id: 1, privateIp: "10.0.0.1" })],
+      loadBalancers: [],
+      certificates: [],
+      network,
+    };
+    const options = aRenderOptions({ clusterCidrs: ["10.244.0.0/16"], networkId: NETWORK_ID });
+    const rendered = renderCluster({ now: 0, services: [], nodes: [node], cloud }, options);
+    expect(eventNotes(rendered, planRun(rendered), [node])).toEqual([]);
+    const mistakes = [expect.stringMatching(/^no route: pod CIDR 10\.9\.1\.0\/24 is outside --cluster-cidr/)];
+    expect(refusalsOf(rendered)).toEqual([{ object: "Node node-1", mistakes }]);
+  });
+
+  it("of a certificate shows its domains", () => {
+    const annotations = {
+      type: "lb11",
+      protocol: "https",
+      "certificate-type": "managed",
+      "http-managed-certificate-domains": "shop.example.com,www.example.com",
+    };
+    const service = aService({ annotations, ports: [443] });
+    const { units } = forecast([service], []);
+    const certificate = units.find(({ unit }) => unit.startsWith("certificate/"))?.unit ?? UNIT;
+    const made = forecast([service], [], [{ part: "certificate", operation: "create" }], { unit: certificate });
+    expect(forecastText(made)).toContain("+ certificate: managed, for shop.example.com, www.example.com   (");
   });
 
   it("of a change shows every field with its reason, and the price difference", () => {
@@ -137,13 +248,26 @@ Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffi
         { heldBack: "9 of 9 units", notes: ["made up"], failure: "quota exceeded" },
       ),
     );
-    expect(shown).toContain("Cluster test: 1 to create, 1 refused");
+    expect(shown).toContain("Cluster test (context prod, https://api): 1 to create, 1 refused");
     expect(shown).toContain(
       '! Service default/bad is refused:\n    annotation load-balancer.hetzner.cloud/protocol: "tpc" is not one of',
     );
     expect(shown).toContain("! held back by the guard: 9 of 9 units");
     expect(shown).toContain("    ! quota exceeded");
     expect(shown).toContain("note: made up");
+  });
+
+  it.each<[string, Partial<Forecast>, number]>([
+    ["nothing to do", {}, 0],
+    ["changes", { units: [UNIT_FORECAST] }, 2],
+    ["a refused object", { refused: [{ object: "a", mistakes: ["b"] }] }, 3],
+    ["changes and a refused object (B5)", { units: [UNIT_FORECAST], refused: [{ object: "a", mistakes: ["b"] }] }, 3],
+    ["removals that the guard holds back", { units: [UNIT_FORECAST], heldBack: "9 of 9 units" }, 3],
+    ["a failure beside a refused object", { units: [{ ...UNIT_FORECAST, failure: "no" }], heldBack: "9" }, 1],
+  ])("has an exit code: %s", (_, given, code) => {
+    expect(exitCodeOf({ cluster: "test", server: "https://api", units: [], refused: [], notes: [], ...given })).toBe(
+      code,
+    );
   });
 
   it("uses colours only when it is given a painter", () => {
@@ -155,9 +279,10 @@ Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffi
 
 describe("a forecast in Markdown", () => {
   it("has a row per unit and its resources in collapsible sections", () => {
-    const made = forecast([aService()], [], [{ part: "listener-80", operation: "create" }]);
+    const annotations = { type: "lb11", "health-check-retries": "5" };
+    const made = forecast([aService({ annotations })], [], [{ part: "listener-80", operation: "create" }]);
     expect(forecastMarkdown(made)).toBe(
-      `### Cluster test: 1 to create
+      `### Cluster test \\(context prod, https://api\\): 1 to create
 
 | | for | resources | price |
 | --- | --- | --- | --- |
@@ -166,6 +291,7 @@ describe("a forecast in Markdown", () => {
 <details><summary>Service default/web</summary>
 
 - create listener-80: tcp 80 to node port 30080 (Service default/web, spec.ports 80)
+  - healthCheck retries: 5 (Service default/web, annotation load-balancer.hetzner.cloud/health-check-retries)
 
 </details>
 
@@ -179,17 +305,4 @@ Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffi
     const [, , note] = forecastMarkdown(forecast([], [], [], { notes })).split("\n");
     expect(note).toBe("- \\<img src=x\\> \\[a\\]\\(http://b\\) \\`c\\` \\*\\*d\\*\\* @\u200bteam \\# e \\| f");
   });
-});
-
-it.each([
-  ["listener-443 http cookieName", UNIT, "listener-443"],
-  ["target server-7", UNIT, "server-7"],
-  ["target ip-10.0.0.1", UNIT, "ip-10.0.0.1"],
-  ["network id", UNIT, "network"],
-  ["public interface", UNIT, "network"],
-  ["label a b", UNIT, "balancer"],
-  ["existence", UNIT, "balancer"],
-  ["gateway", "route/10.244.1.0/24", "route"],
-] as const)("%s of %s is carried by %s", (field, unit, expected) => {
-  expect(partOf(field, unit)).toBe(expected);
 });

@@ -2,8 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { parseManifests, readManifests } from "../../../../../controller/commands/preview/manifests.ts";
+import {
+  checkManifest,
+  type Manifests,
+  parseManifests,
+  readManifests,
+} from "../../../../../controller/commands/preview/manifests.ts";
 import { applyManifests } from "../../../../../controller/commands/preview/overlay.ts";
+import { loadValidator } from "../../../../../controller/commands/preview/validation.ts";
 import { type RenderOptions, renderCluster, type Snapshot } from "../../../../../controller/render/cluster.ts";
 import { aNetwork, aNode, aServer, aService, NETWORK_ID } from "../../../../support/builders.ts";
 
@@ -21,36 +27,50 @@ const EMPTY: Snapshot = {
   cloud: { servers: [], loadBalancers: [], certificates: [] },
 };
 
+const SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 80}]}\n";
+
 describe("manifests", () => {
   const dir = mkdtempSync(join(tmpdir(), "lotse-manifests-"));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  const at = (name: string) => join(dir, name);
+  const named = ({ services, nodes }: Manifests) => [...services, ...nodes].map(({ metadata }) => metadata?.name);
+  mkdirSync(at("below"));
+  mkdirSync(at(".github"));
+  writeFileSync(at("a.yaml"), `${SERVICE}---\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n`);
+  const items = [{ apiVersion: "v1", kind: "Node", metadata: { name: "n" } }];
+  writeFileSync(at("below/b.json"), JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+  writeFileSync(at("README.md"), "not: [a manifest");
+  writeFileSync(at(".github/ci.yaml"), "on: push");
 
-  it("are read from a folder recursively, without other kinds and files", () => {
-    mkdirSync(join(dir, "below"));
-    writeFileSync(
-      join(dir, "a.yaml"),
-      "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n---\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n",
-    );
-    const list = {
-      apiVersion: "v1",
-      kind: "List",
-      items: [{ apiVersion: "v1", kind: "Node", metadata: { name: "n" } }],
-    };
-    writeFileSync(join(dir, "below", "b.json"), JSON.stringify(list));
-    writeFileSync(join(dir, "README.md"), "not: [a manifest");
-    const { services, nodes, others } = readManifests(dir);
-    expect(services.map(({ metadata }) => metadata?.name)).toEqual(["a"]);
-    expect(nodes.map(({ metadata }) => metadata?.name)).toEqual(["n"]);
-    expect(others).toBe(1);
+  it.each([
+    ["a folder, without other kinds, other files and hidden folders", ["."], ["a", "n"]],
+    ["a file and a folder", ["below", "a.yaml"], ["a", "n"]],
+    ["a file that is named twice", ["a.yaml", "a.yaml"], ["a"]],
+    ["a pattern that the shell left alone", ["**/*.json"], ["n"]],
+  ])("are read from %s", async (_, paths, expected) => {
+    expect(named(await readManifests(paths.map(at)))).toEqual(expected);
   });
 
-  it("that are invalid are all reported, with their files", () => {
-    writeFileSync(join(dir, "bad.yaml"), "a: [b");
-    writeFileSync(join(dir, "worse.yaml"), "just text");
-    expect(() => readManifests(dir)).toThrow(
-      /--from .*bad\.yaml: [\s\S]*--from .*worse\.yaml: not a Kubernetes manifest/,
+  it("that do not exist are an error that names every path", async () => {
+    await expect(readManifests([at("none"), at("a.yaml"), at("*.txt")])).rejects.toThrow(
+      /none: no such file or folder\n.*\*\.txt: no such file or folder$/,
     );
-    expect(() => readManifests(join(dir, "none"))).toThrow(/--from .*none: ENOENT/);
+  });
+
+  it("that are invalid do not hide others, and are named with the position of the mistake (B20)", async () => {
+    mkdirSync(at("mixed"));
+    writeFileSync(at("mixed/broken.yaml"), "apiVersion: v1\nkind: Service\n\nA Kubernetes controller\n foo: bar\n");
+    writeFileSync(at("mixed/good.yaml"), SERVICE);
+    writeFileSync(at("mixed/text.yaml"), "just text");
+    const read = await readManifests([at("mixed")]);
+    expect(named(read)).toEqual(["a"]);
+    expect(read.refused).toEqual([
+      {
+        object: at("mixed/broken.yaml"),
+        mistakes: ["line 4, column 1: Implicit keys need to be on a single line"],
+      },
+      { object: at("mixed/text.yaml"), mistakes: ["not a Kubernetes manifest: apiVersion or kind is missing"] },
+    ]);
   });
 
   it.each([
@@ -59,6 +79,74 @@ describe("manifests", () => {
     ["apiVersion: v1\nkind: ServiceList\nitems: []", 0],
   ])("may be empty: %j", (text, count) => {
     expect(parseManifests(text)).toHaveLength(count);
+  });
+});
+
+describe("an object in a manifest", async () => {
+  const validate = await loadValidator();
+  const PREFIX = "load-balancer.hetzner.cloud/";
+  const check = (kind: string, fields: string) => {
+    const text = `apiVersion: v1\nkind: ${kind}\n${fields}`;
+    return checkManifest("x.yaml", text, validate);
+  };
+  const port = (fields: string) => `metadata: {name: a}\nspec: {ports: [{${fields}}]}`;
+  const annotated = (value: string) =>
+    `metadata: {name: a, annotations: {${PREFIX}use-private-ip: ${value}}}\nspec: {ports: [{port: 80}]}`;
+
+  it.each([
+    ["Service", annotated('"true"')],
+    ["Service", annotated("null")],
+    ["Service", port("port: 80, targetPort: http, nodePort: 30080, protocol: UDP")],
+    ["Service", port("port: 80, targetPort: 8080")],
+    ["Service", "metadata: {name: a, creationTimestamp: 2026-11-16T12:00:00Z}\nspec: {type: ExternalName}"],
+    ["Service", "metadata: {name: a}\nspec: {clusterIP: None}"],
+    ["Node", "metadata: {name: a.b, labels: {x: ''}}\nspec: {podCIDRs: [10.244.1.0/24], unschedulable: true}"],
+    ["ConfigMap", "metadata: {}\ndata: {a: 1}"],
+  ])("is accepted: %s %s", (kind, fields) => {
+    expect(check(kind, fields).refused).toEqual([]);
+  });
+
+  it.each([
+    [annotated("true"), `annotation ${PREFIX}use-private-ip: true is not a string: put it in quotes`],
+    [annotated("yes"), `annotation ${PREFIX}use-private-ip: true is not a string: put it in quotes`],
+    [annotated("5"), `annotation ${PREFIX}use-private-ip: 5 is not a string: put it in quotes`],
+    [annotated("[a]"), `annotation ${PREFIX}use-private-ip: must be a string`],
+    ["metadata: {name: a, labels: {b: 1}}", "label b: 1 is not a string: put it in quotes"],
+    ["metadata: {name: a, annotations: [b]}", "metadata.annotations: must be an object with fields"],
+    [port('port: "80"'), 'spec.ports[0].port: "80" is not a whole number: remove the quotes'],
+    [port("port: web"), 'spec.ports[0].port: "web" is not a whole number'],
+    [port("port: 80.5"), "spec.ports[0].port: 80.5 is not a whole number"],
+    [port("port: 0"), "spec.ports[0].port: 0 must be from 1 to 65535"],
+    [port("name: http"), "spec.ports[0].port: required"],
+    [port("port: 80, nodePort: 70000"), "spec.ports[0].nodePort: 70000 must be from 1 to 65535"],
+    [port("port: 80, protocol: tcp"), 'spec.ports[0].protocol: "tcp" is not one of TCP, UDP, SCTP'],
+    [port("port: 80, prot: TCP"), "spec.ports[0].prot: unknown field, check its spelling"],
+    [port("port: 80, name: one}, {port: 80, name: two"), "spec.ports[1]: 80/TCP is listed twice"],
+    [port("port: 80}, {port: 81, name: two"), "spec.ports[0].name: required when there are several ports"],
+    ["metadata: {name: a}", "spec.ports: at least one port is required"],
+    ["metadata: {name: a}\nspec: {ports: 80}", "spec.ports: must be a list"],
+    [
+      "metadata: {name: a}\nspec: {ports: [{port: 80}], type: Loadbalancer}",
+      'spec.type: "Loadbalancer" is not one of ClusterIP, NodePort, LoadBalancer, ExternalName',
+    ],
+    [
+      'metadata: {name: a}\nspec: {ports: [{port: 80}], publishNotReadyAddresses: "true"}',
+      'spec.publishNotReadyAddresses: "true" is not a boolean: remove the quotes',
+    ],
+  ])("is refused with its field and a remedy (B6): %s", (fields, mistake) => {
+    expect(check("Service", fields).refused).toEqual([{ object: "x.yaml: Service default/a", mistakes: [mistake] }]);
+  });
+
+  it("is refused without a name, or with one that cannot be", () => {
+    expect(check("Node", "metadata: {}").refused).toMatchObject([{ object: "x.yaml: Node without a name" }]);
+    expect(check("Node", "metadata: {name: A_b}").refused).toMatchObject([
+      { mistakes: [expect.stringContaining('metadata.name: "A_b" is not a name of lower-case letters')] },
+    ]);
+  });
+
+  it("does not hide others of its file", () => {
+    const text = `${SERVICE}---\napiVersion: v1\nkind: Service\n${annotated("true")}`;
+    expect(checkManifest("x.yaml", text, validate)).toMatchObject({ objects: [{}], refused: [{}] });
   });
 });
 
@@ -81,7 +169,7 @@ describe("manifests applied to a snapshot", () => {
       [80, 30080],
       [443, 30000],
     ]);
-    expect(notes).toEqual(["Service default/web: new node ports are placeholders; the API server assigns them"]);
+    expect(notes).toEqual(["new node ports are placeholders, which the API server assigns: Service default/web"]);
   });
 
   it("use a node port from the manifest, and never one that is in use", () => {
@@ -93,12 +181,19 @@ describe("manifests applied to a snapshot", () => {
     expect(snapshot.services[1]?.spec?.ports?.map(({ nodePort }) => nodePort)).toEqual([31_000, 30_001]);
   });
 
+  it("use a placeholder for the health check of local traffic", () => {
+    const local = manifest({ ports: [{ port: 80 }] });
+    const spec = { ...local.spec, externalTrafficPolicy: "Local" };
+    const { snapshot } = applyManifests(EMPTY, { services: [{ ...local, spec }], nodes: [] });
+    expect(snapshot.services[0]?.spec?.healthCheckNodePort).toBe(30_001);
+  });
+
   it("give a new Service the same placeholder UID each time, and note it", () => {
     const given = { services: [manifest({ ports: [{ port: 80 }] })], nodes: [] };
     const [first, second] = [applyManifests(EMPTY, given), applyManifests(EMPTY, given)];
     expect(first.snapshot.services[0]?.metadata?.uid).toMatch(/^00000000-0000-4000-8000-[0-9a-f]{12}$/);
     expect(second.snapshot.services[0]?.metadata?.uid).toBe(first.snapshot.services[0]?.metadata?.uid);
-    expect(first.notes[1]).toContain("does not exist yet");
+    expect(first.notes[1]).toBe("names derived from the UID are placeholders: Service default/web");
   });
 
   it("remove annotations that kubectl applied and that are gone from the manifest; others stay", () => {

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { approved, describePlan } from "../../../../../controller/commands/record/approve.ts";
+import { pendingText, selectSteps } from "../../../../../controller/commands/record/approve.ts";
 import { auditText, parseAge, select } from "../../../../../controller/commands/record/audit.ts";
-import { pendingPlan } from "../../../../../controller/guard/approval.ts";
 import type { AuditEntry } from "../../../../../controller/record/entry.ts";
-import { aRoute } from "../../../../support/builders.ts";
 
 const CHANGE: AuditEntry = {
   kind: "change",
@@ -34,15 +32,25 @@ const OUTCOME: AuditEntry = {
 
 describe("the record in a terminal", () => {
   it("shows what changed, why, each request, and the outcome", () => {
-    expect(auditText([CHANGE, WRITE, OUTCOME])).toBe(`2026-11-16T12:00:00.000Z  Service default/web  applied  (run r1)
+    expect(auditText([CHANGE, WRITE, OUTCOME])).toBe(`1 entry on record
+2026-11-16T12:00:00.000Z  Service default/web  applied: update balancer  (run r1)  because
+`);
+    expect(auditText([CHANGE, WRITE, OUTCOME], true)).toBe(`1 entry on record
+
+2026-11-16T12:00:00.000Z  Service default/web  applied: update balancer  (run r1)
     type: lb11 → lb21   (because)
     POST /load_balancers/1/actions/change_type  201  40 ms
 `);
   });
 
   it("shows what is unknown: an outcome lost in a crash, a response that never came", () => {
-    expect(auditText([CHANGE, { ...WRITE, status: 0 }])).toMatch(/outcome unknown[\s\S]*no response/);
+    expect(auditText([CHANGE, { ...WRITE, status: 0 }], true)).toMatch(/outcome unknown[\s\S]*no response/);
     expect(auditText([])).toBe("no changes on record\n");
+  });
+
+  it("names the route of a Node's change", () => {
+    const change: AuditEntry = { ...CHANGE, unit: "route/10.244.1.0/24", object: "Node node-1" };
+    expect(auditText([change])).toContain("Node node-1: route 10.244.1.0/24  outcome unknown");
   });
 
   it("can be filtered by object and time", () => {
@@ -53,50 +61,76 @@ describe("the record in a terminal", () => {
     expect(select(all, { after: "2026-11-16T12:00:01.000Z" })).toEqual([WRITE, OUTCOME]);
     expect(select(all, {})).toEqual(all);
   });
+
+  it("is an error for an object that it does not contain, and empty for one without recent changes", () => {
+    expect(() => select([CHANGE], { object: "default/nope" })).toThrow('no changes of "default/nope" are on record');
+    expect(select([CHANGE], { object: "default/web", after: "2027" })).toEqual([]);
+  });
 });
 
 it.each([
   ["90s", 90_000],
   ["15m", 900_000],
   ["1h", 3_600_000],
-  ["7d", 604_800_000],
+  ["1h30m", 5_400_000],
   [undefined, undefined],
 ])("parses the age %s", (text, expected) => {
   expect(parseAge(text)).toBe(expected);
 });
 
-it.each(["1", "h", "-1h", "1w", "1.5h", ""])("rejects %j as an age", (text) => {
-  expect(() => parseAge(text)).toThrow(/--since: .* is not a time such as/);
+it.each(["1", "h", "-1h", "7d", "1w", "0", "9999999h", ""])("rejects %j as an age", (text) => {
+  expect(() => parseAge(text)).toThrow(/--since: .* is not a duration with a unit/);
 });
 
-describe("an approval", () => {
-  const spec = aRoute("10.1.0.0/24", "10.0.0.1");
-  const plan = pendingPlan(
-    [{ kind: "make", unit: "route/10.1.0.0/24", spec, differences: [{ field: "gateway", want: "10.0.0.1" }] }],
-    () => "Node node-1",
-    new Date("2026-11-16T12:00:00Z"),
-  );
-  const data = { plan: JSON.stringify(plan) };
-  const approval = { plan: plan.id, by: "ann", at: "now" };
-
-  it("is stored next to the plan", () => {
-    expect(approved(data, plan.id, approval)).toEqual({ ...data, approval: JSON.stringify(approval) });
+describe("changes that wait for approval", () => {
+  const step = (id: string, object: string) => ({
+    id: id.repeat(32),
+    unit: "u",
+    object,
+    at: "2026-11-16T12:00:00.000Z",
+    summary: "",
+    text: [`+ ${object}   +5.39 EUR a month`, "    + balancer: lb11 in fsn1   (why)"],
   });
+  const steps = [step("a", "Service default/web"), step("b", "Node node-1")];
+  const next = (ids: readonly string[]) => `lotse approve ${ids.join(" ")} --context prod`;
 
-  it("of an outdated plan is refused, and names the pending one", () => {
-    expect(() => approved(data, "0000000000", approval)).toThrow(
-      `plan 0000000000 is outdated: review the current one (${plan.id})`,
-    );
-    expect(() => approved({}, plan.id, approval)).toThrow("no plan is pending");
-  });
+  it("are shown as the preview shows them, each with the command that approves it", () => {
+    expect(pendingText(steps.slice(0, 1), next)).toBe(`1 change waits for approval
 
-  it("is shown with its plan", () => {
-    expect(describePlan(plan, undefined)).toBe(`plan ${plan.id} pending since 2026-11-16T12:00:00.000Z
-~ Node node-1 (route/10.1.0.0/24)
-    gateway: (none) → 10.0.0.1
-approve with: lotse approve ${plan.id}
++ Service default/web   +5.39 EUR a month
+    + balancer: lb11 in fsn1   (why)
+  waiting since 2026-11-16T12:00:00.000Z; approve with: lotse approve ${"a".repeat(32)} --context prod
 `);
-    expect(describePlan(plan, approval)).toContain("approved by ann");
-    expect(describePlan(undefined, undefined)).toBe("no plan is pending\n");
+    expect(pendingText(steps, next)).toContain("2 changes wait for approval");
+    expect(pendingText([], next)).toBe("no changes wait for approval\n");
   });
+
+  it.each([
+    ["all", [], ["a", "b"]],
+    ["a Service", ["default/web"], ["a"]],
+    ["a Node", ["node-1"], ["b"]],
+    ["an id", ["b".repeat(32)], ["b"]],
+    ["several", ["b".repeat(32), "Service default/web"], ["b", "a"]],
+  ])("are chosen by %s", (_, operands, expected) => {
+    expect(selectSteps(steps, operands).map(({ id }) => id[0])).toEqual(expected);
+  });
+
+  it("are an error when one of them does not wait, with all mistakes at once", () => {
+    expect(() => selectSteps(steps, ["default/nope", "c".repeat(32), "node-1"])).toThrow(
+      /no change of default\/nope waits.*no change with the id c{32} waits/s,
+    );
+  });
+});
+
+it("an approval is an entry with who gave it", () => {
+  const approval = {
+    kind: "approval",
+    at: "T",
+    run: "a",
+    unit: "u",
+    object: "Service default/web",
+    by: "ann",
+  } as const;
+  expect(auditText([approval])).toBe("1 entry on record\nT  Service default/web  approved by ann\n");
+  expect(select([approval], { object: "default/web" })).toEqual([approval]);
 });

@@ -1,6 +1,6 @@
 import type { V1Service } from "@kubernetes/client-node";
 import { describe, expect, it } from "vitest";
-import { undoText } from "../../../../../controller/commands/record/undo.ts";
+import { requireUndoable, undoText } from "../../../../../controller/commands/record/undo.ts";
 import { planUndo } from "../../../../../controller/commands/record/undo-plan.ts";
 import { type AuditEntry, recordWish } from "../../../../../controller/record/entry.ts";
 import { loadBalancerUnit } from "../../../../../stacks/units/names.ts";
@@ -85,7 +85,9 @@ describe("the undo of a Service's last change", () => {
   it("shows what is not restored, how to proceed, and what was done", () => {
     const moved = web({ location: "hel1" });
     const undo = planUndo(moved, [...ran("1", web({ location: "fsn1" })), ...ran("2", moved)]);
-    expect(undoText("default/web", undo, false)).toBe(
+    const text = (isDone: boolean) =>
+      undoText({ service: "default/web", ...(undo && { undo }), isDone, next: "lotse undo default/web --yes" });
+    expect(text(false)).toBe(
       [
         "Service default/web: would be restored to its configuration of 2026-11-16T12:00:01.000Z (run 1):",
         `    ${PREFIX}location: hel1 → fsn1`,
@@ -94,9 +96,31 @@ describe("the undo of a Service's last change", () => {
         "",
       ].join("\n"),
     );
-    expect(undoText("default/web", undo, true)).toMatch(
-      /: restored to its configuration of [\s\S]*the controller now updates the cloud/,
-    );
-    expect(undoText("default/web", undefined, false)).toMatch(/nothing to undo/);
+    expect(text(true)).toMatch(/: restored to its configuration of [\s\S]*the controller now updates the cloud/);
+    expect(undoText({ service: "default/web", isDone: false, next: "" })).toMatch(/nothing to undo/);
+  });
+});
+
+describe("a Service without a load balancer cannot be undone, and the reason is right (B14)", () => {
+  const clusterIp = aService({ type: "ClusterIP" });
+  it.each<[string, V1Service, readonly AuditEntry[], string | undefined]>([
+    ["it has one", A, [], undefined],
+    [
+      "it never had one",
+      clusterIp,
+      [],
+      "Service default/web is of type ClusterIP, and the record has no load balancer",
+    ],
+    ["it had one", clusterIp, ran("1", A), "Service default/web is no longer of type LoadBalancer: a deleted load"],
+    [
+      "it is being deleted",
+      aService({ isDeleted: true }),
+      ran("1", A),
+      "Service default/web is being deleted: a deleted",
+    ],
+  ])("%s", (_, service, entries, message) => {
+    const check = () => requireUndoable(service, entries);
+    if (message === undefined) expect(check).not.toThrow();
+    else expect(check).toThrow(message);
   });
 });

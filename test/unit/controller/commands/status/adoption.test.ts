@@ -31,7 +31,7 @@ it("shows which load balancer each Service finds, and how much would change", ()
   const unit = loadBalancerUnit({ namespace: "default", name: "by-name", uid: "2" });
   const part = { part: "balancer", operation: "update", reason: "", fields: [] } as const;
   const changed = { unit, object: "", action: "adopt", parts: [part] } as const;
-  const forecast: Forecast = { cluster: "test", units: [changed], refused: [], notes: [] };
+  const forecast: Forecast = { cluster: "test", server: "", units: [changed], refused: [], notes: [] };
   const adoptions = adoptionsOf(rendered, forecast);
   expect(adoptions.map(({ service, finds, balancer, changes }) => [service, finds, balancer?.id, changes])).toEqual([
     ["default/own", "own", 11, 0],

@@ -70,6 +70,15 @@ describe("certificates that the Service released", () => {
     ]);
   });
 
+  it("are taken back by a later Service of the same namespace and name", () => {
+    const { namespace, name } = SERVICE;
+    const labels = { "lotse/released": "y", "lotse/released-namespace": namespace, "lotse/released-name": name };
+    const found = plan(MANAGED, { certificates: [anIssuedCertificate("completed", { name: "x", labels })] });
+    expect(found).toMatchObject({ ids443: [77], problems: [] });
+    expect(found.specs).toMatchObject([{ name: NAME }]);
+    expect(found.specs[0]?.labels).toEqual(OWN);
+  });
+
   it.each([
     [
       "with other content",
@@ -105,6 +114,29 @@ describe("certificates by id or name", () => {
     expect(by("5", "web").ids443).toEqual([5]);
     expect(by("6", "5").ids443).toEqual([6, 5]);
     expect(by("web")).toMatchObject({ wanted: [], stale: [], problems: [], isUncertain: false });
+  });
+
+  it.each([
+    ["owned", { "hcloud-ccm/service-uid": "another" }],
+    ["left behind", { "lotse/released": "another" }],
+    ["owned by another, and left behind by this one", { "hcloud-ccm/service-uid": "another", "lotse/released": UID }],
+  ])(
+    "unlike HCCM: of another Service are refused, because their private key is not this Service's: %s",
+    (_, labels) => {
+      const theirs = [aListedCertificate({ id: 5, name: "web", labels })];
+      for (const name of ["5", "web"]) {
+        const found = plan({ protocol: "https", certificates: [name] }, { certificates: theirs });
+        expect(found.ids443).toEqual([]);
+        expect(found.problems).toEqual([
+          expect.stringContaining('port 443 is not served yet: certificate "web" (id 5) belongs to another Service'),
+        ]);
+      }
+    },
+  );
+
+  it("of the Service itself can be named", () => {
+    const own = [aListedCertificate({ id: 5, name: "web", labels: OWN })];
+    expect(plan({ protocol: "https", certificates: ["web"] }, { certificates: own }).ids443).toEqual([5]);
   });
 
   it.each([
@@ -182,13 +214,13 @@ describe("a managed certificate", () => {
   });
 
   it.each([
-    ["without an owner", {}],
-    ["of another Service", { "hcloud-ccm/service-uid": "other" }],
-  ])("unlike HCCM C2: reports a name conflict with a certificate %s, which is not touched", (_, labels) => {
+    ["without an owner", {}, ", or use it with http-certificates"],
+    ["of another Service", { "hcloud-ccm/service-uid": "other" }, ""],
+  ])("unlike HCCM C2: reports a name conflict with a certificate %s, which is not touched", (_, labels, more) => {
     const found = plan(MANAGED, { certificates: [anIssuedCertificate("completed", { id: 9, labels })] });
     expect(found).toMatchObject({ ids443: [], wanted: [], stale: [], owned: [] });
     expect(found.problems).toEqual([
-      `port 443 is not served yet: certificate "${NAME}" (id 9) does not belong to this Service: choose another name with http-managed-certificate-name, or use it with http-certificates`,
+      `port 443 is not served yet: certificate "${NAME}" (id 9) does not belong to this Service: choose another name with http-managed-certificate-name${more}`,
     ]);
   });
 
@@ -288,8 +320,20 @@ describe("certificates that are no longer needed", () => {
   it("unlike HCCM C3: are removed with the Service, as soon as its load balancer is gone", () => {
     const lists = { certificates: [anIssuedCertificate()], now: CREATED };
     const { loadBalancers } = presenting(77);
-    expect(planRetirement(SERVICE, { ...lists, loadBalancers }).stale).toEqual([]);
-    expect(planRetirement(SERVICE, { ...lists, loadBalancers: [] }).stale).toEqual([UNIT]);
+    expect(planRetirement(SERVICE, { ...lists, loadBalancers }, false)).toMatchObject({ stale: [], left: [] });
+    expect(planRetirement(SERVICE, { ...lists, loadBalancers: [] }, true)).toMatchObject({ stale: [UNIT], left: [] });
+  });
+
+  it("are left without an owner, under the Service's name, if a load balancer that stays presents them", () => {
+    const lists = { certificates: [anIssuedCertificate()], now: CREATED };
+    const { stale, left } = planRetirement(SERVICE, { ...lists, ...presenting(77) }, true);
+    expect(stale).toEqual([]);
+    expect(left).toMatchObject([{ name: NAME }]);
+    expect(left?.[0]?.labels).toEqual({
+      "lotse/released": UID,
+      "lotse/released-namespace": SERVICE.namespace,
+      "lotse/released-name": SERVICE.name,
+    });
   });
 });
 

@@ -5,6 +5,7 @@ import {
   type LabelOptions,
   planLabels,
   serverFacts,
+  wantedLabels,
 } from "../../../../../controller/render/node/labels.ts";
 import { aNode, aServer } from "../../../../support/builders.ts";
 
@@ -12,7 +13,7 @@ const PREFIXES = { zoneLabel: false, labelPrefixes: ["example.com/", "pool"] };
 const SERVER_LABELS = { "example.com/rack": "r1", pool: "blue", other: "x" };
 
 const planFor = (node: V1Node, server: ReturnType<typeof aServer>, options: LabelOptions) =>
-  planLabels(node, serverFacts(server, options), options);
+  planLabels(node, wantedLabels(node, serverFacts(server, options), options));
 
 /** Changes of copied labels and of the note about them alone. */
 function copies(
@@ -85,10 +86,8 @@ it("framework N20, N22: corrects both names of a label, whichever is wrong", () 
 });
 
 it("framework N28: writes no label for an unknown value", () => {
-  const plan = planLabels(
-    aNode(),
-    { providedBy: "robot", instanceType: "", region: "", labels: {} },
-    { zoneLabel: true },
-  );
-  expect(plan).toEqual({ labels: { "instance.hetzner.cloud/provided-by": "robot" } });
+  const facts = { providedBy: "robot", instanceType: "", region: "", labels: {} } as const;
+  expect(planLabels(aNode(), wantedLabels(aNode(), facts, { zoneLabel: true }))).toEqual({
+    labels: { "instance.hetzner.cloud/provided-by": "robot" },
+  });
 });

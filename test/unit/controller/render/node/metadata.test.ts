@@ -1,10 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  decideCloudNode,
-  findServer,
-  type NodeOptions,
-  nodeRecord,
-} from "../../../../../controller/render/node/metadata.ts";
+import { decideCloudNode, findServer, type NodeOptions } from "../../../../../controller/render/node/metadata.ts";
 import { UNINITIALIZED_TAINT } from "../../../../../controller/render/node/patch.ts";
 import { aNode, aServer, NETWORK_ID } from "../../../../support/builders.ts";
 
@@ -46,6 +41,14 @@ describe("decideCloudNode", () => {
     const node = aNode({ name: "worker", taints: [TAINT], addresses: [{ type: "Hostname", address: "old" }] });
     expect(decideCloudNode(node, [SERVER], OPTIONS)).toEqual({
       kind: "ready",
+      output: {
+        providerID: "hcloud://12",
+        kind: "cloud",
+        serverId: 12,
+        labels: LABELS,
+        addresses: ADDRESSES,
+        podCIDRs: [],
+      },
       isInitialisation: true,
       warnings: [],
       patch: { providerId: "hcloud://12", labels: LABELS, taints: [], addresses: ADDRESSES },
@@ -140,7 +143,6 @@ describe("decideCloudNode", () => {
     expect(decideCloudNode(aNode({ ...INITIALISED, annotations }), [SERVER], dualstack)).toMatchObject({
       patch: { addresses: [{ type: "ExternalIP", address: "2001:db8:12::5" }, ADDRESSES[0], ADDRESSES[2]] },
     });
-    expect(nodeRecord(aNode({ id: 12, annotations }), SERVER, dualstack).addresses).toContain("2001:db8:12::5");
     expect(decideCloudNode(aNode({ ...INITIALISED, annotations: stated }), [SERVER], OPTIONS)).toMatchObject({
       patch: {},
       warnings: [{ reason: "IgnoredExternalIPv6" }],
@@ -148,7 +150,10 @@ describe("decideCloudNode", () => {
   });
 
   it("HCCM N2: ignores other providers' nodes", () => {
-    expect(decideCloudNode(aNode({ providerID: "aws:///x/i-1" }), [SERVER], OPTIONS)).toEqual({ kind: "foreign" });
+    expect(decideCloudNode(aNode({ providerID: "aws:///x/i-1" }), [SERVER], OPTIONS)).toEqual({
+      kind: "foreign",
+      providerId: "aws:///x/i-1",
+    });
   });
 
   it.each([
@@ -196,17 +201,5 @@ describe("an InternalIP that is removed", () => {
   it("causes no warning when kubelet guessed it on a node outside any network", () => {
     const guess = [{ type: "InternalIP", address: "203.0.113.12" }];
     expect(reasons({ name: "worker", taints: [TAINT], addresses: guess })).toEqual([]);
-  });
-});
-
-describe("nodeRecord", () => {
-  it("records a node for the stack's outputs", () => {
-    expect(nodeRecord(aNode({ name: "worker" }), SERVER, OPTIONS)).toEqual({
-      providerId: "hcloud://12",
-      instanceType: "cx32",
-      region: "nbg1",
-      zone: "nbg1-dc3",
-      addresses: ["worker", "203.0.113.12", "10.0.0.2"],
-    });
   });
 });

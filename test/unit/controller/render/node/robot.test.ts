@@ -24,7 +24,8 @@ const decide = (
 
 describe("a node on a dedicated server", () => {
   it("HCCM N6, N11 to N13, K1: is initialised by its name", () => {
-    expect(decide({ name: "metal", taints: [TAINT] })).toEqual({
+    expect(decide({ name: "metal", taints: [TAINT] })).toMatchObject({
+      output: { providerID: "hrobot://5", kind: "robot", serverId: 5, podCIDRs: [] },
       kind: "ready",
       isInitialisation: true,
       warnings: [],

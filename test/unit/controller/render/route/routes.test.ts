@@ -1,12 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  isInside,
-  isWithin,
-  MAX_ROUTES,
-  planRoutes,
-  renderRoutes,
-  staleRoutes,
-} from "../../../../../controller/render/route/routes.ts";
+import { isWithin, MAX_ROUTES, planRoutes, type RouteView } from "../../../../../controller/render/route/routes.ts";
 import { aNetwork, aNode, aRoute, aServer } from "../../../../support/builders.ts";
 
 const NETWORK = aNetwork();
@@ -19,7 +12,12 @@ const SERVERS = [
 const NODE_1 = aNode({ id: 1, podCIDRs: ["10.120.0.0/24"] });
 const NODE_2 = aNode({ id: 2, podCIDRs: ["10.120.1.0/24"] });
 
-describe("renderRoutes", () => {
+const renderRoutes = (view: RouteView) => {
+  const { wanted, refused } = planRoutes(view, CLUSTER);
+  return { wanted, refused };
+};
+
+describe("the routes that nodes need", () => {
   it("framework R07: one route per node and range, through its address in the network", () => {
     expect(renderRoutes({ nodes: [NODE_1, NODE_2], servers: SERVERS, network: NETWORK })).toEqual({
       wanted: [
@@ -50,16 +48,21 @@ describe("renderRoutes", () => {
     expect(renderRoutes({ nodes: [node], servers: SERVERS, network: NETWORK }).wanted).toHaveLength(1);
   });
 
-  it("gives a CIDR that two nodes claim to the first, and refuses the other", () => {
-    const second = aNode({ id: 2, podCIDRs: ["10.120.0.0/24", "10.120.1.0/24"] });
-    const { wanted, refused } = renderRoutes({ nodes: [NODE_1, second], servers: SERVERS, network: NETWORK });
-    expect(wanted.map(({ node, spec }) => [node, spec.destination])).toEqual([
-      ["node-1", "10.120.0.0/24"],
-      ["node-2", "10.120.1.0/24"],
-    ]);
-    expect(refused).toEqual([
-      { node: "node-2", reason: "pod CIDR 10.120.0.0/24 also belongs to node node-1", isFinal: true },
-    ]);
+  const OLD = new Date("2026-01-01T00:00:00Z");
+  const YOUNG = new Date("2026-06-01T00:00:00Z");
+  const rival = (name: string, id: number, created: Date) => aNode({ name, id, created, podCIDRs: ["10.120.0.0/24"] });
+  it.each([
+    ["no node yet: the older node gets it", undefined, [rival("aaa", 2, YOUNG), rival("old", 1, OLD)], "old", "aaa"],
+    ["the younger node, which keeps it", "10.0.0.2", [rival("aaa", 2, YOUNG), rival("old", 1, OLD)], "aaa", "old"],
+    ["neither: the older node gets it", "10.0.0.99", [rival("aaa", 2, YOUNG), rival("old", 1, OLD)], "old", "aaa"],
+    ["a node whose server is not listed", "10.0.0.9", [rival("aaa", 2, OLD), rival("lost", 99, YOUNG)], "-", "aaa"],
+    ["a node whose server is detached", "10.0.0.9", [rival("aaa", 2, OLD), rival("lost", 3, YOUNG)], "-", "aaa"],
+  ])("of a CIDR that two nodes claim, held by %s", (_, gateway, nodes, winner, loser) => {
+    const routes = gateway === undefined ? [] : [{ destination: "10.120.0.0/24", gateway }];
+    const plan = planRoutes({ nodes, servers: SERVERS, network: aNetwork({ routes }) }, CLUSTER);
+    expect(plan.wanted.map(({ node }) => node)).toEqual(winner === "-" ? [] : [winner]);
+    expect(plan.refused.find(({ node }) => node === loser)?.reason).toMatch("10.120.0.0/24 also belongs to node");
+    expect(plan.stale).toEqual([]);
   });
 
   it("unlike HCCM R2, R12: finds the server by ProviderID whatever the node is called", () => {
@@ -69,9 +72,13 @@ describe("renderRoutes", () => {
     ]);
   });
 
-  it("framework R36: plans no route for a node that is being deleted", () => {
+  it("keeps the route of a node that is being deleted: its pods need it while they end", () => {
     const node = aNode({ id: 1, podCIDRs: ["10.120.0.0/24"], isDeleted: true });
-    expect(renderRoutes({ nodes: [node], servers: SERVERS, network: NETWORK })).toEqual({ wanted: [], refused: [] });
+    expect(renderRoutes({ nodes: [node], servers: SERVERS, network: NETWORK })).toMatchObject({
+      wanted: [{ node: "node-1" }],
+      refused: [],
+    });
+    expect(renderRoutes({ nodes: [node], servers: [], network: NETWORK })).toEqual({ wanted: [], refused: [] });
   });
 
   it.each([
@@ -83,39 +90,44 @@ describe("renderRoutes", () => {
       servers: SERVERS,
       network: NETWORK,
     });
-    expect(refused).toEqual([{ node: `node-${id}`, reason, isFinal: false }]);
+    expect(refused).toEqual([{ node: `node-${id}`, reason, isFinal: false, isNew: true }]);
     expect(wanted).toMatchObject([{ node: "node-2" }]);
   });
 });
 
-describe("isInside", () => {
+describe("isWithin", () => {
   it.each([
-    ["R01", "10.244.0.0/24", "10.244.0.0/16", true],
-    ["R01", "10.244.255.0/24", "10.244.0.0/16", true],
-    ["R02", "10.244.0.0/24", "10.244.0.0/14", true],
-    ["R02", "10.247.255.0/24", "10.244.0.0/14", true],
-    ["R04", "10.224.0.0/24", "10.244.0.0/16", false],
-    ["R04", "10.0.10.0/24", "10.244.0.0/16", false],
-    ["R04", "10.255.255.0/24", "10.244.0.0/16", false],
-    ["R05", "10.248.0.0/24", "10.244.0.0/14", false],
-    ["R05", "10.243.255.0/24", "10.244.0.0/14", false],
-    ["a wider one that only begins inside", "10.244.0.0/8", "10.0.0.0/16", true],
+    ["framework R01", "10.244.0.0/24", "10.244.0.0/16", true],
+    ["framework R01", "10.244.255.0/24", "10.244.0.0/16", true],
+    ["framework R02", "10.244.0.0/24", "10.244.0.0/14", true],
+    ["framework R02", "10.247.255.0/24", "10.244.0.0/14", true],
+    ["framework R04", "10.224.0.0/24", "10.244.0.0/16", false],
+    ["framework R04", "10.0.10.0/24", "10.244.0.0/16", false],
+    ["framework R04", "10.255.255.0/24", "10.244.0.0/16", false],
+    ["framework R05", "10.248.0.0/24", "10.244.0.0/14", false],
+    ["framework R05", "10.243.255.0/24", "10.244.0.0/14", false],
+    ["unlike framework R3, one that only begins inside", "10.244.0.0/8", "10.0.0.0/16", false],
+    ["one that only begins inside", "10.120.0.0/15", "10.120.0.0/16", false],
+    ["the same", "10.120.0.0/16", "10.120.0.0/16", true],
     ["a wider one around it", "10.0.0.0/8", "10.244.0.0/16", false],
     ["the default route", "0.0.0.0/0", "10.244.0.0/16", false],
     ["one of the other family", "a00:100::/24", "10.244.0.0/16", false],
-    ["R38: a text that is no range", "nonsense", "10.244.0.0/16", false],
-  ])("framework %s: %s in %s: %s", (_, range, cluster, expected) => {
-    expect(isInside(range, [cluster])).toBe(expected);
+    ["framework R38: a text that is no range", "nonsense", "10.244.0.0/16", false],
+  ])("%s: %s in %s: %s", (_, range, cluster, expected) => {
+    expect(isWithin(range, [cluster])).toBe(expected);
   });
 
   it("checks every CIDR of the cluster", () => {
-    expect(isInside("10.244.1.0/24", ["fd00::/56", "10.244.0.0/16"])).toBe(true);
-    expect(isInside("10.244.1.0/24", [])).toBe(false);
+    expect(isWithin("10.244.1.0/24", ["fd00::/56", "10.244.0.0/16"])).toBe(true);
+    expect(isWithin("10.244.1.0/24", [])).toBe(false);
   });
 });
 
-describe("staleRoutes", () => {
+describe("stale routes", () => {
   const { wanted } = renderRoutes({ nodes: [NODE_1, NODE_2], servers: SERVERS, network: NETWORK });
+  type Routes = ReturnType<typeof aNetwork>["routes"];
+  const staleOf = (routes: Routes, nodes = [NODE_1, NODE_2], servers = SERVERS) =>
+    planRoutes({ nodes, servers, network: aNetwork({ routes }) }, CLUSTER).stale;
   it.each([
     ["R08: nothing when all are wanted", ["10.120.0.0/24", "10.120.1.0/24"], []],
     ["R10: those of unknown nodes", ["10.120.0.0/24", "10.120.2.0/24"], ["10.120.2.0/24"]],
@@ -123,14 +135,28 @@ describe("staleRoutes", () => {
     ["R14: never those outside of it", ["10.1.2.0/24", "0.0.0.0/0"], []],
   ])("HCCM R3, framework %s", (_, listed, stale) => {
     const routes = listed.map((destination) => ({ destination, gateway: "10.0.0.9" }));
-    expect(staleRoutes(aNetwork({ routes }), wanted, CLUSTER)).toEqual(
-      stale.map((destination) => aRoute(destination, "10.0.0.9")),
-    );
+    expect(staleOf(routes)).toEqual(stale.map((destination) => aRoute(destination, "10.0.0.9")));
   });
 
   it("unlike HCCM R8: names the gateway of every route that it removes, as the network has it", () => {
     const routes = [{ destination: "10.120.9.0/24", gateway: "10.0.0.77" }];
-    expect(staleRoutes(aNetwork({ routes }), wanted, CLUSTER)).toEqual([aRoute("10.120.9.0/24", "10.0.0.77")]);
+    expect(staleOf(routes)).toEqual([aRoute("10.120.9.0/24", "10.0.0.77")]);
+  });
+
+  it.each([
+    ["whose server is detached", SERVERS.map(({ id }) => aServer({ id })), {}],
+    ["whose server is missing from the list", [], {}],
+    ["that is being deleted (Karpenter drains behind a finalizer)", SERVERS, { isDeleted: true }],
+    ["that is being deleted, without a server", [], { isDeleted: true }],
+    ["that is not Ready", [], { ready: "Unknown" as const }],
+  ])("never include the route of a Node %s", (_, servers, given) => {
+    const routes = [{ destination: "10.120.0.0/24", gateway: "10.0.0.1" }];
+    const node = aNode({ id: 1, podCIDRs: ["10.120.0.0/24"], ...given });
+    expect(staleOf(routes, [node], servers)).toEqual([]);
+    const { refused, kept } = planRoutes({ nodes: [node], servers, network: aNetwork({ routes }) }, CLUSTER);
+    const isServed = servers.some(({ private_net }) => private_net.length > 0);
+    expect(kept).toEqual(isServed ? [] : [aRoute("10.120.0.0/24", "10.0.0.1")]);
+    expect(refused.every(({ hasRoute }) => hasRoute)).toBe(true);
   });
 
   it("framework R17: changes gateways and removes nothing when nodes swap their CIDRs", () => {
@@ -146,7 +172,7 @@ describe("staleRoutes", () => {
 
   it("does not treat a wanted destination with another gateway as stale: the route is replaced", () => {
     const routes = [{ destination: "10.120.0.0/24", gateway: "10.0.0.99" }];
-    expect(staleRoutes(aNetwork({ routes }), wanted, CLUSTER)).toEqual([]);
+    expect(staleOf(routes)).toEqual([]);
   });
 });
 
@@ -156,16 +182,22 @@ describe("planRoutes", () => {
   const foreign = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ destination: `10.200.${i}.0/24`, gateway: "10.0.0.9" }));
 
-  it("HCCM R9: reports a CIDR outside the cluster's, even in part, and creates its route", () => {
-    for (const range of ["10.121.0.0/24", "10.120.0.0/15"]) {
-      const { wanted, misplaced } = plan([{ id: 1, podCIDRs: [range] }]);
-      expect(misplaced).toEqual(wanted);
-      expect(wanted).toMatchObject([{ spec: { destination: range } }]);
-    }
-    expect(plan([{ id: 1, podCIDRs: ["10.120.0.0/24"] }]).misplaced).toEqual([]);
+  it.each([
+    ["10.121.0.0/24", undefined],
+    ["10.120.0.0/15", undefined],
+    ["0.0.0.0/0", "10.0.0.9"],
+    ["10.121.0.0/24", "10.0.0.9"],
+    ["10.121.0.0/24", "10.0.0.1"],
+  ])("unlike HCCM R9: refuses %s, outside the cluster's CIDR, and leaves its route to %s alone", (range, gateway) => {
+    const routes = gateway === undefined ? [] : [{ destination: range, gateway }];
+    const { wanted, stale, kept, refused } = plan([{ id: 1, podCIDRs: [range] }], { routes });
+    expect([wanted, stale, kept]).toEqual([[], [], []]);
+    const reason = expect.stringContaining(`pod CIDR ${range} is outside --cluster-cidr`);
+    const hasRoute = gateway === "10.0.0.1" && { hasRoute: true };
+    expect(refused).toEqual([{ node: "node-1", reason, isFinal: true, isMisplaced: true, ...hasRoute }]);
   });
 
-  it("framework R37: never removes routes outside the cluster CIDRs", () => {
+  it("unlike framework R37: never removes a route outside the cluster CIDRs, and makes none", () => {
     expect(plan([], { routes: [{ destination: "10.121.0.0/24", gateway: "10.0.0.1" }] }).stale).toEqual([]);
   });
 
@@ -206,16 +238,6 @@ describe("planRoutes", () => {
     ["a node that is not initialised", { name: "new", podCIDRs: ["10.120.7.0/24"] }],
   ])("unlike HCCM E26: creates no route to %s, and leaves an existing one alone", (_, node) => {
     const routes = [{ destination: "10.120.7.0/24", gateway: "10.0.0.1" }];
-    expect(plan([node], { routes })).toEqual({ wanted: [], refused: [], stale: [], misplaced: [] });
+    expect(plan([node], { routes })).toEqual({ wanted: [], refused: [], stale: [], kept: [] });
   });
-});
-
-it.each([
-  ["10.120.3.0/24", true],
-  ["10.120.0.0/16", true],
-  ["10.120.0.0/15", false],
-  ["10.121.0.0/24", false],
-  ["fd00::/64", false],
-])("%s is entirely within the cluster CIDRs: %s", (range, expected) => {
-  expect(isWithin(range, CLUSTER)).toBe(expected);
 });

@@ -83,7 +83,7 @@ it.each([
 );
 
 const NAMING =
-  /^(annotation load-balancer\.hetzner\.cloud\/|appProtocol of port|port \d|neither annotation|\d+ ports need)/;
+  /^(annotation load-balancer\.hetzner\.cloud\/|appProtocol of port|port \d|neither annotation|the Service has |\d+ ports need)/;
 
 /** One line that names what is wrong, and is not the whole of a hostile value. */
 function expectReadable(mistake: string): void {

@@ -1,11 +1,9 @@
+import type { V1ServicePort } from "@kubernetes/client-node";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  type BalancerContext,
-  defaultName,
-  renderLoadBalancer,
-} from "../../../../../controller/render/service/load-balancer.ts";
+import { renderLoadBalancer } from "../../../../../controller/render/service/load-balancer.ts";
 import { OPTIONS } from "../../../../../controller/render/service/options/annotations.ts";
+import { type BalancerContext, defaultName } from "../../../../../controller/render/service/wanted.ts";
 import type { LoadBalancerSpec } from "../../../../../stacks/units/spec.ts";
 import {
   aBalancerState,
@@ -41,6 +39,29 @@ function mistakesOf(annotations: Record<string, string>, context = CONTEXT): rea
   expect(rendered.ok).toBe(rendered.mistakes.length === 0);
   return rendered.mistakes;
 }
+
+describe("a Service without a TCP port (W22)", () => {
+  const render = (ports: V1ServicePort[], context = CONTEXT) => {
+    const service = aService();
+    return renderLoadBalancer({ ...service, spec: { ...service.spec, ports } }, context);
+  };
+
+  it.each([
+    ["no ports", []],
+    ["only UDP ports", [{ port: 53, nodePort: 30_053, protocol: "UDP" }]],
+  ])("gets no load balancer that would serve nothing: %s", (found, ports) => {
+    expect(render(ports)).toMatchObject({
+      ok: false,
+      mistakes: [
+        `the Service has ${found}, and Hetzner load balancers forward TCP only: no load balancer is created; add a TCP port, or choose another type`,
+      ],
+    });
+  });
+
+  it("keeps a load balancer that exists", () => {
+    expect(render([], { ...CONTEXT, existing: aBalancerState() }).ok).toBe(true);
+  });
+});
 
 describe("renderLoadBalancer", () => {
   it("renders a load balancer from a Service without annotations", () => {

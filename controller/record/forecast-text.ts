@@ -1,0 +1,75 @@
+/** Forecasts of units as text, for terminals and for approvals. */
+
+import { describeField } from "../../stacks/units/difference.ts";
+import { type Paint, plain } from "../diagnostics/paint.ts";
+import type { Cost, PartForecast, UnitForecast } from "./forecast.ts";
+
+const SIGNS = { create: "+", adopt: ">", change: "~", update: "~", replace: "±", delete: "-" } as const;
+const COLOURS = { "+": "green", ">": "cyan", "~": "yellow", "±": "yellow", "-": "red" } as const;
+
+/** A unit with its resources, fields and reasons. */
+export function unitText(unit: UnitForecast, currency: string | undefined, paint: Paint = plain): readonly string[] {
+  const sign = SIGNS[unit.action];
+  const cost = unit.cost && currency !== undefined ? costText(unit.cost, currency) : "";
+  const title = `${sign} ${unit.object}${unit.unit.startsWith("route/") ? `: route ${unit.unit.slice("route/".length)}` : ""}`;
+  return [
+    paint(`${title}${cost === "" ? "" : `   ${cost}`}`, COLOURS[sign]),
+    ...unit.parts.flatMap((part) => partText(part, paint)),
+    ...(unit.failure === undefined ? [] : [paint(`    ! ${unit.failure}`, "red")]),
+  ];
+}
+
+function partText({ part, operation, summary, reason, fields }: PartForecast, paint: Paint): readonly string[] {
+  const sign = SIGNS[operation];
+  const what = `    ${paint(sign, COLOURS[sign])} ${part}${summary === undefined ? "" : `: ${summary}`}`;
+  const isNew = operation === "create";
+  const why = fields.length === 0 || isNew ? paint(`   (${reason})`, "dim") : "";
+  const inner = fields.map((field) => `        ${fieldText(field, isNew)}${paint(`   (${field.reason})`, "dim")}`);
+  return [`${what}${why}`, ...inner];
+}
+
+/** A unit in one line: `create load balancer lb11 in fsn1 (+5.39 EUR a month)`. */
+export function unitSummary({ unit, action, parts, cost }: UnitForecast, currency: string | undefined): string {
+  const kind = unit.split("/", 1)[0]?.replace("-", " ") ?? "";
+  const price = cost && currency !== undefined ? costText(cost, currency) : "";
+  const [main] = parts;
+  const what =
+    action === "change"
+      ? parts.map(({ part, operation, fields }) => partSummary(part, operation, fields)).join(", ")
+      : `${action} ${kind}${action === "create" && main?.summary ? ` ${main.summary}` : ""}`;
+  return `${what}${price === "" ? "" : ` (${price})`}`;
+}
+
+function partSummary(part: string, operation: string, fields: PartForecast["fields"]): string {
+  if (operation !== "update") return `${operation} ${part}`;
+  return fields.map(({ field, to }) => `set ${describeField({ part, field })} to ${to ?? "(not set)"}`).join(", ");
+}
+
+/** A field before and after. An absent side means that it is not set there. */
+export interface ChangedField {
+  readonly field: string;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+/** `algorithm: round_robin → least_connections`, or of a new resource `algorithm: least_connections`. */
+export function fieldText({ field, from, to }: ChangedField, isNew = false): string {
+  if (isNew) return `${field}: ${to}`;
+  return `${field}: ${from ?? "(not set)"} → ${to ?? "(not set)"}`;
+}
+
+/** The price of a unit, or how much it changes. */
+export function costText({ before, after }: Cost, currency: string): string {
+  if (before === after) return before === undefined ? "" : `${money(before, currency)} a month`;
+  return `${signed((after ?? 0) - (before ?? 0))} ${currency} a month`;
+}
+
+/** An amount with two decimals. */
+export function money(amount: number, currency: string): string {
+  return `${amount.toFixed(2)} ${currency}`;
+}
+
+/** An amount with its sign. */
+export function signed(amount: number): string {
+  return `${amount < 0 ? "−" : "+"}${Math.abs(amount).toFixed(2)}`;
+}

@@ -1,0 +1,84 @@
+/** The file that users source: `.lotse/env`, or `.lotse/env-2` and so on while other demos of the checkout run. */
+import { link, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isAlive } from "../../controller/app/scratch.ts";
+import type { Cloud } from "../cloud/cloud.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { Toolchain } from "../toolchain/toolchain.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const NODE = join(ROOT, "node_modules", ".bin");
+const LAUNCHER = `#!/bin/sh\nexec node '${join(ROOT, "controller", "main.ts")}' "$@"\n`;
+
+/** Environment variables of a controller that runs outside of the cluster. */
+export function environmentOf(cloud: Cloud, cluster: Cluster): Readonly<Record<string, string>> {
+  return {
+    KUBECONFIG: cluster.kubeconfig,
+    HCLOUD_TOKEN: cloud.token,
+    HCLOUD_ENDPOINT: cloud.url,
+    HCLOUD_NETWORK: "cluster",
+    // The check asks the metadata service, which only servers at Hetzner have.
+    HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK: "true",
+    HCLOUD_METRICS_ENABLED: "false",
+  };
+}
+
+/** Shell commands that set these variables and make kubectl, lotse and the other tools available. */
+export async function shellSettings(
+  environment: Readonly<Record<string, string>>,
+  { binDir, pulumiHome }: Toolchain,
+  folder: string,
+): Promise<string> {
+  const bin = join(folder, "bin");
+  await mkdir(bin, { recursive: true });
+  await writeFile(join(bin, "lotse"), LAUNCHER, { mode: 0o755 });
+  // With PULUMI_HOME, a plain `pulumi` finds the plugin.
+  const exports = Object.entries({ ...environment, PULUMI_HOME: pulumiHome });
+  const lines = exports.map(([name, value]) => `export ${name}='${value}'`);
+  return `${lines.join("\n")}\nexport PATH='${[bin, binDir, NODE].join(":")}':$PATH\n`;
+}
+
+/**
+ * Writes the settings to the first name that no running process owns, and returns its path. A file that a killed
+ * process left behind is replaced. `name` is the first name to try.
+ */
+export async function writeEnvFile(
+  folder: string,
+  settings: string,
+  owner = process.pid,
+  name = "env",
+): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const scratch = await mkdtemp(join(folder, "new-"));
+  try {
+    // Written first and linked then, so that a file that exists is complete.
+    const complete = join(scratch, "env");
+    await writeFile(complete, `# process ${owner}\n${settings}`, { mode: 0o600 });
+    for (let number = 1; ; ) {
+      const file = join(folder, number === 1 ? name : `${name}-${number}`);
+      if (await tryLink(complete, file)) return file;
+      if (await isOwned(file)) number += 1;
+      else await rm(file, { force: true });
+    }
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Creates the link. False if the name is taken. */
+async function tryLink(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+async function isOwned(file: string): Promise<boolean> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  const pid = /^# process (\d+)\n/.exec(text)?.[1];
+  return pid !== undefined && isAlive(Number(pid));
+}

@@ -1,0 +1,3 @@
+module toolchain/http-echo
+
+go 1.26.0

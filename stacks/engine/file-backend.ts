@@ -1,0 +1,29 @@
+/** A `file://` backend in a folder that only this program uses: creates stacks, and repairs it after a killed run. */
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+/**
+ * Makes the backend usable again; to be called while nothing uses it, so that its locks are stale. State files are replaced
+ * atomically. Their optional attributes are not, and half a file of them makes the state unreadable.
+ */
+export async function repairBackend(directory: string): Promise<void> {
+  await rm(join(directory, ".pulumi", "locks"), { recursive: true, force: true });
+  const stacks = join(directory, ".pulumi", "stacks");
+  const names = await readdir(stacks, { recursive: true }).catch(() => []);
+  for (const name of names.filter((it) => /\.(attrs|tmp)$/.test(it))) await rm(join(stacks, name), { force: true });
+}
+
+/**
+ * Creates an empty stack of the project in a folder, unless it exists. `pulumi stack init` would do the same, but also write
+ * a configuration file beside the program, even when another one is selected.
+ */
+export async function createStack(directory: string, program: string, name: string): Promise<void> {
+  const [, project] = /^name: (\S+)$/m.exec(await readFile(join(program, "Pulumi.yaml"), "utf8")) ?? [];
+  const file = join(directory, ".pulumi", "stacks", String(project), `${name}.json`);
+  if (existsSync(file)) return;
+  await mkdir(dirname(file), { recursive: true });
+  const manifest = { time: "1970-01-01T00:00:00Z", magic: "", version: "" };
+  const checkpoint = { stack: `organization/${project}/${name}`, latest: { manifest } };
+  await writeFile(file, JSON.stringify({ version: 3, checkpoint }), { mode: 0o600 });
+}

@@ -1,0 +1,215 @@
+/** A world with real nodes, for tests: pods that echo requests, clients, and constant traffic. */
+import { request } from "node:http";
+import { request as secureRequest } from "node:https";
+import { IMAGES } from "../../dev-env/nodes/images/images.ts";
+import { CLIENT } from "../../dev-env/nodes/network/addresses.ts";
+import { provideNodeTools } from "../../dev-env/nodes/tools.ts";
+import { startWorld, type World, type WorldOptions } from "../../dev-env/nodes/world.ts";
+
+/** What a pod of the image `http-echo` reports about a request. */
+export interface Report {
+  readonly node: string;
+  readonly pod: string;
+  readonly peer: string;
+  readonly client?: string;
+  readonly tls: boolean;
+  readonly host: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Starts a world in the namespaces of this process. */
+export async function startRealWorld(options: Omit<WorldOptions, "tools"> = {}): Promise<World> {
+  return startWorld({ tools: await provideNodeTools(), ...options });
+}
+
+/** The container of an echo pod. */
+const container = {
+  name: "echo",
+  image: IMAGES.echo,
+  imagePullPolicy: "Never",
+  env: [
+    { name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
+    { name: "GRACE", value: "3s" },
+  ],
+  readinessProbe: { httpGet: { path: "/", port: 8080 }, periodSeconds: 1 },
+};
+
+/** A workload of echo pods. `spec` adds to the pod's specification. */
+export function anEcho(kind: "Deployment" | "DaemonSet", name: string, spec: object = {}, replicas = 3): object {
+  const labels = { app: name };
+  const spread = {
+    maxSkew: 1,
+    topologyKey: "kubernetes.io/hostname",
+    whenUnsatisfiable: "DoNotSchedule",
+    labelSelector: { matchLabels: labels },
+  };
+  const pod = {
+    containers: [container],
+    terminationGracePeriodSeconds: 5,
+    ...(kind === "Deployment" && { topologySpreadConstraints: [spread] }),
+    ...spec,
+  };
+  return {
+    apiVersion: "apps/v1",
+    kind,
+    metadata: { name },
+    spec: {
+      ...(kind === "Deployment" && { replicas }),
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: pod },
+    },
+  };
+}
+
+/** A Service of type LoadBalancer for echo pods. Annotations omit the prefix. */
+export function aBalanced(
+  name: string,
+  app: string,
+  annotations: Readonly<Record<string, string>> = {},
+  spec: object = {},
+): object {
+  const prefixed = Object.entries({ location: "fsn1", "use-private-ip": "true", ...annotations }).map(
+    ([key, value]) => [`load-balancer.hetzner.cloud/${key}`, value] as const,
+  );
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, annotations: Object.fromEntries(prefixed) },
+    spec: { type: "LoadBalancer", selector: { app }, ports: [{ port: 80, targetPort: 8080 }], ...spec },
+  };
+}
+
+/** A host name to ask for, and over HTTPS the certificate that the server must present for it. */
+export interface Site {
+  readonly host: string;
+  readonly certificate?: string;
+}
+
+/**
+ * Requests a URL from the client's address on the internet. Rejects if there is no response within two seconds. Without
+ * a site, every certificate is accepted.
+ */
+export function fetchAsClient(url: string, site?: Site): Promise<Report> {
+  const send = url.startsWith("https:") ? secureRequest : request;
+  const options = {
+    localAddress: CLIENT,
+    agent: false,
+    timeout: 2_000,
+    rejectUnauthorized: site?.certificate !== undefined,
+    ...(site && {
+      headers: { host: site.host },
+      servername: site.host,
+      ca: site.certificate,
+      allowPartialTrustChain: true,
+    }),
+  } as const;
+  return new Promise((resolve, reject) => {
+    const sent = send(url, options, (response) => {
+      let body = "";
+      response.setEncoding("utf8").on("data", (text: string) => {
+        body += text;
+      });
+      response.on("end", () => {
+        if (response.statusCode === 200) resolve(JSON.parse(body));
+        else reject(new Error(`${url}: ${response.statusCode} ${body.trim()}`));
+      });
+      response.on("error", reject);
+    });
+    sent.on("timeout", () => sent.destroy(new Error(`${url}: no response`)));
+    sent.on("error", reject);
+    sent.end();
+  });
+}
+
+/** A running pod of a workload. */
+export interface EchoPod {
+  readonly name: string;
+  readonly node: string;
+  readonly ip: string;
+}
+
+/** The running pods with the label `app`. */
+export async function podsOf(world: World, app: string): Promise<readonly EchoPod[]> {
+  const { items } = JSON.parse(await world.kubectl("get", "pods", `--selector=app=${app}`, "--output=json"));
+  type Item = { metadata: { name: string; deletionTimestamp?: string }; spec: { nodeName: string }; status: PodStatus };
+  return (items as Item[])
+    .filter(({ metadata, status }) => status.phase === "Running" && metadata.deletionTimestamp === undefined)
+    .map(({ metadata, spec, status }) => ({ name: metadata.name, node: spec.nodeName, ip: status.podIP ?? "" }));
+}
+
+interface PodStatus {
+  readonly phase: string;
+  readonly podIP?: string;
+}
+
+/** Requests a URL from inside a pod. Rejects with the reason if that fails. */
+export async function fetchFromPod(world: World, pod: string, url: string): Promise<Report> {
+  return JSON.parse(await world.kubectl("exec", pod, "--", "/http-echo", "get", url));
+}
+
+/** The body of a request that creates a server in the private network. */
+export const aServer = (name: string, network: number) => ({
+  name,
+  server_type: "cx23",
+  image: "ubuntu-24.04",
+  location: "fsn1",
+  networks: [network],
+});
+
+/** Changes the cloud through its API, and returns the response. */
+export async function changeCloud(
+  { cloud }: World,
+  method: "POST" | "PUT" | "DELETE",
+  path: string,
+  body: object = {},
+): Promise<unknown> {
+  const headers = { authorization: `Bearer ${cloud.token}`, "content-type": "application/json" };
+  const response = await fetch(cloud.url + path, { method, headers, body: JSON.stringify(body) });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return text === "" ? undefined : JSON.parse(text);
+}
+
+/** A failed request. */
+export interface Failure {
+  /** When it was sent, in milliseconds since the traffic began. */
+  readonly atMs: number;
+  readonly reason: string;
+}
+
+const TRAFFIC_MS = 100;
+
+/** A request every 100 ms, until it is stopped. */
+export class Traffic {
+  readonly #failures: Failure[] = [];
+  readonly #pending = new Set<Promise<void>>();
+  readonly #startedAt = performance.now();
+  readonly #timer: NodeJS.Timeout;
+  #sent = 0;
+
+  constructor(url: string) {
+    this.#timer = setInterval(() => {
+      const request = this.#send(url).finally(() => this.#pending.delete(request));
+      this.#pending.add(request);
+    }, TRAFFIC_MS);
+  }
+
+  /** The time since the traffic began. */
+  get nowMs(): number {
+    return performance.now() - this.#startedAt;
+  }
+
+  /** Stops sending, and returns what happened when all responses have arrived. */
+  async stop(): Promise<{ readonly sent: number; readonly failures: readonly Failure[] }> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#pending);
+    return { sent: this.#sent, failures: this.#failures };
+  }
+
+  async #send(url: string): Promise<void> {
+    const atMs = this.nowMs;
+    this.#sent += 1;
+    await fetchAsClient(url).catch((error: Error) => this.#failures.push({ atMs, reason: error.message }));
+  }
+}

@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+import type { KubeClient } from "../../../../controller/kube/client.ts";
+import { type EventInput, EventRecorder } from "../../../../controller/kube/events.ts";
+import { aLog } from "../../../support/log.ts";
+
+const WARNING = { type: "Warning", reason: "SyncFailed", message: "it is wrong", component: "c" } as const;
+const SERVICE = { kind: "Service", object: { metadata: { namespace: "shop", name: "web", uid: "1" } } } as const;
+const NODE = { kind: "Node", object: { metadata: { name: "node-1", uid: "2" } } } as const;
+
+describe("the log of Events", () => {
+  it.each<[Pick<EventInput, "kind" | "object">, string]>([
+    [SERVICE, "Service shop/web"],
+    [NODE, "Node node-1"],
+  ])("names kind, namespace and name (newcomer W25): %j", async (about, object) => {
+    const { log, lines } = aLog();
+    const failing = { create: () => Promise.reject(new Error("timeout")) } as unknown as KubeClient;
+    await new EventRecorder(failing, log).record({ ...about, ...WARNING });
+    expect(lines).toMatchObject([
+      { level: "warn", object, reason: "SyncFailed", msg: "it is wrong" },
+      { level: "warn", object, reason: "SyncFailed", msg: "event not written", error: "timeout" },
+    ]);
+  });
+});

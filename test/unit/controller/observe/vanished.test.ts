@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { GUARD_LIMITS } from "../../../../controller/guard/guard.ts";
+import { Vanished } from "../../../../controller/observe/vanished.ts";
+import { aService } from "../../../support/builders.ts";
+import { aLog } from "../../../support/log.ts";
+
+const services = Array.from({ length: 10 }, (_, index) => aService({ name: `web-${index}`, uid: `${index}` }));
+
+async function afterLosing(count: number, readService = async () => undefined as (typeof services)[0] | undefined) {
+  const { log, lines } = aLog();
+  const vanished = new Vanished({ readService, limits: GUARD_LIMITS, log });
+  vanished.hold(services.map((service) => ({ service })));
+  const observed = { services: services.slice(count), nodes: [] };
+  await vanished.look(observed);
+  await vanished.look(observed);
+  const deleted = vanished.complete(observed).services.filter(({ metadata }) => metadata?.deletionTimestamp);
+  return {
+    deleted: deleted.map(({ metadata }) => metadata?.name),
+    errors: lines.filter(({ msg }) => `${msg}`.startsWith("many Services")),
+  };
+}
+
+it("presents a Service that vanished with its finalizer as being deleted", async () => {
+  expect((await afterLosing(2)).deleted).toEqual(["web-0", "web-1"]);
+});
+
+it("believes nothing that a direct read does not confirm", async () => {
+  expect((await afterLosing(2, async () => services[0])).deleted).toEqual(["web-1"]);
+  const failing = async () => Promise.reject(new Error("unreachable"));
+  expect((await afterLosing(2, failing)).deleted).toEqual([]);
+});
+
+it("keeps every load balancer when many Services vanish at once, as after a restored backup, and says so once", async () => {
+  const { deleted, errors } = await afterLosing(6);
+  expect(deleted).toEqual([]);
+  expect(errors).toHaveLength(1);
+});
