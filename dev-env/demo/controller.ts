@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { CONTROLLER_FLAGS, type Local } from "./local.ts";
-import { type LogRecord, narrate } from "./narrate.ts";
+import { narrate, parseRecord } from "./narrate.ts";
 import { show } from "./screen.ts";
 
 const CONTROLLER = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
@@ -67,13 +67,4 @@ export function startController({ cluster, environment, watchdog }: Local, flags
       log.end();
     },
   };
-}
-
-/** A line that is not JSON is an error message, printed before the controller has a log. */
-function parseRecord(text: string): LogRecord {
-  try {
-    return JSON.parse(text) as LogRecord;
-  } catch {
-    return { msg: text, level: 50 };
-  }
 }

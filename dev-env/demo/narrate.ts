@@ -36,6 +36,15 @@ export interface Line {
 /** Pino's levels. */
 const LEVEL = { warn: 40, error: 50 };
 
+/** The record in a line of the log. A line that is not JSON is an error message, printed before there is a log. */
+export function parseRecord(text: string): LogRecord {
+  try {
+    return JSON.parse(text) as LogRecord;
+  } catch {
+    return { msg: text, level: LEVEL.error };
+  }
+}
+
 type Narrator = (record: LogRecord) => Line;
 
 const NARRATORS: Readonly<Record<string, Narrator>> = {

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { type LogRecord, narrate } from "../demo/narrate.ts";
+import { narrate, parseRecord } from "../demo/narrate.ts";
 import type { Environment } from "./environment.ts";
 
 const [MAIN = "", ...SOURCES] = ["controller/main.ts", "controller", "stacks"].map((path) =>
@@ -43,13 +43,4 @@ export function startController({ folder, name, settings, access, screen }: Envi
     clearTimeout(force);
   };
   return { ended, stop };
-}
-
-/** Every other line is an error message. */
-function parseRecord(text: string): LogRecord {
-  try {
-    return JSON.parse(text) as LogRecord;
-  } catch {
-    return { msg: text, level: 50 };
-  }
 }

@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline/promises";
 import { type Environment, openStack } from "./environment.ts";
 import { DevEnvError } from "./errors.ts";
-import { CloudApi } from "./inventory.ts";
+import { openProject } from "./inventory.ts";
 import { destroyMachines } from "./machines.ts";
 
 /**
@@ -12,7 +12,7 @@ import { destroyMachines } from "./machines.ts";
 export async function down(env: Environment, isAgreed: boolean): Promise<void> {
   const { screen, folder, name, access } = env;
   const stack = await openStack(env, "lotse-dev-env");
-  using api = new CloudApi(access);
+  using api = openProject(access);
   const confirm = async (unknown: readonly string[]) => {
     screen.say("machines", `the state does not know ${unknown.join(", ")}: it may have been lost`);
     if (isAgreed || (await ask(`Type ${name} to remove them all: `)) === name) return;

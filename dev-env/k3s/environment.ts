@@ -8,8 +8,8 @@ import { KubeClient } from "../../controller/kube/client.ts";
 import { loadAccess } from "../../controller/kube/kubeconfig.ts";
 import { describeStep } from "../../stacks/engine/progress.ts";
 import { StoredStack, stackVariables } from "../../stacks/engine/stack.ts";
+import type { Access } from "../project/api.ts";
 import type { Toolchain } from "../toolchain/toolchain.ts";
-import type { CloudAccess } from "./inventory.ts";
 import type { Screen } from "./screen.ts";
 import { makeSecrets, type Secrets } from "./secrets.ts";
 import { type Choices, SETTING_NAMES, type Settings } from "./settings.ts";
@@ -21,7 +21,7 @@ export interface Environment {
   /** Settings that the user chose, now or earlier. */
   readonly choices: Choices;
   readonly folder: Folder;
-  readonly access: CloudAccess;
+  readonly access: Access;
   readonly screen: Screen;
   readonly tools: Pick<Toolchain, "paths" | "pulumiHome" | "binDir">;
   /** Fires when the user wants to stop. */

@@ -1,10 +1,7 @@
 /** What the API lists of an environment: its own resources by their label, and those that its controller created. */
-import { CloudError } from "../../controller/diagnostics/errors.ts";
-import { programVersion } from "../../controller/diagnostics/version.ts";
-import { Upstream } from "../../controller/hcloud/sender.ts";
 import type { Existing } from "../../stacks/engine/stored-state.ts";
 import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
-import type { Pricing } from "./cost.ts";
+import { type Access, ProjectApi } from "../project/api.ts";
 import { LABEL } from "./settings.ts";
 
 /** Collections of the API with their Pulumi types, each after those that it may depend on. */
@@ -69,53 +66,5 @@ function toResources(collection: Collection, list: readonly Listed[]): readonly 
   return list.map((listed) => ({ type: TYPES[collection], id: String(listed.id), name: listed.name, listed }));
 }
 
-/** Where the API is, and the token for it. */
-export interface CloudAccess {
-  readonly endpoint: string;
-  readonly token: string;
-}
-
-interface Page {
-  readonly meta: { readonly pagination: { readonly next_page: number | null } };
-}
-
-/** Reads of the Hetzner API. All changes are made by stacks. */
-export class CloudApi implements Disposable {
-  readonly #upstream: Upstream;
-
-  constructor({ endpoint, token }: CloudAccess) {
-    const userAgent = `lotse-dev-env/${programVersion()}`;
-    this.#upstream = new Upstream({ endpoint, token: () => token, userAgent, timeoutMs: 30_000 });
-  }
-
-  readonly list: ListReader = async (collection, selector) => {
-    const found: Listed[] = [];
-    for (let page: number | null = 1; page !== null; ) {
-      const query = `label_selector=${encodeURIComponent(selector)}&page=${page}&per_page=50`;
-      const answer: Page & Record<string, readonly Listed[]> = await this.#read(`/${collection}?${query}`);
-      found.push(...(answer[collection] ?? []));
-      page = answer.meta.pagination.next_page;
-    }
-    return found;
-  };
-
-  async pricing(): Promise<Pricing> {
-    return (await this.#read<{ pricing: Pricing }>("/pricing")).pricing;
-  }
-
-  [Symbol.dispose](): void {
-    this.#upstream.close();
-  }
-
-  async #read<T>(path: string): Promise<T> {
-    const { status, body } = await this.#upstream.send({ method: "GET", path }, "dev-env");
-    if (status < 300) return JSON.parse(body) as T;
-    const isRefused = status === 401 || status === 403;
-    throw new CloudError(
-      `GET ${path}`,
-      status,
-      String(status),
-      isRefused ? "the API refused HCLOUD_TOKEN" : body.slice(0, 200),
-    );
-  }
-}
+/** The API of the project that environments are built in. */
+export const openProject = (access: Access) => new ProjectApi(access, "dev-env");

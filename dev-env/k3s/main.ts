@@ -2,6 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Command } from "commander";
+import { DEFAULT_ENDPOINT } from "../project/api.ts";
 import { withLock } from "../toolchain/lock.ts";
 import { ProgressDisplay } from "../toolchain/progress.ts";
 import { ensureToolchain, type Toolchain } from "../toolchain/toolchain.ts";
@@ -55,7 +56,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 const stop = new AbortController();
 
 const DEFAULT_NAME = "lotse-dev";
-const DEFAULT_ENDPOINT = "https://api.hetzner.cloud/v1";
+const ENDPOINT = process.env.HCLOUD_ENDPOINT ?? DEFAULT_ENDPOINT;
 
 function commandLine(): Command {
   const program = new Command("dev-env").description("A k3s cluster on Hetzner Cloud servers, to develop Lotse with");
@@ -79,7 +80,7 @@ function addSettings(command: Command): void {
 
 async function act(action: Action, command: Command): Promise<void> {
   const flags = command.opts<Readonly<Record<string, string | boolean | undefined>>>();
-  const { HCLOUD_TOKEN: token = "", HCLOUD_ENDPOINT: endpoint = DEFAULT_ENDPOINT, LOTSE_DEV_NAME } = process.env;
+  const { HCLOUD_TOKEN: token = "", LOTSE_DEV_NAME } = process.env;
   const name = String(flags.name ?? (LOTSE_DEV_NAME || DEFAULT_NAME));
   const folder = new Folder(name, process.env.LOTSE_DEV_STATE || undefined);
   // A mistake in a setting must not prevent the removal of what costs money.
@@ -87,7 +88,7 @@ async function act(action: Action, command: Command): Promise<void> {
   const choices = { ...folder.choices(), ...given };
   const settings = parseSettings(choices, (setting) => nameOf(setting, given), checkEssentials(name, token));
   const screen = new Screen(action.isQuiet || flags.json ? process.stderr : process.stdout);
-  const access = { endpoint, token };
+  const access = { endpoint: ENDPOINT, token };
   const env = { name, settings, choices, folder, access, tools: await setUp(), screen, signal: stop.signal };
   listenForStop(screen);
   const run = () => action.run(env, Boolean(flags.yes ?? flags.json), command.args[0]);
@@ -143,7 +144,9 @@ function listenForStop(screen: Screen): void {
 try {
   await commandLine().parseAsync();
 } catch (error) {
-  const lines = stop.signal.aborted ? ["stopped half-way: the same command continues from there"] : explain(error);
+  const lines = stop.signal.aborted
+    ? ["stopped half-way: the same command continues from there"]
+    : explain(error, ENDPOINT);
   for (const line of lines) process.stderr.write(`dev-env: ${line}\n`);
   process.exitCode = 1;
 }

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { messageOf } from "../../controller/diagnostics/errors.ts";
 import { type Environment, openCluster } from "./environment.ts";
 import { DevEnvError } from "./errors.ts";
-import { CloudApi, listOwn } from "./inventory.ts";
+import { listOwn, openProject } from "./inventory.ts";
 
 type SshNeeds = Pick<Environment, "folder" | "name" | "screen" | "signal">;
 
@@ -19,7 +19,7 @@ const COMMAND = `cat /etc/rancher/k3s/k3s.yaml || { cloud-init status --long >&2
 /** `dev-env ssh [server]`: opens a shell on a server, by default the first control plane. */
 export async function ssh(env: Environment, server = "control-plane-1"): Promise<void> {
   const { name, access, signal } = env;
-  using api = new CloudApi(access);
+  using api = openProject(access);
   const servers = (await listOwn(api.list, name)).filter(({ type }) => type.endsWith(":Server"));
   const found = servers.find((it) => it.name === server || it.name === `${name}-${server}`);
   const address = found?.listed.public_net?.ipv4?.ip;

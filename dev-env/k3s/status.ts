@@ -2,13 +2,13 @@
 import { existsSync } from "node:fs";
 import { describeType } from "../../stacks/engine/progress.ts";
 import type { Environment } from "./environment.ts";
-import { CloudApi, listMade, listOwn, type Resource } from "./inventory.ts";
+import { listMade, listOwn, openProject, type Resource } from "./inventory.ts";
 import { checkedCost } from "./up.ts";
 
 /** Shows the environment, and the commands to type next. Changes nothing. */
 export async function status(env: Environment): Promise<void> {
   const { access, name, screen, folder } = env;
-  using api = new CloudApi(access);
+  using api = openProject(access);
   const own = await listOwn(api.list, name);
   if (own.length === 0) return screen.say("cloud", `nothing of ${name} exists: "npm run dev-env up" builds it`);
   for (const resource of [...own, ...(await listMade(api.list, own))]) screen.say("cloud", describe(resource));

@@ -9,7 +9,7 @@ import { startController } from "./controller.ts";
 import { checkTypes, describeCost, renderCost } from "./cost.ts";
 import { type Environment, openCluster, openStack } from "./environment.ts";
 import { DevEnvError } from "./errors.ts";
-import { CloudApi } from "./inventory.ts";
+import { openProject } from "./inventory.ts";
 import { applyMachines, type MachineOutputs } from "./machines.ts";
 import { SETTINGS } from "./settings.ts";
 import { obtainKubeconfig } from "./ssh.ts";
@@ -56,8 +56,8 @@ function describeChange({ operation, urn, fields }: ResourceStep): string {
 
 /** Checks token and server types with the price list. Only a price list that cannot be read is no reason to stop. */
 export async function checkedCost({ access, settings }: Environment): Promise<string> {
-  using api = new CloudApi(access);
-  const pricing = await api.pricing().catch((error: unknown) => {
+  using api = openProject(access);
+  const pricing = await api.prices().catch((error: unknown) => {
     if (error instanceof CloudError && (error.status === 401 || error.status === 403)) throw error;
     return messageOf(error);
   });
@@ -85,7 +85,7 @@ async function buildMachines(env: Environment): Promise<MachineOutputs> {
   const stack = await openStack(env, "lotse-dev-env");
   // Before any resource costs money: without this plugin the second half cannot be built.
   await screen.during("pulumi", "checking the Kubernetes plugin", () => providePlugin(stack));
-  using api = new CloudApi(access);
+  using api = openProject(access);
   const outputs = await screen.during("machines", "network, firewall and servers", () =>
     applyMachines({ name, stack, list: api.list }),
   );

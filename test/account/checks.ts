@@ -1,7 +1,7 @@
 /** What is checked before a run creates anything: token, leftovers, an empty project, the price. */
 import { InvalidArgumentError } from "commander";
-import type { ProjectApi } from "./api.ts";
-import { BALANCERS, describePrice, type PriceList, SERVERS } from "./price.ts";
+import type { ProjectApi } from "../../dev-env/project/api.ts";
+import { describePrice } from "./price.ts";
 import { describeFound, listOwn, listProject, removeOwn } from "./project.ts";
 
 /** How to run the suite. */
@@ -31,9 +31,8 @@ export function parseSeconds(text: string): number {
 }
 
 /** The price of a run, in one line. Also proves that the token is valid. */
-export async function priceOf(api: ProjectApi, { location, serverType }: AccountOptions): Promise<string> {
-  const { pricing } = await api.send<{ pricing: PriceList }>("GET", "/pricing");
-  return describePrice({ location, serverType, servers: SERVERS, balancers: BALANCERS }, pricing);
+export async function priceOf(api: ProjectApi, options: AccountOptions): Promise<string> {
+  return describePrice(options, await api.prices());
 }
 
 /** Removes what a killed run has left. Returns the number of removed resources. */

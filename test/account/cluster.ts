@@ -9,7 +9,7 @@ import { Command } from "commander";
 import { CloudError, messageOf } from "../../controller/diagnostics/errors.ts";
 import { connect } from "../../dev-env/cluster/cluster.ts";
 import { Screen } from "../../dev-env/k3s/screen.ts";
-import { DEFAULT_ENDPOINT, explainCloudError, ProjectApi } from "./api.ts";
+import { DEFAULT_ENDPOINT, explainCloudError, ProjectApi } from "../../dev-env/project/api.ts";
 import { parseSeconds } from "./checks.ts";
 import { renderJUnit, summaryOf } from "./report.ts";
 import { runSteps } from "./run.ts";
@@ -111,7 +111,7 @@ async function openProject(): Promise<ProjectApi | undefined> {
     screen.say("project", "HCLOUD_TOKEN is not set: load balancers are only seen through the cluster");
     return undefined;
   }
-  const api = new ProjectApi({ endpoint, token });
+  const api = new ProjectApi({ endpoint, token }, "test-account");
   await api.list("load_balancers").catch((error: unknown) => {
     throw error instanceof CloudError ? new Error(explainCloudError(error, endpoint)) : error;
   });

@@ -1,7 +1,7 @@
 /** The machines of the suite: a network and two servers in the project, and their kubelets at a local API server. */
 import type { Network, Server } from "../../controller/hcloud/api.ts";
 import type { Cluster } from "../../dev-env/cluster/cluster.ts";
-import type { ProjectApi } from "./api.ts";
+import type { ProjectApi } from "../../dev-env/project/api.ts";
 import { SERVERS } from "./price.ts";
 import type { Machines } from "./stage.ts";
 import { BALANCER_SUBNET } from "./steps/services.ts";

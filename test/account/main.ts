@@ -7,8 +7,8 @@ import { Command } from "commander";
 import { CloudError, messageOf } from "../../controller/diagnostics/errors.ts";
 import { programVersion } from "../../controller/diagnostics/version.ts";
 import { Screen } from "../../dev-env/k3s/screen.ts";
+import { type Access, DEFAULT_ENDPOINT, explainCloudError, ProjectApi } from "../../dev-env/project/api.ts";
 import type { AccountRun } from "./account.ts";
-import { type Access, DEFAULT_ENDPOINT, explainCloudError, ProjectApi } from "./api.ts";
 import { AccountError, type AccountOptions, clean, parseSeconds, priceOf, refuseUsedProject } from "./checks.ts";
 import { record } from "./recording.ts";
 import { replay } from "./replay.ts";
@@ -82,7 +82,7 @@ async function main(): Promise<number> {
     ...(domain !== undefined && { domain }),
     ...(only !== undefined && { only: only.split(",") }),
   };
-  using api = new ProjectApi(access);
+  using api = new ProjectApi(access, "test-account");
   const price = await priceOf(api, options);
   const removed = await clean(api, options.say);
   if (flags.clean) {

@@ -1,7 +1,7 @@
 /** What is in the project: refuses one that is in use, finds what the suite has left there, and removes it. */
 import { setTimeout as delay } from "node:timers/promises";
 import { CloudError } from "../../controller/diagnostics/errors.ts";
-import type { ProjectApi, Resource } from "./api.ts";
+import type { ProjectApi, Resource } from "../../dev-env/project/api.ts";
 
 /** Label of everything that the suite creates; its value names the run. Nothing without it is ever removed. */
 export const LABEL = "lotse-test-account";

@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { type ApiRequest, errorResponse, isRead } from "../../controller/hcloud/exchange.ts";
 import { Upstream } from "../../controller/hcloud/sender.ts";
-import { type Access, USER_AGENT } from "./api.ts";
+import { type Access, userAgentOf } from "../../dev-env/project/api.ts";
 import { LABEL } from "./project.ts";
 
 /** A request with its response. Times are milliseconds since the start of the proxy. */
@@ -34,7 +34,12 @@ const TIMEOUT_MS = 60_000;
 /** Starts a proxy in front of the API. Everything created through it carries the label with the name of the run. */
 export async function startProxy(upstream: Access, run: string): Promise<LabellingProxy> {
   const { endpoint, token } = upstream;
-  const way = new Upstream({ endpoint, token: () => token, userAgent: USER_AGENT, timeoutMs: TIMEOUT_MS });
+  const way = new Upstream({
+    endpoint,
+    token: () => token,
+    userAgent: userAgentOf("test-account"),
+    timeoutMs: TIMEOUT_MS,
+  });
   const credential = randomBytes(32).toString("hex");
   const exchanges: Exchange[] = [];
   const underWay = new Set<Promise<void>>();

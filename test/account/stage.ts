@@ -6,8 +6,8 @@ import type { Certificate, LoadBalancer, Network, Server } from "../../controlle
 import { PREFIX } from "../../controller/render/service/options/annotations.ts";
 import { isStatus } from "../../dev-env/cluster/api.ts";
 import type { SimNode } from "../../dev-env/cluster/cluster.ts";
+import type { ProjectApi } from "../../dev-env/project/api.ts";
 import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
-import type { ProjectApi } from "./api.ts";
 
 /** The suite's own project, which steps may change. */
 export interface Machines {

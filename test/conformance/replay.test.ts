@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Cloud, startCloud } from "../../dev-env/cloud/cloud.ts";
-import { ProjectApi } from "../account/api.ts";
+import { ProjectApi } from "../../dev-env/project/api.ts";
 import { type Exchange, type LabellingProxy, startProxy } from "../account/proxy.ts";
 import { record } from "../account/recording.ts";
 import { replay } from "../account/replay.ts";
@@ -25,7 +25,7 @@ describe("a recording of the simulator", () => {
   beforeAll(async () => {
     cloud = await startCloud({ actionMs: 30, firstId: 5_000_001 });
     proxy = await startProxy({ endpoint: cloud.url, token: cloud.token }, "run-1");
-    api = new ProjectApi(proxy.access);
+    api = new ProjectApi(proxy.access, "test-account");
     await work();
   });
   afterAll(async () => {

@@ -8,7 +8,7 @@ import { built, NOTHING, startDevEnv } from "../support/dev-env.ts";
 async function failureOf(command: Promise<unknown>): Promise<readonly string[]> {
   return command.then(
     () => [],
-    (error: unknown) => explain(error),
+    (error: unknown) => explain(error, ""),
   );
 }
 

@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { type Environment, Folder, openStack } from "../../dev-env/k3s/environment.ts";
-import { CloudApi } from "../../dev-env/k3s/inventory.ts";
+import { openProject } from "../../dev-env/k3s/inventory.ts";
 import { applyMachines, destroyMachines, type MachineOutputs } from "../../dev-env/k3s/machines.ts";
 import { Screen } from "../../dev-env/k3s/screen.ts";
 import { type Choices, parseSettings } from "../../dev-env/k3s/settings.ts";
 import { configureMachines } from "../../dev-env/k3s/up.ts";
+import type { ProjectApi } from "../../dev-env/project/api.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 
 export const ENVIRONMENT = "dev";
@@ -43,13 +44,13 @@ export class DevEnv implements AsyncDisposable {
   readonly folder: Folder;
   /** Steps of the last run. */
   lines: string[] = [];
-  readonly #api: CloudApi;
+  readonly #api: ProjectApi;
 
   constructor(cloud: Cloud, directory: string) {
     this.cloud = cloud;
     this.directory = directory;
     this.folder = new Folder(ENVIRONMENT, directory);
-    this.#api = new CloudApi(this.access);
+    this.#api = openProject(this.access);
   }
 
   get access() {

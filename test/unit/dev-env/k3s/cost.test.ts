@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { checkTypes, describeCost, type Pricing, renderCost } from "../../../../dev-env/k3s/cost.ts";
+import { checkTypes, describeCost, renderCost } from "../../../../dev-env/k3s/cost.ts";
 import { type Choices, parseSettings } from "../../../../dev-env/k3s/settings.ts";
+import type { PriceList } from "../../../../dev-env/project/prices.ts";
 
 const load = (choices: Choices) => parseSettings(choices, (name) => name);
 const at = (location: string, gross: string) => ({ location, price_monthly: { gross } });
-const PRICING: Pricing = {
+const PRICING: PriceList = {
   currency: "EUR",
   server_types: [
     { name: "cx23", prices: [at("hel1", "9.00"), at("fsn1", "4.0000000000")] },
@@ -21,10 +22,10 @@ describe("the bill", () => {
   it("has servers, addresses and the load balancer, at the prices of the location", () => {
     const items = renderCost(load({ workers: "3", workerType: "cx33" }), PRICING);
     expect(items).toEqual([
-      { what: "control plane (cx23)", count: 1, monthly: 4 },
-      { what: "worker (cx33)", count: 3, monthly: 6.5 },
-      { what: "IPv4 address", count: 4, monthly: 0.6 },
-      { what: "load balancer (lb11)", count: 1, monthly: 6 },
+      { what: "control plane (cx23)", count: 1, price: 4 },
+      { what: "worker (cx33)", count: 3, price: 6.5 },
+      { what: "IPv4 address", count: 4, price: 0.6 },
+      { what: "load balancer (lb11)", count: 1, price: 6 },
     ]);
     // 4 + 3 × 6.5 + 4 × 0.6 + 6
     expect(describeCost(items, "EUR")).toBe(

@@ -1,10 +1,11 @@
-/** The Hetzner API for the suite itself: plain requests that wait for the rate limit, lists, and actions that end. */
+/** The Hetzner API for tools on this machine: plain requests that wait for the rate limit, lists, and actions that end. */
 import { setTimeout as delay } from "node:timers/promises";
 import { CloudError } from "../../controller/diagnostics/errors.ts";
 import { programVersion } from "../../controller/diagnostics/version.ts";
 import { cloudErrorOf } from "../../controller/hcloud/exchange.ts";
 import { Sender, Upstream } from "../../controller/hcloud/sender.ts";
-import { hintFor } from "../../dev-env/k3s/errors.ts";
+import { hintFor } from "./hints.ts";
+import type { PriceList } from "./prices.ts";
 
 /** Where the API is, and the token for it. */
 export interface Access {
@@ -35,30 +36,34 @@ interface Started {
 
 /** The real API. */
 export const DEFAULT_ENDPOINT = "https://api.hetzner.cloud/v1";
-/** How the suite presents itself to the API. */
-export const USER_AGENT = `lotse-test-account/${programVersion()}`;
 const TIMEOUT_MS = 60_000;
 const ACTION_POLL_MS = 1_000;
 const ACTION_DEADLINE_MS = 300_000;
 
+/** A project of Hetzner Cloud. `tool` names the program in the User-Agent. */
 export class ProjectApi implements Disposable {
   readonly #sender: Sender;
+  readonly #tool: string;
 
-  constructor({ endpoint, token }: Access) {
-    const upstream = new Upstream({ endpoint, token: () => token, userAgent: USER_AGENT, timeoutMs: TIMEOUT_MS });
-    this.#sender = new Sender(upstream, () => {});
+  constructor({ endpoint, token }: Access, tool: string) {
+    const userAgent = userAgentOf(tool);
+    this.#sender = new Sender(
+      new Upstream({ endpoint, token: () => token, userAgent, timeoutMs: TIMEOUT_MS }),
+      () => {},
+    );
+    this.#tool = tool;
   }
 
   /** Sends a request, after a wait if the rate limit requires one. Throws a CloudError if it is refused. */
   async send<T>(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body?: object): Promise<T> {
     const request = { method, path, ...(body && { body: JSON.stringify(body) }) };
-    const response = await this.#sender.send({ run: "test-account", mode: "apply" }, request, "urgent");
+    const response = await this.#sender.send({ run: this.#tool, mode: "apply" }, request, "urgent");
     if (response.status >= 300) throw cloudErrorOf(`${method} ${path}`, response);
     return (response.body === "" ? {} : JSON.parse(response.body)) as T;
   }
 
   /** A whole collection, or the part of it that a label selector selects. `query` has further parameters. */
-  async list<T extends Resource>(collection: string, selector = "", query = ""): Promise<readonly T[]> {
+  readonly list = async <T extends Resource>(collection: string, selector = "", query = ""): Promise<readonly T[]> => {
     const found: T[] = [];
     for (let page: number | null = 1; page !== null; ) {
       const labels = selector === "" ? "" : `&label_selector=${encodeURIComponent(selector)}`;
@@ -68,6 +73,10 @@ export class ProjectApi implements Disposable {
       page = answer.meta.pagination.next_page;
     }
     return found;
+  };
+
+  async prices(): Promise<PriceList> {
+    return (await this.send<{ readonly pricing: PriceList }>("GET", "/pricing")).pricing;
   }
 
   /** Sends a write, and waits until all of its actions have ended. */
@@ -93,6 +102,11 @@ export class ProjectApi implements Disposable {
   [Symbol.dispose](): void {
     this.#sender.close();
   }
+}
+
+/** How a tool presents itself to the API. */
+export function userAgentOf(tool: string): string {
+  return `lotse-${tool}/${programVersion()}`;
 }
 
 /** What a user reads about an error of the API: what failed, and what to do. */
