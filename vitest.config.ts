@@ -15,6 +15,8 @@ const limits = {
 
 export default defineConfig({
   test: {
+    // Whole values in failure messages: a rare failure may leave nothing else.
+    chaiConfig: { truncateThreshold: 0 },
     projects: [
       {
         test: {

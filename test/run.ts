@@ -183,7 +183,8 @@ function summarise(results: readonly StepResult[]): void {
   const sum = (field: keyof Counts) => results.reduce((total, { counts }) => total + (counts?.[field] ?? 0), 0);
   const failedChecks = results.filter(({ isFine, counts }) => !isFine && !counts?.failed).length;
   const failures = results.flatMap(({ failures = [] }) => failures);
+  if (failures.length > 0) process.stdout.write(`\n${failures.join("\n\n")}\n`);
   process.stdout.write(`\n${results.map(line).join("\n")}\n\n`);
-  if (failures.length > 0) process.stdout.write(`failed:\n\n${failures.join("\n\n")}\n\n`);
+  for (const failure of failures) process.stdout.write(`FAIL ${failure.split("\n", 1)[0]}\n`);
   process.stdout.write(`${sum("passed")} passed, ${sum("failed") + failedChecks} failed, ${sum("skipped")} skipped\n`);
 }
