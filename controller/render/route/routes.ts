@@ -153,8 +153,10 @@ function isUnreported({ status }: V1Node): boolean {
   return !status?.conditions?.some(({ type }) => type === "NetworkUnavailable");
 }
 
+/** A Node in a manifest does not exist yet, so it is the youngest. */
 function createdAt({ metadata }: V1Node): number {
-  return new Date(metadata?.creationTimestamp ?? 0).getTime();
+  const { creationTimestamp } = metadata ?? {};
+  return creationTimestamp ? new Date(creationTimestamp).getTime() : Number.MAX_SAFE_INTEGER;
 }
 
 function nameOf({ metadata }: V1Node): string {

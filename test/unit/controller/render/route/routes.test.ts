@@ -50,9 +50,17 @@ describe("the routes that nodes need", () => {
 
   const OLD = new Date("2026-01-01T00:00:00Z");
   const YOUNG = new Date("2026-06-01T00:00:00Z");
-  const rival = (name: string, id: number, created: Date) => aNode({ name, id, created, podCIDRs: ["10.120.0.0/24"] });
+  const rival = (name: string, id: number, created?: Date) =>
+    aNode({ name, id, podCIDRs: ["10.120.0.0/24"], ...(created && { created }) });
   it.each([
     ["no node yet: the older node gets it", undefined, [rival("aaa", 2, YOUNG), rival("old", 1, OLD)], "old", "aaa"],
+    [
+      "no node yet: one in a manifest is the youngest",
+      undefined,
+      [rival("new", 2), rival("old", 1, OLD)],
+      "old",
+      "new",
+    ],
     ["the younger node, which keeps it", "10.0.0.2", [rival("aaa", 2, YOUNG), rival("old", 1, OLD)], "aaa", "old"],
     ["neither: the older node gets it", "10.0.0.99", [rival("aaa", 2, YOUNG), rival("old", 1, OLD)], "old", "aaa"],
     ["a node whose server is not listed", "10.0.0.9", [rival("aaa", 2, OLD), rival("lost", 99, YOUNG)], "-", "aaa"],
