@@ -1,7 +1,7 @@
 /** Images as containerd keeps them: imported once, and then given to every machine as hard links. */
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readdir, rename, rm, stat, utimes } from "node:fs/promises";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { withLock } from "../../toolchain/lock.ts";
 import type { Toolchain } from "../../toolchain/toolchain.ts";
 import { shortHash } from "../../toolchain/tools.ts";
@@ -66,12 +66,15 @@ async function importInto(store: string, images: readonly Image[], { paths }: To
   }
 }
 
-async function removeOld(cacheDir: string): Promise<void> {
-  const stores = (await readdir(cacheDir)).filter((name) => name.startsWith("store-")).map((it) => join(cacheDir, it));
+/** Removes stores that were not used recently, and those that a killed import left: no other import runs now. */
+export async function removeOld(cacheDir: string): Promise<void> {
+  const all = (await readdir(cacheDir)).filter((name) => name.startsWith("store-")).map((it) => join(cacheDir, it));
+  const unfinished = all.filter((path) => extname(path) !== "");
+  const stores = all.filter((path) => extname(path) === "");
   const dated = await Promise.all(stores.map(async (path) => ({ path, usedAt: (await stat(path)).mtimeMs })));
   const others = dated.sort((a, b) => b.usedAt - a.usedAt).slice(KEPT);
   const old = others.filter(({ usedAt }) => usedAt < Date.now() - NEW_MS);
-  for (const { path } of old) await rm(path, { recursive: true, force: true });
+  for (const path of [...unfinished, ...old.map((it) => it.path)]) await rm(path, { recursive: true, force: true });
 }
 
 /**
