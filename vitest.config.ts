@@ -12,6 +12,8 @@ const limits = {
   hookTimeout: 120_000,
   env: { NODE_COMPILE_CACHE: fileURLToPath(new URL(".lotse/compile-cache", import.meta.url)) },
 };
+/** Tests of the compiled program, which is compiled once: several use `dist/` at the same time. */
+const built = { globalSetup: "test/support/build.ts" };
 
 export default defineConfig({
   test: {
@@ -29,7 +31,9 @@ export default defineConfig({
       { test: { name: "integration", include: real, exclude: slow, ...limits } },
       // `npm run test:nodes` starts each file in namespaces of its own.
       { test: { name: "nodes", include: ["test/nodes/**/*.test.ts"], ...limits } },
-      { test: { name: "slow", include: slow, ...limits } },
+      { test: { name: "slow", include: slow, ...built, ...limits } },
+      // Runs alone: on a busy machine a controller needs more turns, and so more requests, for the same work.
+      { test: { name: "bench", include: ["test/bench/**/*.test.ts"], ...built, ...limits } },
       // Needs programs that take long to build.
       { test: { name: "release", include: ["test/release/**/*.test.ts"], ...limits } },
     ],

@@ -2,7 +2,7 @@
  * `npm test`, `npm run test:slow`, `npm run test:release` and `npm run test:all`: set-up where needed, then the checks and
  * tests of the tier, and a summary at the end.
  *
- * | tier | checks | unit | integration | slow | nodes | release |
+ * | tier | checks | unit | integration | slow, bench | nodes | release |
  * | --- | --- | --- | --- | --- | --- | --- |
  * | fast, the default | yes | yes | yes | | | |
  * | slow | | | | yes | | |
@@ -50,9 +50,9 @@ interface TestReport {
 
 const TIERS: Readonly<Record<string, { readonly hasChecks: boolean; readonly projects: readonly string[] }>> = {
   fast: { hasChecks: true, projects: ["unit", "integration"] },
-  slow: { hasChecks: false, projects: ["slow"] },
+  slow: { hasChecks: false, projects: ["slow", "bench"] },
   release: { hasChecks: false, projects: ["release"] },
-  all: { hasChecks: true, projects: ["unit", "integration", "slow", "nodes"] },
+  all: { hasChecks: true, projects: ["unit", "integration", "slow", "bench", "nodes"] },
 };
 
 const tier = TIERS[process.argv[2] ?? "fast"];

@@ -27,7 +27,6 @@ describe("the command line as a package", () => {
 
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), "lotse-package-test-"));
-    execFileSync("npm", ["run", "--silent", "build"]);
     packaged = writePackage({ root: process.cwd(), outDir: join(dir, "out"), baseUrl: "https://example.com/v1" });
     [cloud, cluster] = await Promise.all([startCloud(), startCluster()]);
     kubectl = (await ensureToolchain(["kubectl"])).paths.kubectl;

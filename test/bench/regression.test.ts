@@ -1,5 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startOurs } from "./controllers.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
@@ -8,8 +7,6 @@ const SLACK = 1.15;
 const GUARDED = SCENARIOS.flatMap(({ name, usual, run }) => (usual ? [{ name, usual, run }] : []));
 
 describe("requests to the Hetzner API and memory do not grow", () => {
-  beforeAll(() => void execFileSync("npm", ["run", "--silent", "build"]), 120_000);
-
   it.each(GUARDED)("$name", { timeout: 300_000 }, async ({ usual, run }) => {
     const { calls, memory } = await run(startOurs);
     const found = { calls, ...memory };
