@@ -1,4 +1,5 @@
 /** Processes killed at random moments: the controller must converge. */
+import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
@@ -52,7 +53,7 @@ describe("SIGKILL at random moments of a run that creates, changes and deletes l
     });
     foreign.check();
     await controller.stop();
-    expect(descendantsOf(process.pid).filter(({ command }) => /worker\.ts|pulumi/.test(command))).toEqual([]);
+    await eventually(() => expect(enginesIn(here.cluster.dir)).toEqual([]));
   }, 300_000);
 });
 
@@ -89,5 +90,28 @@ describe("SIGKILL while the API is creating a load balancer", () => {
 function kill(controller: Supervised, pattern: RegExp | undefined): void {
   const victim = pattern && descendantsOf(controller.pid).find(({ command }) => pattern.test(command));
   if (!pattern) controller.kill();
-  else if (victim) process.kill(victim.pid, "SIGKILL");
+  try {
+    if (victim) process.kill(victim.pid, "SIGKILL");
+  } catch {
+    // It has ended since it was listed.
+  }
+}
+
+/**
+ * Commands of the engines that work below a folder. By their environment: those of a killed controller have another
+ * parent.
+ */
+function enginesIn(folder: string): readonly string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && readProcess(name, "environ").includes(folder))
+    .map((name) => readProcess(name, "cmdline").replaceAll("\0", " "))
+    .filter((command) => /worker\.ts|pulumi/.test(command));
+}
+
+function readProcess(pid: string, file: "environ" | "cmdline"): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+  } catch {
+    return ""; // has exited meanwhile
+  }
 }

@@ -22,27 +22,30 @@ describe("the demo", () => {
     const first = as("current").start("npm start");
     await printed(first, READY);
     expect(first.output(), "a newcomer sees no warning").not.toMatch(/^ *[\d.]+ s {2}(warning|error) /m);
-    // Now, because the engine ends 30 s after the last change.
-    const parts = descendantsOf(first.pid);
+    // Before anything else, because the engine ends 30 s after the last change. It has just started for the next one.
+    const parts = await eventually(() => {
+      const all = descendantsOf(first.pid);
+      const commands = all.map(({ command }) => command).join("\n");
+      for (const part of ["etcd", "kube-apiserver", "controller/main.ts", "worker.ts", "pulumi-resource-hcloud"])
+        expect(commands).toContain(part);
+      return all;
+    });
     const second = checkout.start("npm start -- --no-controller");
     await printed(second, READY);
     expect([first, second].map(({ output }) => /source (\S+)/.exec(output())?.[1])).toEqual([
       ".lotse/env",
       ".lotse/env-2",
     ]);
-    for (const part of ["etcd", "kube-apiserver", "controller/main.ts", "worker.ts", "pulumi-resource-hcloud"]) {
-      expect(parts.map(({ command }) => command).join("\n")).toContain(part);
-    }
     const [folder = ""] = /\/\S*lotse-cluster-\w+/.exec(first.output()) ?? [];
     first.kill("SIGKILL");
     await eventually(() => {
       expect(parts.filter(({ pid, command }) => commandOf(pid) === command)).toEqual([]);
       expect(existsSync(folder)).toBe(false);
       expect(readdirSync(join(checkout.folder, ".lotse"))).toEqual(["bin", "env-2"]);
+      const scratch = readdirSync(tmpdir()).filter((name) => parts.some(({ pid }) => name.includes(`-${pid}-`)));
+      expect(scratch).toEqual([]);
     });
     expect(second.hasEnded()).toBe(false);
-    const scratch = readdirSync(tmpdir()).filter((name) => parts.some(({ pid }) => name.includes(`-${pid}-`)));
-    expect(scratch).toEqual([]);
   });
 
   it.skipIf(obstacle)("serves ordinary users above port 1023, and says what to do below (newcomer B9)", async () => {

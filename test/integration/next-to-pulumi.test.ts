@@ -18,10 +18,12 @@ interface Habit {
 }
 
 const FAILS = /^FAILED/;
+/** The age depends on how long the command takes to start. */
+const JUST_WRITTEN = /^kubernetes +(now|(?<age>\d+) seconds? ago) +9$/m;
 const UNCHANGED = /\n {4}8 unchanged\n/;
 const RETAINED = /\[retain\](.|\n)*\n {4}- [78] deleted\n/;
 const HABITS: readonly Habit[] = [
-  { name: "pulumi stack ls", args: [], written: /^kubernetes +now +9$/m, saved: /^kubernetes +.+ ago +9$/m },
+  { name: "pulumi stack ls", args: [], written: JUST_WRITTEN, saved: /^kubernetes +.+ ago +9$/m },
   { name: "pulumi stack output", args: ["services"], written: /"default\/web":/, saved: /"default\/web":/ },
   { name: "pulumi stack export", args: [], written: /"retainOnDelete": true/, saved: /"retainOnDelete": true/ },
   { name: "pulumi stack history", args: [], written: /never been updated/, saved: /never been updated/ },
@@ -82,8 +84,11 @@ describe("a habit", () => {
     const config = CONFIGURED.test(habit.name) ? [`--config-file=${join(folder, "config.yaml")}`] : [];
     const command = ["--", paths.pulumi, ...argsOf(habit), ...config, "--non-interactive"];
     const inStack = ["stack", `--dir=${folder}`, "--cluster-cidr=10.244.0.0/16", ...command];
+    const started = performance.now();
     const { code, stdout } = await runCommand(world, inStack, { HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK: "true" });
+    const seconds = (performance.now() - started) / 1_000;
     expect(`${code === 0 ? "" : "FAILED "}${stdout}`).toMatch(habit.written ?? FAILS);
+    expect(Number(JUST_WRITTEN.exec(stdout)?.groups?.age ?? 0), "written by this command").toBeLessThan(seconds);
     expect(JSON.stringify(world.cloud.snapshot())).toBe(before);
   });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SimNode } from "../../dev-env/cluster/cluster.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
-import { startWorld, type World } from "../support/world.ts";
+import { IDENTITY, startWorld, type World } from "../support/world.ts";
 
 const UNINITIALISED = { key: "node.cloudprovider.kubernetes.io/uninitialized", value: "true", effect: "NoSchedule" };
 const SHUTDOWN = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
@@ -97,12 +97,13 @@ describe("node lifecycle", () => {
 
   it("unlike HCCM R7: reports a route that could not be created, and creates it later without a trigger", async () => {
     const path = "/networks/*/actions/add_route";
-    world.cloud.faults.add({ path, times: 1, effect: { kind: "error", code: "service_error" } });
+    const outage = world.cloud.faults.add({ path, effect: { kind: "error", code: "service_error" } });
     await world.addNode(5);
     const condition = async () =>
       (await read("node-5")).status?.conditions?.find(({ type }) => type === "NetworkUnavailable");
     await eventually(async () => expect(await condition()).toMatchObject({ status: "True", reason: "NoRouteCreated" }));
     await eventually(async () => expect((await world.eventsAbout("node-5")).join()).toContain("FailedToCreateRoute: "));
+    outage.remove();
     await eventually(async () => expect(await condition()).toMatchObject({ status: "False", reason: "RouteCreated" }));
     const routes = world.cloud.state.networks.get(world.networkId)?.routes ?? [];
     expect(routes.map(({ destination }) => destination)).toContain("10.244.5.0/24");
@@ -171,10 +172,20 @@ describe("nodes that join", () => {
     ]);
   });
 
+  /** Whether the controller may write the status of Nodes. */
+  const mayPatchStatus = async () => {
+    const resourceAttributes = { verb: "patch", resource: "nodes", subresource: "status" };
+    const review = { spec: { user: IDENTITY.name, resourceAttributes } };
+    const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    return (await world.observer.create<{ status: { allowed: boolean } }>(path, review)).status.allowed;
+  };
+
   it("framework N30: get their addresses once writing them succeeds", async () => {
     const { rules } = await world.observer.get<{ rules: readonly { resources: readonly string[] }[] }>(ROLE);
     const setRules = (list: typeof rules) => world.observer.patch(ROLE, "merge", { rules: list });
     await setRules(rules.filter(({ resources }) => !resources.includes("nodes/status")));
+    // The API server learns of changed roles from a watch.
+    await eventually(async () => expect(await mayPatchStatus()).toBe(false));
     const { private_net } = world.cloud.addServer({ name: "unwritable", network: world.networkId });
     await world.cluster.registerNode({ name: "unwritable" });
     await isInitialised("unwritable");

@@ -60,11 +60,13 @@ describe("lotse stack export and outputs", () => {
   });
 
   it("print what the controller saved, without a Hetzner token", async () => {
-    world.startController();
+    const controller = world.startController();
     await world.createService("web");
     await eventually(async () => expect((await outputs()).services).toHaveProperty(["default/web", "ipv4"]), {
       timeoutMs: 30_000,
     });
+    // From here on nothing is saved, and nothing that is missing in the cloud is created again.
+    await controller.stop();
     const printed = await outputs();
     expect(new Ajv2020().validate(SCHEMA, printed)).toBe(true);
     const [balancer] = world.cloud.state.loadBalancers.values();

@@ -84,6 +84,7 @@ describe("a cluster of cloud and dedicated servers", () => {
     await settled(() => {
       expect(world.cloud.state.loadBalancers.values()[0]?.algorithm.type).toBe("least_connections");
     });
+    await settled(() => expect(controller.records("run finished")).not.toEqual([]));
     const writes = world.cloud.journal.writes.slice(writesBefore).map(({ route }) => route);
     expect(writes).toEqual([expect.stringContaining("change_algorithm")]);
   });

@@ -242,8 +242,18 @@ describe("many Services at once, each with another option", () => {
   });
 
   it("makes no further requests once everything is in sync", async () => {
+    await eventually(async () => {
+      const { items } = await world.core.listNamespacedService({ namespace: "default" });
+      const waiting = items.filter(
+        ({ spec, status }) => spec?.type === "LoadBalancer" && !status?.loadBalancer?.ingress,
+      );
+      expect(waiting.map(({ metadata }) => metadata?.name)).toEqual([]);
+      expect(world.cloud.state.networks.get(world.networkId)?.routes).toHaveLength(3);
+    }, SLOW);
     const before = world.cloud.journal.writes.length;
-    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    const calls = () => world.cloud.journal.count({ method: "GET", path: "**/load_balancers" });
+    const seen = calls();
+    await eventually(() => expect(calls()).toBeGreaterThan(seen + 3));
     expect(world.cloud.journal.writes.slice(before).map(({ route }) => route)).toEqual([]);
   });
 

@@ -97,10 +97,12 @@ describe("one Service, from a fresh cluster to its deletion", () => {
 
   it("unlike HCCM S2: repairs drift, and changes nothing else", async () => {
     const [before] = balancers();
-    const writesBefore = world.cloud.journal.writes.length;
+    const runs = () => controller.records("run finished").length;
+    const [writesBefore, runsBefore] = [world.cloud.journal.writes.length, runs()];
     const [removed] = targetIds(before);
     await callCloud(`/load_balancers/${before?.id}/actions/remove_target`, { type: "server", server: { id: removed } });
     await eventually(() => expect(targetIds(balancers()[0])).toContain(removed));
+    await eventually(() => expect(runs()).toBeGreaterThan(runsBefore));
     const writes = world.cloud.journal.writes.slice(writesBefore).map(({ route }) => route);
     expect(writes).toEqual([expect.stringContaining("remove_target"), expect.stringContaining("add_target")]);
   });
@@ -141,7 +143,10 @@ describe("one Service, from a fresh cluster to its deletion", () => {
       expect(items.map(({ metadata }) => metadata?.name)).toEqual(["kubernetes"]);
     });
     expect(balancers()).toEqual([]);
-    expect(await world.eventsAbout("web")).toContain("DeletedLoadBalancer: Deleted load balancer");
+    // Written after the finalizer was removed, and thus after the Service is gone.
+    await eventually(async () =>
+      expect(await world.eventsAbout("web")).toContain("DeletedLoadBalancer: Deleted load balancer"),
+    );
   });
 
   it("removes the route of a deleted node", async () => {

@@ -32,8 +32,11 @@ describe("the demo with real nodes", () => {
     await Promise.all(demos.map((demo) => demo.ready()));
     for (const demo of demos) {
       expect(demo.output).toMatch(/default\/web is Pending. FailedScheduling: .*untolerated taint/);
-      expect(demo.output).toMatch(/node-1 initialised.*taint removed/);
-      expect(demo.output).toContain("10.244.0.0/24 created");
+      // The demo follows the controller's log, which may arrive after it is ready.
+      await eventually(() => {
+        expect(demo.output).toMatch(/node-1 initialised.*taint removed/);
+        expect(demo.output).toContain("10.244.0.0/24 created");
+      });
       expect(reports(demo)).toMatchObject([{ host: "198.19.0.1:8080", path: "/" }]);
     }
     const scripts = demos.map(({ script }) => script);
@@ -43,8 +46,10 @@ describe("the demo with real nodes", () => {
     await first?.end("SIGKILL");
     expect(reports(second)).toHaveLength(1);
     await second?.end("SIGTERM");
-    await eventually(async () => expect(await remainsOf(worlds)).toEqual([]));
-    expect(scripts.filter((file) => existsSync(file))).toEqual([]);
+    await eventually(async () => {
+      expect(await remainsOf(worlds)).toEqual([]);
+      expect(scripts.filter((file) => existsSync(file))).toEqual([]);
+    });
   });
 });
 

@@ -53,6 +53,11 @@ export async function expectDnsFrom(world: World, options: PulumiUserOptions = {
   const before = wwwRecords(world);
   await world.core.deleteNamespacedService({ namespace: "default", name: "web" });
   await shows((service) => expect(service).toBeUndefined());
+  // The outputs no longer show a Service that is being deleted.
+  await eventually(async () => {
+    const { items } = await world.core.listNamespacedService({ namespace: "default" });
+    expect(items.map(({ metadata }) => metadata?.name)).not.toContain("web");
+  });
   const refused = user.pulumi(["up", "--yes", "--skip-preview"], project);
   await expect(refused).rejects.toThrow("Service default/web has no load balancer with a public address");
   expect(wwwRecords(world)).toEqual(before);

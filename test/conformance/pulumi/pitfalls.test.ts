@@ -1,6 +1,8 @@
 /** Pitfalls of the provider, with the real plugin: each is reproduced, or shown not to apply. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../../dev-env/cloud/cloud.ts";
+import { ManualClock } from "../../../dev-env/cloud/state/clock.ts";
+import { eventually } from "../../support/eventually.ts";
 import { type Deployed, FAST_POLLS, Plugin, type Properties } from "./plugin.ts";
 
 let cloud: Cloud;
@@ -152,7 +154,7 @@ describe("pitfalls of the provider", () => {
     const lb = await balancer();
     await plugin.delete(lb);
     await expect(balancer()).resolves.toBeDefined();
-    await restart({ lingeringDeletes: true, actionMs: 300 });
+    await restart({ lingeringDeletes: true, actionMs: { delete_load_balancer: 60_000 } });
     await plugin.delete(await balancer());
     await expect(balancer()).rejects.toThrow(/uniqueness_error/);
   });
@@ -198,12 +200,17 @@ describe("pitfalls of the provider", () => {
   });
 
   test("pitfall 18: by default polls come after 0.5, 1, 2 … seconds", async () => {
-    await restart({ actionMs: 600 }, {});
+    const clock = new ManualClock();
+    await restart({ clock, actionMs: 600 }, {});
+    const polls = () => cloud.journal.count({ path: "/actions" });
     const before = performance.now();
-    await balancer();
+    const creation = balancer();
+    await eventually(() => expect(polls()).toBe(1));
+    clock.advance(600);
+    await creation;
     const tookMs = performance.now() - before;
     expect(tookMs).toBeGreaterThan(1400);
-    expect(cloud.journal.count({ path: "/actions" })).toBe(2);
+    expect(polls()).toBe(2);
   });
 
   test("pitfall 19: a load balancer always has addresses here, so the state never contains <nil>", async () => {
@@ -234,6 +241,5 @@ describe("pitfalls of the provider", () => {
 /** The plugin panicked with a nil pointer. The text reaches stderr a moment later. */
 async function expectPanic(): Promise<void> {
   const hasPanicked = () => !plugin.isAlive || plugin.stderr.join("").includes("panic");
-  for (let n = 0; n < 100 && !hasPanicked(); n += 1) await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(hasPanicked()).toBe(true);
+  await eventually(() => expect(hasPanicked()).toBe(true));
 }
