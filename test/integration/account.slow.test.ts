@@ -69,6 +69,15 @@ describe("interrupted at its", { timeout: 300_000 }, () => {
     expect(contents()).not.toEqual([]);
     return suite;
   }
+  /** Kills the suite, and resolves when the processes that it had started have ended. */
+  async function kill(suite: SuiteProcess): Promise<void> {
+    const tree = descendantsOf(suite.child.pid ?? 0);
+    suite.child.kill("SIGKILL");
+    await suite.ended;
+    const alive = () =>
+      tree.filter(({ pid, command }) => descendantsOf(0).some((it) => it.pid === pid && it.command === command));
+    await eventually(() => expect(alive()).toEqual([]));
+  }
   const POINTS = [1, 4, 7, 9, 11];
 
   it.each(POINTS)("write %i by Ctrl-C, it removes everything itself", async (write) => {
@@ -82,13 +91,7 @@ describe("interrupted at its", { timeout: 300_000 }, () => {
 
   it.each(POINTS)("write %i by a kill, its processes end, and --clean removes the rest", async (write) => {
     await begin();
-    const suite = await startUntil(write);
-    const tree = descendantsOf(suite.child.pid ?? 0);
-    suite.child.kill("SIGKILL");
-    await suite.ended;
-    const alive = () =>
-      tree.filter(({ pid, command }) => descendantsOf(1).some((it) => it.pid === pid && it.command === command));
-    await eventually(() => expect(alive()).toEqual([]));
+    await kill(await startUntil(write));
     const cleaning = start("--clean");
     expect(await cleaning.ended, cleaning.output()).toBe(0);
     expect(contents()).toEqual([]);
@@ -96,9 +99,7 @@ describe("interrupted at its", { timeout: 300_000 }, () => {
 
   it("ninth write by a kill, the next run cleans up first and then passes", async () => {
     await begin();
-    const suite = await startUntil(9);
-    suite.child.kill("SIGKILL");
-    await suite.ended;
+    await kill(await startUntil(9));
     const next = start(...RUN, "--only", "nodes");
     expect(await next.ended, next.output()).toBe(0);
     expect(next.output()).toContain("of an earlier run: load balancer");

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { RbacAuthorizationV1Api } from "@kubernetes/client-node";
+import { CoreV1Api, RbacAuthorizationV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connect } from "../../dev-env/cluster/cluster.ts";
 import { runCommand } from "../support/command.ts";
@@ -76,6 +76,8 @@ describe("load balancers that an operator hands over", { timeout: 120_000 }, () 
     const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: READER }];
     await rbac.createClusterRoleBinding({ body: { metadata: { name: "reader" }, roleRef, subjects } });
     const KUBECONFIG = await world.cluster.kubeconfigFor({ name: READER });
+    // The API server grants rights a moment later. Until then the command would fail because it may not read.
+    await eventually(() => connect(KUBECONFIG, CoreV1Api).listServiceForAllNamespaces());
     const args = ["adopt", "default/web", "--load-balancer", "shop", "--yes"];
     expect(await runCommand(world, args, { KUBECONFIG })).toMatchObject({
       code: 1,

@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import { request } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { SecretState } from "../../controller/kube/state-secrets.ts";
 import { aPair, aTlsSecret } from "../support/certificates.ts";
 import type { ControllerProcess } from "../support/controller-process.ts";
 import { eventually } from "../support/eventually.ts";
@@ -67,6 +68,16 @@ async function remove(name: string): Promise<void> {
   });
 }
 
+/** Keeps certificates from being issued, until the function that it returns is called. */
+function holdIssuance(): () => void {
+  const fault = world.cloud.faults.add({ method: "POST", path: "/certificates", effect: { kind: "stuck-action" } });
+  return () => {
+    fault.remove();
+    for (const { id, command } of world.cloud.state.actions.values())
+      if (command === "create_certificate") world.cloud.finishAction(id);
+  };
+}
+
 const upload = (name: string, given = aPair(), labels = {}) =>
   world.changeCloud("POST", "/certificates", {
     name,
@@ -120,7 +131,7 @@ describe("certificates by id and name", () => {
 
 describe("a managed certificate", () => {
   it("HCCM C1, A25, A26: is created for the Service, and served once it is issued", async () => {
-    world.cloud.faults.add({ method: "POST", path: "/certificates", effect: { kind: "slow-action", ms: 4_000 } });
+    const issue = holdIssuance();
     await world.createService("managed", { ...managed("a.example.com"), "p18080.protocol": "http" }, [18_080, PORT]);
     const uid = await uidOf("managed");
     await eventually(async () => {
@@ -132,6 +143,7 @@ describe("a managed certificate", () => {
     });
     // Other listeners work meanwhile.
     expect(presented(uid)).toEqual({ 18080: "http" });
+    issue();
     await eventually(() => expect(presented(uid)).toEqual({ 18080: "http", [PORT]: [ownedBy(uid)[0]?.id] }));
     expect(await world.eventsAbout("managed")).toContainEqual(
       expect.stringMatching(
@@ -145,10 +157,11 @@ describe("a managed certificate", () => {
     const [old] = ownedBy(uid);
     await using client = await startClient(uid);
     expect(await client.presented()).toBe("a.example.com");
-    world.cloud.faults.add({ method: "POST", path: "/certificates", effect: { kind: "slow-action", ms: 3_000 } });
+    const issue = holdIssuance();
     await annotate("managed", { "http-managed-certificate-domains": "b.example.com, c.example.com" });
     await eventually(() => expect(ownedBy(uid)).toHaveLength(2));
     expect(presented(uid)[PORT]).toEqual([old?.id]);
+    issue();
     await eventually(() => {
       expect(ownedBy(uid)).toMatchObject([
         { name: `ccm-managed-certificate-${uid}`, domain_names: ["b.example.com", "c.example.com"] },
@@ -157,7 +170,7 @@ describe("a managed certificate", () => {
     });
     expect(certificates().some(({ id }) => id === old?.id)).toBe(false);
     await eventually(async () => expect(await client.presented()).toBe("b.example.com"));
-    expect(client.answers).toBeGreaterThan(20);
+    await eventually(() => expect(client.answers).toBeGreaterThan(20));
     expect(client.failures).toEqual([]);
   });
 
@@ -338,21 +351,28 @@ describe("a TLS Secret", () => {
     expect(ownedBy(uid)).toHaveLength(1);
   });
 
+  it("sends its key to the API only", async () => {
+    const [uploaded] = ownedBy(await uidOf("secret"));
+    const events = JSON.stringify(await world.core.listNamespacedEvent({ namespace: "default" }));
+    const store = new SecretState(world.observer, "kube-system", "kubernetes");
+    // The state is saved some seconds after a change, and compressed.
+    const state = await eventually(async () => {
+      const saved = (await store.load()) ?? "";
+      expect(saved).toContain(uploaded?.name ?? "no certificate");
+      return saved;
+    });
+    for (const { privateKey } of [first, second]) {
+      const [, line = ""] = privateKey.split("\n");
+      expect(line.length).toBeGreaterThan(60);
+      for (const text of [controller.output, events, state]) expect(text).not.toContain(line);
+    }
+    expect(controller.output).toContain('"msg":"api request"');
+  });
+
   it("has its certificate deleted with the Service", async () => {
     const uid = await uidOf("secret");
     await remove("secret");
     expect(ownedBy(uid)).toEqual([]);
-  });
-
-  it("sends its key to the API only", async () => {
-    const events = JSON.stringify(await world.core.listNamespacedEvent({ namespace: "default" }));
-    const states = JSON.stringify(await world.core.listNamespacedSecret({ namespace: "kube-system" }));
-    for (const { privateKey } of [first, second]) {
-      const [, line = ""] = privateKey.split("\n");
-      expect(line.length).toBeGreaterThan(60);
-      for (const text of [controller.output, events, states]) expect(text).not.toContain(line);
-    }
-    expect(controller.output).toContain('"msg":"api request"');
   });
 });
 

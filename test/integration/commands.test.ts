@@ -52,6 +52,9 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     controller = world.startController();
     await world.createService("web");
     await eventually(() => hasAddress("web"), PATIENT);
+    // The route follows once the node is initialised.
+    const routes = () => world.cloud.state.networks.get(world.networkId)?.routes;
+    await eventually(() => expect(routes()).toHaveLength(1), PATIENT);
   }, 150_000);
   afterAll(() => world?.[Symbol.asyncDispose]());
 

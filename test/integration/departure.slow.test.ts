@@ -32,13 +32,16 @@ describe("release and destroy with faults", { timeout: 180_000 }, () => {
   const ids = () => [...balancers(), ...certificates()].map(({ id }) => id).toSorted();
   const balancerOf = (uid: string) => balancers().find(({ labels }) => labels[OWNER] === uid)?.id ?? 0;
 
-  /** Runs a controller until every Service has an address and serves its certificate. */
+  /** Runs a controller until it has nothing left to do. */
   async function startLeader() {
     const controller = world.startController(["--leader-elect=true"], { LOTSE_TLS_SECRETS: "true" });
     await eventually(async () => {
       for (const name of SERVICES) expect((await service(name)).status?.loadBalancer?.ingress).toHaveLength(3);
       expect(certificates().filter(({ used_by, labels }) => used_by.length > 0 && labels[OWNER])).toHaveLength(2);
-      expect(balancers().filter(({ labels }) => labels[OWNER])).toHaveLength(3);
+      const owned = balancers().filter(({ labels }) => labels[OWNER]);
+      expect(owned).toHaveLength(3);
+      for (const { services, targets } of owned) expect([services.length, targets.length]).toEqual([1, 1]);
+      expect(world.cloud.state.networks.get(world.networkId)?.routes).toHaveLength(1);
     }, PATIENT);
     return controller;
   }

@@ -23,7 +23,8 @@ beforeAll(async () => {
   servers = [1, 2].map((index) => world.cloud.addServer({ name: `node-${index}`, network: world.networkId }).id);
   empty = world.cloud.snapshot();
 });
-beforeEach(() => {
+beforeEach(async () => {
+  await atRest();
   world.cloud.restore(empty);
   world.cloud.journal.clear();
 });
@@ -284,11 +285,9 @@ describe("a prepared engine", () => {
     });
   };
 
-  const commandLines = () =>
-    workersOf(world).flatMap(({ pid }) => descendantsOf(pid).filter(({ command }) => command.includes("pulumi up")));
   const waiting = () =>
     eventually(() => {
-      const [cli, ...others] = commandLines();
+      const [cli, ...others] = commandLinesOf(world);
       expect(others).toEqual([]);
       return cli?.pid ?? expect.unreachable("the command line starts before the run");
     });
@@ -299,11 +298,11 @@ describe("a prepared engine", () => {
     const used = new Set<number>();
     const spec = balancer();
     const report = await world.run({ units: [spec] }, {}, () => {
-      for (const { pid } of [...pluginsOf(world), ...commandLines()]) used.add(pid);
+      for (const { pid } of [...pluginsOf(world), ...commandLinesOf(world)]) used.add(pid);
     });
     expect(statusOf(report)).toEqual({ [unitOf(spec)]: "applied" });
     expect(used).toEqual(new Set([plugin, cli]));
-    await eventually(() => expect([...pluginsOf(world), ...commandLines()]).toEqual([]));
+    await eventually(() => expect([...pluginsOf(world), ...commandLinesOf(world)]).toEqual([]));
   });
 
   it("uses the state at the time of the run, not of the start of the command line", async () => {
@@ -326,7 +325,7 @@ describe("a prepared engine", () => {
     await prepare();
     expect(await waiting()).toBe(cli);
     await prepare("b".repeat(64));
-    await eventually(() => expect(commandLines().map(({ pid }) => pid)).not.toContain(cli));
+    await eventually(() => expect(commandLinesOf(world).map(({ pid }) => pid)).not.toContain(cli));
     const spec = balancer();
     expect(statusOf(await world.run({ units: [spec] }))).toEqual({ [unitOf(spec)]: "applied" });
   });
@@ -378,24 +377,25 @@ describe("a broken engine", () => {
 
   it("returns an outcome for every unit if its worker is killed, and recovers in the next run", async () => {
     const spec = balancer();
-    const report = await world.run({ units: [spec] }, {}, ({ phase }) => {
-      if (phase === "started") killWorker();
-    });
+    const report = await world.run({ units: [spec] }, {}, atFirstStep(killWorker));
     expect(report.outcomes[unit]).toMatchObject({ status: "failed", failure: { code: "worker-died", retry: "soon" } });
-    await eventually(() => expect(pluginsOf(world)).toEqual([]));
+    await atRest();
     const again = await world.run({ units: [spec] }, world.stateOf(unit, spec.name));
+    expect(failuresOf(again)).toEqual([]);
     expect(statusOf(again)).toEqual({ [unit]: "applied" });
     expect(world.cloud.state.loadBalancers.values()).toHaveLength(1);
   });
 
   it("recovers after its command line was killed during a run", async () => {
     const spec = balancer();
-    const report = await world.run({ units: [spec] }, {}, ({ phase }) => {
-      const cli = descendantsOf(workerPid(world)).find(({ command }) => command.includes("pulumi up"));
-      if (phase === "started" && cli) process.kill(cli.pid, "SIGKILL");
-    });
+    const killCommandLine = () => {
+      for (const { pid } of commandLinesOf(world)) process.kill(pid, "SIGKILL");
+    };
+    const report = await world.run({ units: [spec] }, {}, atFirstStep(killCommandLine));
     expect(report.outcomes[unit]?.status).toBe("failed");
+    await atRest();
     const again = await world.run({ units: [spec] }, world.stateOf(unit, spec.name));
+    expect(failuresOf(again)).toEqual([]);
     expect(statusOf(again)).toEqual({ [unit]: "applied" });
   });
 
@@ -411,6 +411,9 @@ describe("a broken engine", () => {
 
   it("interrupts a run at its deadline, and kills it if it does not end", async () => {
     await using slow = await startEngineWorld({ actionMs: 60_000 }, { deadlineMs: 1_500, graceMs: 1_000 });
+    // Prepared, because a busy machine may need longer than the deadline to start the command line.
+    slow.engine.prepare({ endpoint: slow.cloud.url, token: slow.cloud.token });
+    await eventually(() => expect(commandLinesOf(slow)).toHaveLength(1));
     const spec = balancer({ network: { networkId: slow.networkId, publicInterface: true }, targets: [] });
     const report = await slow.run({ units: [spec] });
     expect(report.outcomes[unit]).toMatchObject({ status: "failed", failure: { code: "deadline" } });
@@ -450,7 +453,24 @@ describe("a broken engine", () => {
   function killWorker(): void {
     process.kill(workerPid(world), "SIGKILL");
   }
+
+  /** Acts at the first step of a run. Others may already be on their way when that ends the run. */
+  function atFirstStep(act: () => void): () => void {
+    let hasActed = false;
+    return () => {
+      if (!hasActed) act();
+      hasActed = true;
+    };
+  }
 });
+
+/** Resolves when the last run has no processes, and the cloud has handled what they sent. */
+async function atRest(): Promise<void> {
+  await eventually(() => expect([...workersOf(world), ...pluginsOf(world)]).toEqual([]));
+  // A killed plugin can leave a request in its connection. The cloud reads that before it answers a later one.
+  const answer = await fetch(new URL("/_control/faults", world.cloud.url));
+  await answer.text();
+}
 
 function workersOf({ home }: EngineWorld) {
   return descendantsOf(process.pid).filter(
@@ -460,6 +480,13 @@ function workersOf({ home }: EngineWorld) {
 
 function workerPid(world: EngineWorld): number {
   return workersOf(world)[0]?.pid ?? expect.unreachable("the engine has a worker");
+}
+
+/** Started by the worker itself: a process that the command line is about to start looks like it for a moment. */
+function commandLinesOf(of: EngineWorld) {
+  return workersOf(of).flatMap(({ pid }) =>
+    descendantsOf(pid).filter(({ parent, command }) => parent === pid && command.includes("pulumi up")),
+  );
 }
 
 /** Plugins of this engine, wherever they are in the process tree. */

@@ -107,10 +107,12 @@ describe("three replicas under load", () => {
       await eventually(() => expect(replica(name).records("standing by")).toHaveLength(1), { timeoutMs: TAKEOVER_MS });
       expect(replica(name).records("controller running")).toEqual([]);
     }
-    const { items } = await world.core.listNamespacedEvent({ namespace: "kube-system" });
-    expect(items.filter(({ reason }) => reason === "LeaderElection").map(({ message }) => message)).toEqual([
-      expect.stringMatching(/_[0-9a-f-]{36} became leader$/),
-    ]);
+    await eventually(async () => {
+      const { items } = await world.core.listNamespacedEvent({ namespace: "kube-system" });
+      expect(items.filter(({ reason }) => reason === "LeaderElection").map(({ message }) => message)).toEqual([
+        expect.stringMatching(/_[0-9a-f-]{36} became leader$/),
+      ]);
+    });
   });
 
   it("stop writing when paused, before another replica starts, and never write again", async () => {

@@ -71,8 +71,27 @@ function infoOf(pid: number): ProcessInfo {
   return {
     pid,
     parent: Number(statOf(pid)[1] ?? -1),
-    command: read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim(),
+    command: commandLineOf(pid).replaceAll("\0", " ").trim(),
   };
+}
+
+/**
+ * The arguments of a process, separated by null characters. The first thread of a killed process can end before the
+ * others, which may still be sending something. Then only they have the arguments.
+ */
+function commandLineOf(pid: number): string {
+  const own = read(`/proc/${pid}/cmdline`);
+  if (own !== "") return own;
+  const others = threadsOf(pid).map((thread) => read(`/proc/${pid}/task/${thread}/cmdline`));
+  return others.find((text) => text !== "") ?? "";
+}
+
+function threadsOf(pid: number): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return []; // has exited
+  }
 }
 
 /** The fields of /proc/<pid>/stat behind the name of the program: state, parent, and so on. */
