@@ -64,6 +64,11 @@ export class Cli {
     this.#child?.kill("SIGINT");
   }
 
+  /** Ends the running process at once. */
+  kill(): void {
+    this.#child?.kill("SIGKILL");
+  }
+
   async #start(args: readonly string[], options: Pick<SpawnOptions, "cwd" | "env" | "signal">) {
     const child = spawn(this.#pulumi, [...args, "--non-interactive"], {
       ...options,

@@ -70,9 +70,16 @@ function fail(error: unknown): void {
   process.send?.({ kind: "failed", message } satisfies FromWorker, endGroup);
 }
 
-/** Kills the process group of this worker, and the plugins. Deletes a scratch folder, which nothing else would. */
+/**
+ * Kills the process group of this worker, and the plugins. Deletes a scratch folder, which nothing else would, once the
+ * command line can no longer write to it.
+ */
 function endGroup(): void {
+  cli.kill();
   endPlugins(home.directory);
-  if (home.isScratch && !process.connected) rmSync(home.directory, { recursive: true, force: true });
-  process.kill(-process.pid, "SIGKILL");
+  try {
+    if (home.isScratch && !process.connected) rmSync(home.directory, { recursive: true, force: true, maxRetries: 5 });
+  } finally {
+    process.kill(-process.pid, "SIGKILL");
+  }
 }
