@@ -45,16 +45,21 @@ for (const scenario of SCENARIOS.filter(isChosen)) {
   const row = { scenario, ours, ...(official && { official }), ...(targetSeconds !== undefined && { targetSeconds }) };
   rows.push(row);
   process.stdout.write(`${text(row)}\n`);
+  await save();
 }
-const plain = rows.map(({ scenario: { name, target, floorSeconds }, ours, official, targetSeconds }) => ({
-  name,
-  ...ours,
-  target: { ...target, seconds: targetSeconds },
-  floorSeconds,
-  official,
-}));
-if (options.page) await writePage(rows, options.page);
-if (options.json) await writeFile(options.json, `${JSON.stringify(plain, null, 2)}\n`);
+
+/** After every row: a run takes long, and the last scenario may fail. */
+async function save(): Promise<void> {
+  const plain = rows.map(({ scenario: { name, target, floorSeconds }, ours, official, targetSeconds }) => ({
+    name,
+    ...ours,
+    target: { ...target, seconds: targetSeconds },
+    floorSeconds,
+    official,
+  }));
+  if (options.page) await writePage(rows, options.page);
+  if (options.json) await writeFile(options.json, `${JSON.stringify(plain, null, 2)}\n`);
+}
 
 function isChosen({ name, isLong }: Scenario): boolean {
   return options.only ? name.includes(options.only) : options.long || !isLong;

@@ -33,8 +33,8 @@ function renderFigures(rows: readonly Row[], date: Date, official: string): stri
     ["---", "---", "---", "---"],
     ...rows.map(({ scenario, ours, official: theirs, targetSeconds }) => [
       scenario.name,
-      theirs ? figuresOf(theirs) : "–",
-      figuresOf(ours),
+      theirs ? figuresOf(scenario, theirs) : "–",
+      figuresOf(scenario, ours),
       targetOf(scenario, targetSeconds),
     ]),
   ];
@@ -42,16 +42,17 @@ function renderFigures(rows: readonly Row[], date: Date, official: string): stri
   return `${taken}\n\n${table.map((cells) => `| ${cells.join(" | ")} |`).join("\n")}\n`;
 }
 
-function figuresOf({ seconds, calls, memory, cpuMs, apiServerRequests }: Result): string {
-  const rest = [
-    `${calls} calls`,
+function figuresOf({ target }: Scenario, { seconds, calls, memory, cpuMs, apiServerRequests }: Result): string {
+  const isAtRest = target.cpuMs !== undefined;
+  const requests = `${calls} ${calls === 1 ? "call" : "calls"}`;
+  if (!isAtRest) return `${seconds.toFixed(2)} s, ${requests}, ${memory.tree} MB`;
+  const figures = [
+    requests,
     `${memory.own} MB, of which ${memory.anonymous} MB are not backed by files`,
     `${cpuMs} ms CPU`,
-    `${apiServerRequests} requests to the API server`,
+    ...(apiServerRequests === undefined ? [] : [`${apiServerRequests} requests to the API server`]),
   ];
-  return (
-    apiServerRequests === undefined ? [`${seconds.toFixed(2)} s`, `${calls} calls`, `${memory.tree} MB`] : rest
-  ).join(", ");
+  return figures.join(", ");
 }
 
 function targetOf({ target }: Scenario, seconds: number | undefined): string {

@@ -195,7 +195,8 @@ function deletion(start: ControllerStarter): Promise<Result> {
 async function startUp(): Promise<Result> {
   await using world = await startWorld({ nodes: 10, cloud: API, isBuilt: true });
   const controller = world.startController(["--resync=60s"]);
-  return timed(world, controller, () =>
+  // Awaited here: the world ends when this function returns.
+  return await timed(world, controller, () =>
     eventually(() => assert.equal(controller.records("controller running").length, 1), { intervalMs: 10 }),
   );
 }
