@@ -3,6 +3,9 @@ import { once } from "node:events";
 import { request } from "node:https";
 import { connect, createServer } from "node:net";
 
+/** Ports that this process has been given. Most are in use a moment later, and none is given twice. */
+const given = new Set<number>();
+
 /** A free port of 127.0.0.1. Another process may take it first, so callers must be able to retry. */
 export async function findFreePort(): Promise<number> {
   const server = createServer();
@@ -12,6 +15,8 @@ export async function findFreePort(): Promise<number> {
   server.close();
   await once(server, "close");
   if (address === null || typeof address === "string") throw new Error("a listening socket has no port");
+  if (given.has(address.port)) return findFreePort();
+  given.add(address.port);
   return address.port;
 }
 
