@@ -1,6 +1,7 @@
 /** The demo with real nodes, inside the namespaces of its world: what happens before and after the controller starts. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
+import { request } from "node:http";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
@@ -21,6 +22,10 @@ const UNINITIALISED = "node.cloudprovider.kubernetes.io/uninitialized";
 const READY_REPLICAS = "--output=jsonpath={.status.readyReplicas}";
 const REPLICAS = ["--namespace=kube-system", "--selector=app.kubernetes.io/name=lotse"];
 const WITHOUT_CONTROLLER = "no-controller";
+const WITH_INGRESS = "ingress";
+const INGRESS = fileURLToPath(new URL("../nodes/ingress.yaml", import.meta.url));
+/** The host name under which the ingress controller serves the example. */
+const HOST = "web.example.com";
 const POLL_MS = 200;
 const READY_MS = 120_000;
 const [script = ".lotse/world", mode] = process.argv.slice(2);
@@ -55,13 +60,15 @@ async function demo(): Promise<void> {
   if (mode === WITHOUT_CONTROLLER) return await waitWithoutController();
 
   await world.kubectl("apply", ...APP.map((file) => `--filename=${file}`));
+  if (mode === WITH_INGRESS) await installIngress(world);
   await until(async () => (await failures(world)) !== "");
   say("pods", `default/web is Pending. FailedScheduling: ${await failures(world)}`);
   const following = await startController(world, tools);
-  const url = await until(() => answeredUrl(world));
+  const url = await until(() => answeredUrl(world, 8080));
+  const ingress = mode === WITH_INGRESS ? [await until(() => answeredUrl(world, 80, HOST))] : [];
   say("ready", `after ${elapsed()}\n`);
   process.stdout.write(await world.kubectl("get", "nodes,pods,services", "--output=wide"));
-  process.stdout.write(nextSteps(url));
+  process.stdout.write(nextSteps(url, ingress));
   await stopped();
   following.kill();
 }
@@ -131,18 +138,43 @@ function followLog(world: World, tools: Toolchain): ChildProcess {
   return child;
 }
 
-/** The URL of the Service's load balancer, once it responds. */
-async function answeredUrl({ cloud }: World): Promise<string | undefined> {
-  const [balancer] = cloud.state.loadBalancers.values();
-  if (!balancer) return undefined;
-  const url = `http://${balancer.public_net.ipv4.ip}:8080/`;
-  const response = await fetch(url, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
-  return response?.ok ? url : undefined;
+/** Traefik, with the example as one of its sites. */
+async function installIngress(world: World): Promise<void> {
+  await world.kubectl("apply", `--filename=${INGRESS}`);
+  const backend = { service: { name: "web", port: { number: 8080 } } };
+  await world.apply({
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: { name: "web" },
+    spec: {
+      ingressClassName: "traefik",
+      rules: [{ host: HOST, http: { paths: [{ path: "/", pathType: "Prefix", backend }] } }],
+    },
+  });
+  say("ingress", `Traefik applied, with an Ingress for ${HOST}`);
 }
 
-function nextSteps(url: string): string {
+/** The URL of the load balancer with this port, once it answers requests for the host. */
+async function answeredUrl({ cloud }: World, port: number, host?: string): Promise<string | undefined> {
+  const hasPort = ({ listen_port }: { readonly listen_port: number }) => listen_port === port;
+  const balancer = cloud.state.loadBalancers.values().find(({ services }) => services.some(hasPort));
+  if (!balancer) return undefined;
+  const url = `http://${balancer.public_net.ipv4.ip}:${port}/`;
+  const status = await new Promise<number | undefined>((resolve) => {
+    const headers = host === undefined ? {} : { host };
+    const sent = request(url, { agent: false, headers, signal: AbortSignal.timeout(1_000) }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sent.on("error", () => resolve(undefined)).end();
+  });
+  return status === 200 ? url : undefined;
+}
+
+function nextSteps(url: string, ingress: readonly string[]): string {
   return inWords([
     [`curl ${url}`, "through the load balancer to a pod, which describes the request"],
+    ...ingress.map((it) => [`curl --header 'Host: ${HOST}' ${it}`, "the same pods through Traefik's load balancer"]),
     ["kubectl get pods --all-namespaces --output=wide", "Lotse itself is one of them"],
     ["ip -netns private-network route", "Hetzner's routes to the pods of each node"],
     ["", "a shell in the world, with kubectl, helm and lotse"],

@@ -30,25 +30,28 @@ const program = new Command("npm start --")
   .description("A simulated Hetzner Cloud, a real API server and the real controller, until Ctrl-C")
   .option("--no-controller", "leave the controller to you: lotse run")
   .option("--real", "three real nodes with pods, and the controller in one of them; needs Linux and root")
-  .usage("[--real] [--no-controller] [-- <flags of the controller>]")
+  .option("--ingress", "with --real: Traefik behind a load balancer of its own; takes 10 minutes to build, once")
+  .usage("[--real [--ingress]] [--no-controller] [-- <flags of the controller>]")
   .argument("[flags...]", "flags of the controller, such as --approval=manual; lotse run --help lists them")
   .addHelpText("after", `\n${FLAGS_HINT}`)
   .showHelpAfterError(FLAGS_HINT)
   .parse();
-const { controller: hasController, real: isReal } = program.opts<{
-  readonly controller: boolean;
-  readonly real?: true;
-}>();
+const {
+  controller: hasController,
+  real: isReal,
+  ingress: hasIngress = false,
+} = program.opts<{ readonly controller: boolean; readonly real?: true; readonly ingress?: true }>();
 if (isReal && hasController && program.args.length > 0) {
   program.error(
     "--real installs the controller from its chart, without flags: use --no-controller and start it yourself",
   );
 }
+if (hasIngress && !(isReal && hasController)) program.error("--ingress needs --real, and the controller");
 if (!hasController && program.args.length > 0) program.error("--no-controller starts no controller to pass flags to");
 const stop = new AbortController();
 
 try {
-  if (isReal) process.exitCode = await runReal(FOLDER, hasController);
+  if (isReal) process.exitCode = await runReal(FOLDER, { hasController, hasIngress });
   else await demo(program.args);
 } catch (error) {
   if (!stop.signal.aborted) {

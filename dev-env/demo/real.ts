@@ -12,24 +12,35 @@ import { say } from "./screen.ts";
 
 const INSIDE = fileURLToPath(new URL("inside.ts", import.meta.url));
 
-/** Runs the demo with real nodes until Ctrl-C, with or without the controller. Returns the exit code. */
-export async function runReal(folder: string, hasController: boolean): Promise<number> {
+/** What runs on the nodes. */
+export interface RealOptions {
+  readonly hasController: boolean;
+  readonly hasIngress: boolean;
+}
+
+/** Runs the demo with real nodes until Ctrl-C. Returns the exit code. */
+export async function runReal(folder: string, { hasController, hasIngress }: RealOptions): Promise<number> {
   const missing = missingFor(thisComputer());
   if (missing.length > 0) {
     process.stderr.write(`npm start -- --real cannot run here:\n${missing.map((it) => `  ${it}\n`).join("")}`);
     return 1;
   }
-  const tools = await provideNodeTools();
-  say("images", "pause, http-echo, CoreDNS and the controller of this checkout …");
+  const tools = await provideNodeTools({ hasIngress });
+  const others = hasIngress ? "CoreDNS, Traefik" : "CoreDNS";
+  say("images", `pause, http-echo, ${others} and the controller of this checkout …`);
   // Inside another world, as in tests, its images are there already.
-  const store = process.env.LOTSE_WORLD_IMAGES ?? (await provideImages(tools));
+  const store = process.env.LOTSE_WORLD_IMAGES ?? (await provideImages(tools, { hasIngress }));
   // The name is taken first, and the script follows when the id of the process is known.
   const script = await writeEnvFile(folder, "", process.pid, "world");
   const watchdog = new Watchdog(script);
   try {
     // Ctrl-C reaches the program inside, too, which ends by itself.
     process.on("SIGINT", () => {});
-    const args = [INSIDE, relative(process.cwd(), script), ...(hasController ? [] : ["no-controller"])];
+    const args = [
+      INSIDE,
+      relative(process.cwd(), script),
+      hasController ? (hasIngress ? "ingress" : "") : "no-controller",
+    ];
     const code = await runInEnclave(process.execPath, args, {
       store,
       onStart: (child, dir) => {

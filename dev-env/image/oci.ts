@@ -18,6 +18,8 @@ export interface ImageConfig {
   readonly env?: Readonly<Record<string, string>>;
   readonly labels?: Readonly<Record<string, string>>;
   readonly workdir?: string;
+  /** User and group, by default those of `nonroot`. */
+  readonly user?: string;
   /** Such as `8233`. */
   readonly ports?: readonly string[];
 }
@@ -115,11 +117,11 @@ export async function writeLayout(sources: readonly ImageSource[], dir: string):
 }
 
 function optionsOf({ architecture, config }: ImageSource): readonly string[] {
-  const { entrypoint, cmd = [], env = {}, labels = {}, workdir = "/", ports = [] } = config;
+  const { entrypoint, cmd = [], env = {}, labels = {}, workdir = "/", user = "65532:65532", ports = [] } = config;
   const pairs = (flag: string, values: Readonly<Record<string, string>>) =>
     Object.entries(values).flatMap(([key, value]) => [flag, `${key}=${value}`]);
   return [
-    ...["--set-platform", `linux/${architecture}`, "--user", "65532:65532", "--workdir", workdir],
+    ...["--set-platform", `linux/${architecture}`, "--user", user, "--workdir", workdir],
     ...entrypoint.flatMap((word) => ["--entrypoint", word]),
     ...cmd.flatMap((word) => ["--cmd", word]),
     ...ports.flatMap((port) => ["--exposed-ports", `${port}/tcp`]),

@@ -8,7 +8,7 @@ import { type Progress, provisionTools } from "./provision.ts";
 import { commonTools, describeTools, forEachTool, type ModuleFiles, type ToolName, type Tools } from "./tools.ts";
 
 export { ToolchainError } from "./errors.ts";
-export { imageTools, nodeTools, type ToolName } from "./tools.ts";
+export { commonTools, imageTools, nodeTools, type ToolName, upstreamTools } from "./tools.ts";
 
 /** Paths of the pinned binaries. */
 export interface Toolchain {
@@ -83,6 +83,12 @@ export async function buildEngine(
 export function hasEngine(architecture: Architecture): boolean {
   const { pulumi, "pulumi-resource-hcloud": plugin } = loadTools(`linux-${nodeArch[architecture]}`);
   return [pulumi, plugin].every((tool) => isStored({ ...tool, archive: undefined }, thisHost.env));
+}
+
+/** Whether `ensureToolchain` would return at once, as far as this tool is concerned. */
+export function hasTool(name: ToolName): boolean {
+  const { env, platform } = thisHost;
+  return isStored(loadTools(platform)[name], env);
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
  * `npm run test:nodes`: tests with real kubelets, pods and packets. Each file runs in namespaces of its own. Files can be
- * selected by a part of their name: `npm run test:nodes -- traffic`. With LOTSE_REPORTS, a folder, Vitest writes a report
- * for each file there.
+ * selected by a part of their name: `npm run test:nodes -- traffic`. The test with an ingress controller is left out unless
+ * it is selected, or that was built before. With LOTSE_REPORTS, a folder, Vitest writes a report for each file there.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,10 +10,12 @@ import { runInEnclave } from "../../dev-env/nodes/enclave.ts";
 import { provideImages } from "../../dev-env/nodes/images/images.ts";
 import { missingFor, thisComputer } from "../../dev-env/nodes/requirements.ts";
 import { provideNodeTools } from "../../dev-env/nodes/tools.ts";
-import { ToolchainError } from "../../dev-env/toolchain/toolchain.ts";
+import { hasTool, ToolchainError } from "../../dev-env/toolchain/toolchain.ts";
 
 /** Files that start demos: not at the same time, because processes in other namespaces cannot see who owns `.lotse/world`. */
 const DEMOS = ["demo.test.ts", "tutorial.test.ts"];
+/** Needs a program that takes ten minutes to build. */
+const INGRESS = "ingress.test.ts";
 /** The one that takes longest, which starts first. */
 const LONGEST = "operations.test.ts";
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
@@ -30,8 +32,10 @@ async function runFiles(parts: readonly string[]): Promise<number> {
     process.stderr.write(`no file matches ${parts.join(", ")}; choose from ${all.join(", ")}\n`);
     return 1;
   }
+  const hasIngress = hasTool("traefik") || (parts.length > 0 && files.includes(INGRESS));
+  if (!hasIngress && files.includes(INGRESS)) skipIngress(files);
   const started = performance.now();
-  const store = await prepare();
+  const store = await prepare(hasIngress);
   if (store === undefined) return 1;
   const prepared = performance.now();
   const failed: string[] = [];
@@ -58,9 +62,14 @@ function reportersFor(file: string): readonly string[] {
   return folder ? ["--reporter=default", "--reporter=json", `--outputFile=${join(folder, `${file}.json`)}`] : [];
 }
 
-async function prepare(): Promise<string | undefined> {
+function skipIngress(files: string[]): void {
+  files.splice(files.indexOf(INGRESS), 1);
+  process.stdout.write(`SKIPPED ${INGRESS}: Traefik is not built; "npm run test:nodes -- ingress" builds it\n`);
+}
+
+async function prepare(hasIngress: boolean): Promise<string | undefined> {
   try {
-    return await provideImages(await provideNodeTools());
+    return await provideImages(await provideNodeTools({ hasIngress }), { hasIngress });
   } catch (error) {
     if (!(error instanceof ToolchainError)) throw error;
     process.stderr.write(`${error.message}\n`);

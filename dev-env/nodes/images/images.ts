@@ -1,5 +1,4 @@
 /** The images of a world, without a registry: built from the toolchain's binaries and from this checkout. */
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { copyFile, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -11,13 +10,17 @@ import { cacheRoot } from "../../toolchain/cache.ts";
 import { type Toolchain, thisArchitecture } from "../../toolchain/toolchain.ts";
 import { run } from "../commands.ts";
 import { PAUSE_IMAGE } from "../machine/settings.ts";
-import { type Image, prepareStore } from "./store.ts";
+import { agnhostImage } from "./agnhost.ts";
+import { digestOf, type Image, prepareStore } from "./store.ts";
 
 /** Names of the images that pods of a world can use, with the pull policy `Never` or `IfNotPresent`. */
 export const IMAGES = {
   pause: PAUSE_IMAGE,
   echo: "lotse.local/http-echo:1",
   dns: "lotse.local/coredns:1",
+  ingress: "lotse.local/traefik:1",
+  // Kubernetes' own tests expect this tag.
+  agnhost: "lotse.local/agnhost:2.63.0",
   lotse: { repository: "lotse.local/lotse", tag: "dev" },
 } as const;
 
@@ -36,12 +39,17 @@ const SOURCES = [
 ];
 
 /** Builds the images that have changed, and returns containerd's store with all of them. */
-export async function provideImages(tools: Toolchain): Promise<string> {
-  const { echo, dns, pause, lotse } = IMAGES;
+export async function provideImages(
+  tools: Toolchain,
+  { hasIngress = false, hasUpstream = false } = {},
+): Promise<string> {
+  const { echo, dns, ingress, agnhost, pause, lotse } = IMAGES;
   const images = await Promise.all([
     binaryImage({ name: pause, file: tools.paths["http-echo"], args: ["pause"] }),
     binaryImage({ name: echo, file: tools.paths["http-echo"], args: [] }),
     binaryImage({ name: dns, file: tools.paths.coredns, args: [] }),
+    ...(hasIngress ? [binaryImage({ name: ingress, file: tools.paths.traefik, args: [] })] : []),
+    ...(hasUpstream ? [agnhostImage(agnhost, tools.paths.agnhost)] : []),
     ownImage(`${lotse.repository}:${lotse.tag}`, tools),
   ]);
   return prepareStore(images, tools, join(cacheRoot(process.env), "images"));
@@ -83,10 +91,4 @@ async function ownImage(name: string, { paths }: Toolchain): Promise<Image> {
       if (tree) await writeArchive(await packTree(tree, 0), name, archive);
     },
   };
-}
-
-async function digestOf(files: readonly string[], also: readonly string[]): Promise<string> {
-  const hash = createHash("sha256").update(JSON.stringify(also));
-  for (const file of files) hash.update(await readFile(file));
-  return hash.digest("hex").slice(0, 12);
 }

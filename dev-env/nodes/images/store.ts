@@ -1,6 +1,7 @@
 /** Images as containerd keeps them: imported once, and then given to every machine as hard links. */
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { withLock } from "../../toolchain/lock.ts";
 import type { Toolchain } from "../../toolchain/toolchain.ts";
@@ -13,6 +14,13 @@ export interface Image {
   readonly key: string;
   /** Writes it as an archive. The folder is empty, and deleted afterwards. */
   readonly write: (dir: string, archive: string) => Promise<void>;
+}
+
+/** A short digest of files and texts, for the key of an image. */
+export async function digestOf(files: readonly string[], also: readonly string[]): Promise<string> {
+  const hash = createHash("sha256").update(JSON.stringify(also));
+  for (const file of files) hash.update(await readFile(file));
+  return hash.digest("hex").slice(0, 12);
 }
 
 /** How many stores to keep: one per combination of images that was used recently. Another world may still need a new one. */

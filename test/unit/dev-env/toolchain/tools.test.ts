@@ -20,8 +20,8 @@ describe("pins", () => {
     expect(toolNamed("kubectl").version).toBe(version);
   });
 
-  it("of a kubelet equal those of the API server", () => {
-    expect(toolNamed("kube-node").version).toBe(toolNamed("kube-apiserver").version);
+  it.each(["kube-node", "e2e.test", "agnhost"] as const)("of %s equal those of the API server", (name) => {
+    expect(toolNamed(name).version).toBe(toolNamed("kube-apiserver").version);
   });
 
   it.each(otherApiServers)("of the API server can be overridden with %s, without an archive", (version) => {
@@ -52,6 +52,11 @@ describe("archives", () => {
     const list = "# note\naa  ./a.tar.gz.old\nbb  ./a.tar.gz\ncc *b.tar.gz\n";
     expect(["a.tar.gz", "b.tar.gz", "tar.gz"].map((file) => findDigest(list, file))).toEqual(["bb", "cc", undefined]);
   });
+});
+
+it("builds Kubernetes' own tests as go test does", () => {
+  expect(toolNamed("e2e.test").buildArgs.slice(0, 2)).toEqual(["test", "-c"]);
+  expect(toolNamed("agnhost").buildArgs[0]).toBe("build");
 });
 
 it("uses a different store folder for each platform and each tool of a module", () => {
