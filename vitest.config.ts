@@ -5,6 +5,8 @@ import { defineConfig } from "vitest/config";
 const real = ["test/{integration,e2e,conformance,chaos}/**/*.test.ts"];
 /** Those of them that wait, break things at random or take a crowd: not for every change (`npm run test:slow`). */
 const slow = ["test/**/*.slow.test.ts"];
+/** Those that hold seconds, requests or memory to a bound: one at a time, because nothing else may use the machine. */
+const quiet = ["test/**/*.quiet.test.ts"];
 /** Two at a time is what two cores carry. They start hundreds of processes, which share what Node compiled before. */
 const limits = {
   maxWorkers: 2,
@@ -28,12 +30,11 @@ export default defineConfig({
           include: ["test/{unit,support,tools}/**/*.test.ts"],
         },
       },
-      { test: { name: "integration", include: real, exclude: slow, ...limits } },
+      { test: { name: "integration", include: real, exclude: [...slow, ...quiet], ...limits } },
       // `npm run test:nodes` starts each file in namespaces of its own.
       { test: { name: "nodes", include: ["test/nodes/**/*.test.ts"], ...limits } },
       { test: { name: "slow", include: slow, ...built, ...limits } },
-      // Runs alone: on a busy machine a controller needs more turns, and so more requests, for the same work.
-      { test: { name: "bench", include: ["test/bench/**/*.test.ts"], ...built, ...limits } },
+      { test: { name: "quiet", include: quiet, ...built, ...limits, maxWorkers: 1 } },
       // Needs programs that take long to build.
       { test: { name: "release", include: ["test/release/**/*.test.ts"], ...limits } },
     ],

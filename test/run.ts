@@ -2,7 +2,7 @@
  * `npm test`, `npm run test:slow`, `npm run test:release` and `npm run test:all`: set-up where needed, then the checks and
  * tests of the tier, and a summary at the end.
  *
- * | tier | checks | unit | integration | slow, bench | nodes | release |
+ * | tier | checks | unit | integration | slow, quiet | nodes | release |
  * | --- | --- | --- | --- | --- | --- | --- |
  * | fast, the default | yes | yes | yes | | | |
  * | slow | | | | yes | | |
@@ -14,7 +14,13 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { ProgressDisplay } from "../dev-env/toolchain/progress.ts";
-import { ensureToolchain, ToolchainError } from "../dev-env/toolchain/toolchain.ts";
+import {
+  commonTools,
+  ensureToolchain,
+  imageTools,
+  ToolchainError,
+  type ToolName,
+} from "../dev-env/toolchain/toolchain.ts";
 
 interface StepResult {
   readonly name: string;
@@ -48,11 +54,22 @@ interface TestReport {
   readonly failures: readonly string[];
 }
 
-const TIERS: Readonly<Record<string, { readonly hasChecks: boolean; readonly projects: readonly string[] }>> = {
-  fast: { hasChecks: true, projects: ["unit", "integration"] },
-  slow: { hasChecks: false, projects: ["slow", "bench"] },
-  release: { hasChecks: false, projects: ["release"] },
-  all: { hasChecks: true, projects: ["unit", "integration", "slow", "bench", "nodes"] },
+interface Tier {
+  readonly hasChecks: boolean;
+  readonly projects: readonly string[];
+  /** Tools of its tests, besides the common ones. They are built first: a build within a test would exceed its time limit. */
+  readonly tools: readonly ToolName[];
+}
+
+const TIERS: Readonly<Record<string, Tier>> = {
+  fast: { hasChecks: true, projects: ["unit", "integration"], tools: ["actionlint"] },
+  slow: { hasChecks: false, projects: ["slow", "quiet"], tools: ["minio"] },
+  release: { hasChecks: false, projects: ["release"], tools: imageTools },
+  all: {
+    hasChecks: true,
+    projects: ["unit", "integration", "slow", "quiet", "nodes"],
+    tools: ["actionlint", "minio"],
+  },
 };
 
 const tier = TIERS[process.argv[2] ?? "fast"];
@@ -68,7 +85,7 @@ async function runAll(): Promise<boolean> {
     process.stderr.write(`no such tier: ${process.argv[2]}; choose one of ${Object.keys(TIERS).join(", ")}\n`);
     return false;
   }
-  if (!(await setUp())) return false;
+  if (!(await setUp(tier.tools))) return false;
   const results = tier.hasChecks ? [...(await runChecks())] : [];
   for (const project of tier.projects) results.push(await (project === "nodes" ? testNodes() : test(project)));
   summarise(results);
@@ -88,10 +105,10 @@ async function runChecks(): Promise<readonly StepResult[]> {
   return [...checks, docs, manifests, audit];
 }
 
-async function setUp(): Promise<boolean> {
+async function setUp(tools: readonly ToolName[]): Promise<boolean> {
   const display = new ProgressDisplay(process.stdout);
   try {
-    await ensureToolchain(undefined, display.report);
+    await ensureToolchain([...commonTools, ...tools], display.report);
     return true;
   } catch (error) {
     if (!(error instanceof ToolchainError)) throw error;
