@@ -73,7 +73,9 @@ describe("the commands", PATIENT, () => {
       /--control-plane-type: "cx98" is not available in fsn1, which has .*\n.*--worker-type: "cx99"/,
     );
     const refused = await start({ HCLOUD_TOKEN: "wrong" }, "up").ended;
-    expect(refused.errors).toMatch(/^dev-env: GET \/pricing: [^\n]+ \(unauthorized\); check HCLOUD_TOKEN\n$/);
+    expect(refused.errors).toBe(
+      "dev-env: GET /pricing: the token you have provided is invalid (unauthorized); check HCLOUD_TOKEN\n",
+    );
     expect(env.cloud.journal.writes).toEqual([]);
     expect(existsSync(env.folder.path)).toBe(false);
   });

@@ -241,5 +241,5 @@ describe("pitfalls of the provider", () => {
 /** The plugin panicked with a nil pointer. The text reaches stderr a moment later. */
 async function expectPanic(): Promise<void> {
   const hasPanicked = () => !plugin.isAlive || plugin.stderr.join("").includes("panic");
-  await eventually(() => expect(hasPanicked()).toBe(true));
+  await eventually(() => expect(hasPanicked()).toBe(true), { timeoutMs: 2_000, intervalMs: 20 });
 }
