@@ -145,18 +145,19 @@ export class ActionWatch {
   async #pollDue(): Promise<void> {
     const due = [...this.#watched].sort(([, a], [, b]) => this.#expectedEnd(a) - this.#expectedEnd(b)).slice(0, BATCH);
     // A poll that came early for an action, because of others, says nothing about its duration. Timers fire slightly early.
-    const now = this.#clock.now() + 1;
-    for (const [, watched] of due) if (this.#expectedEnd(watched) <= now) watched.polls += 1;
+    const polledAt = this.#clock.now();
+    for (const [, watched] of due) if (this.#expectedEnd(watched) <= polledAt + 1) watched.polls += 1;
     const actions = await this.#fetch(due.map(([id]) => id)).catch(() => []); // the next poll retries
-    for (const action of actions) if (action.status !== "running") this.#end(action);
+    for (const action of actions) if (action.status !== "running") this.#end(action, polledAt);
   }
 
-  #end(action: Action): void {
+  /** The action had ended when it was polled, not only when the response arrived. */
+  #end(action: Action, polledAt: number): void {
     const watched = this.#watched.get(action.id);
     if (!watched) return;
     this.#watched.delete(action.id);
     const usual = this.#usualMs.get(watched.command);
-    const expected = expectedMs(this.#clock.now() - watched.startedAt, watched.polls);
+    const expected = expectedMs(polledAt - watched.startedAt, watched.polls);
     this.#usualMs.set(watched.command, Math.min(expected, usual === undefined ? POLL_MS.most : usual * SLOWER));
     watched.done.resolve(action);
   }
