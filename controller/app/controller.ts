@@ -111,12 +111,15 @@ function openLoops(parts: LoopParts) {
   };
   // Nodes are few and urgent: their loops are not slowed down.
   const slowest = (name: string) => (name === "cluster" ? minIntervalMs(parts.gateway.budget) : 0);
+  const isScarce = () => slowest("cluster") > 0; // then the turn starts too late for a list that is read now
   const shared = { ...GATHER, everyMs: config.resyncMs, minIntervalMs: slowest, log, observer: telemetry.metrics };
   const loops: Loops<LoopName> = new Loops(works, shared);
   const wake = (...names: readonly LoopName[]) => {
     if (loops.isStarted && names.includes("cluster")) {
+      // While the turn gathers events, the engine starts, and the list arrives that it needs first.
       runner.hurry();
-      runner.prepare(); // the engine starts while the turn gathers events and reads lists
+      runner.prepare();
+      if (loops.runningMs.cluster === 0 && !isScarce()) parts.view.prefetch();
     }
     loops.wake(...names);
   };

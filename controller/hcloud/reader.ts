@@ -1,6 +1,7 @@
 /** Typed reads of the Hetzner API, and the lists of the project as last read, each with an age. */
 import { CcmError, CloudError } from "../diagnostics/errors.ts";
 import { Aged } from "../work/aged.ts";
+import { TIMINGS } from "../work/timings.ts";
 import type { Catalogue, Certificate, LoadBalancer, Network, Server } from "./api.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Pricing } from "./prices.ts";
@@ -181,6 +182,11 @@ export class CloudView {
   /** Reads one server directly, not from the list; undefined when it does not exist. */
   server(id: number): Promise<Server | undefined> {
     return this.#reader.server(id);
+  }
+
+  /** Starts to read what every turn needs, unless it was just read. A turn that starts soon finds it here. */
+  prefetch(): void {
+    this.#loadBalancers.get(TIMINGS.recent).catch(() => {}); // the turn reads again, and reports the failure
   }
 
   async state(ages: Ages): Promise<CloudState> {

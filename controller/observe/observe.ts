@@ -10,6 +10,7 @@ import type { Observed, RenderOptions, Snapshot } from "../render/cluster.ts";
 import { isReady, type Witnesses } from "../render/node/lifecycle.ts";
 import { findServer } from "../render/node/metadata.ts";
 import { parseProviderId } from "../render/node/provider-id.ts";
+import { TIMINGS } from "../work/timings.ts";
 
 export interface Sources {
   /** Objects from the synced caches. */
@@ -38,12 +39,12 @@ function withWitnesses(cloud: CloudState, witnesses: Witnesses): CloudState {
 }
 
 /**
- * Load balancers are read in every turn, to see the effect of the last write. Routes are read in every resync, so that a
- * route changed by hand is noticed as soon as a changed load balancer. The rest changes rarely, or through Lotse: an older
- * list will do, unless it would cause a change.
+ * Load balancers are read in every turn, or just before it. Routes are read in every resync, so that a route changed by hand
+ * is noticed as soon as a changed load balancer. The rest changes rarely, or through Lotse: an older list will do, unless it
+ * would cause a change.
  */
 function relaxed(resyncMs: number): Ages {
-  return { servers: 45_000, loadBalancers: 0, certificates: 600_000, network: resyncMs / 2 };
+  return { servers: 45_000, loadBalancers: TIMINGS.recent, certificates: 600_000, network: resyncMs / 2 };
 }
 
 /**
@@ -61,6 +62,7 @@ export function agesBefore(
   return {
     ...ages,
     ...(readsNetwork && { network: 0 }),
+    ...(touches(arrived, "load-balancer/") && { loadBalancers: 0 }),
     ...(touches(arrived, "certificate/") && { certificates: 0 }),
   };
 }
@@ -91,7 +93,6 @@ export function agesToConfirm(
   if (!readsServers && !readsCertificates) return undefined;
   return {
     ...relaxed(resyncMs),
-    loadBalancers: 1_000,
     ...(readsServers && { servers: needsNewest ? 0 : 3_000 }),
     ...(readsCertificates && { certificates: 0 }),
     ...(changesRoutes && { network: 1_000 }),

@@ -18,6 +18,11 @@ const table = {
   outage: 10_000,
   /** By then an unanswered request can no longer take effect: it equals the request timeout. */
   absence: 30_000,
+  /**
+   * A turn accepts a list of load balancers of this age: one that was read while it gathered events, or by the turn before
+   * it. Not longer than the first pause after a failed unit, so that a retry is planned from a new list.
+   */
+  recent: 1_000,
   /** Pauses after a failed turn. */
   turnRetry: { first: 1_000, most: 30_000 },
   /** Pauses after a failed unit, by the verdict on its failure. `never` waits for the object to change, with rare retries. */

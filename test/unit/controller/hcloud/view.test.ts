@@ -30,6 +30,25 @@ describe("the view of the cloud", () => {
     expect(cloud.reads).toHaveLength(2);
   });
 
+  it("has a list of load balancers ready for a turn that starts soon", async () => {
+    const cloud = aCloud();
+    cloud.view.prefetch();
+    cloud.view.prefetch();
+    vi.advanceTimersByTime(999);
+    await cloud.view.state({ ...NOW, loadBalancers: 1_000 });
+    expect(cloud.reads.filter((path) => path.startsWith("/load_balancers?"))).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    await cloud.view.state({ ...NOW, loadBalancers: 1_000 });
+    expect(cloud.reads.filter((path) => path.startsWith("/load_balancers?"))).toHaveLength(2);
+  });
+
+  it("leaves a failure of a list that is read ahead to the turn", async () => {
+    const cloud = aCloud();
+    cloud.failure = new CloudError("GET /load_balancers", 500, "x", "down");
+    cloud.view.prefetch();
+    await expect(cloud.view.state({ ...NOW, loadBalancers: 1_000 })).rejects.toThrow("down");
+  });
+
   it("does not cache a failed read", async () => {
     const cloud = aCloud();
     cloud.failure = new CloudError("GET /servers", 500, "x", "down");

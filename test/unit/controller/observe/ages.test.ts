@@ -8,7 +8,7 @@ const RESYNC_MS = 60_000;
 const OPTIONS = aRenderOptions({ clusterCidrs: ["10.244.0.0/16"], networkId: NETWORK_ID });
 const podCIDRs = ["10.244.1.0/24"];
 const condition = (status: string, reason = "RouteCreated") => [{ type: "NetworkUnavailable", status, reason }];
-const RELAXED = { servers: 45_000, loadBalancers: 0, certificates: 600_000, network: 30_000 };
+const RELAXED = { servers: 45_000, loadBalancers: 1_000, certificates: 600_000, network: 30_000 };
 
 describe("the first plan", () => {
   it.each([
@@ -19,6 +19,15 @@ describe("the first plan", () => {
     ["without a pod range", aNode(), 30_000],
   ])("with a Node %s accepts a network of this age", (_, node, network) => {
     expect(agesBefore([node], OPTIONS, RESYNC_MS)).toEqual({ ...RELAXED, network });
+  });
+
+  it.each([
+    ["load-balancer/default/web@0c7e1a529d3b", { loadBalancers: 0 }],
+    ["certificate/default/web@0c7e1a529d3b/0123456789ab", { certificates: 0 }],
+    ["route/10.244.1.0/24", { network: 0 }],
+  ] as const)("reads the list of a unit whose slow action has ended: %s", (unit, read) => {
+    const arrived = [{ kind: "remove", unit, asked: true, differences: [] }] as const;
+    expect(agesBefore([], OPTIONS, RESYNC_MS, arrived)).toEqual({ ...RELAXED, ...read });
   });
 
   it("needs no fresh network where routes are not managed", () => {
@@ -45,7 +54,6 @@ describe("the second plan", () => {
     const attached = aServer({ id: 1, privateIp: "10.0.0.2" });
     expect(agesToConfirm(situation([attached]), RESYNC_MS, () => false)).toEqual({
       ...RELAXED,
-      loadBalancers: 1_000,
       servers: 3_000,
       network: 1_000,
     });

@@ -6,6 +6,7 @@ import { CloudError } from "../../../../controller/diagnostics/errors.ts";
 import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
 import { GUARD_LIMITS } from "../../../../controller/guard/guard.ts";
 import { Pace } from "../../../../controller/guard/pace.ts";
+import type { CloudView } from "../../../../controller/hcloud/reader.ts";
 import type { Exchange, RunInfo } from "../../../../controller/hcloud/sender.ts";
 import type { Write } from "../../../../controller/publish/writes.ts";
 import type { AuditEntry } from "../../../../controller/record/entry.ts";
@@ -60,7 +61,12 @@ function turnOf({ reader, view }: FakeCloud, given: Given): ClusterTurn {
   };
   const runner = new Runner({ ...given, context });
   const pace = new Pace();
-  return new ClusterTurn({ ...given, view, runner, absence, pace, guardLimits: GUARD_LIMITS, resyncMs: 60_000 });
+  // The turns of a test follow each other at once. Those of the controller do not, so that each reads its own list.
+  const apart: Pick<CloudView, "state" | "server"> = {
+    state: (ages) => view.state({ ...ages, loadBalancers: 0 }),
+    server: (id) => view.server(id),
+  };
+  return new ClusterTurn({ ...given, view: apart, runner, absence, pace, guardLimits: GUARD_LIMITS, resyncMs: 60_000 });
 }
 
 /** A turn with an engine that does what `act` says, with one outcome for all units, and keeps its requests. */

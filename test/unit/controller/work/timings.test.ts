@@ -10,6 +10,7 @@ describe("timings", () => {
       stale: 30_000,
       outage: 10_000,
       absence: 30_000,
+      recent: 1_000,
       turnRetry: { first: 1_000, most: 30_000 },
       unitRetry: {
         soon: { first: 1_000, most: 60_000 },
@@ -20,6 +21,11 @@ describe("timings", () => {
       pace: { first: 30_000, most: 300_000, calm: 600_000, step: 10_000, window: 60_000 },
       claimRetry: 1_000,
     });
+  });
+
+  it("have a retry planned from a new list", () => {
+    const { recent, unitRetry } = TIMINGS;
+    for (const { first } of Object.values(unitRetry)) expect(first).toBeGreaterThanOrEqual(recent);
   });
 
   it("leave a watch time to be renewed before its objects are stale", () => {
