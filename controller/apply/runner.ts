@@ -6,7 +6,7 @@ import { existence } from "../../stacks/units/difference.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { Approval, Description } from "../guard/approval.ts";
-import type { Drift } from "../guard/guard.ts";
+import type { Drift } from "../guard/drift.ts";
 import type { Plan, PlannedUnit } from "../guard/plan.ts";
 import type { ApiError } from "../hcloud/exchange.ts";
 import type { Credential, Gateway } from "../hcloud/gateway.ts";

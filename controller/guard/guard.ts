@@ -1,9 +1,12 @@
-/** Holds back suspiciously many removals, and tells drift from changes that are yet to be applied. */
-import { isDeepStrictEqual } from "node:util";
-import { type Difference, describeField } from "../../stacks/units/difference.ts";
-import { kindOf } from "../../stacks/units/names.ts";
-import type { UnitId, UnitSpec, UnitState } from "../../stacks/units/spec.ts";
-import { type Plan, type PlannedUnit, type Situation, wantedSpecs } from "./plan.ts";
+/** Holds back what no object asks for, if there is suspiciously much of it: removals of units, and of targets. */
+import type { V1Node } from "@kubernetes/client-node";
+import type { Difference } from "../../stacks/units/difference.ts";
+import { isTarget, kindOf, targetPart } from "../../stacks/units/names.ts";
+import type { UnitId } from "../../stacks/units/spec.ts";
+import type { ServiceIntent } from "../render/intents.ts";
+import { isReady } from "../render/node/lifecycle.ts";
+import { parseProviderId } from "../render/node/provider-id.ts";
+import { type Plan, type PlannedUnit, planRun, type Situation } from "./plan.ts";
 
 /** Removals are held back when they exceed both limits. */
 export interface GuardLimits {
@@ -30,42 +33,22 @@ export function exceeds(count: number, total: number, { removals, share }: Guard
   return count > removals && count > total * share;
 }
 
-/** What would happen to units although no object asks for it. */
-const SURPRISES = { remove: "removed", move: "moved to another network" } as const;
-
 /**
  * Returns the plan, without the removals that no object asked for if they exceed the limits. Other steps always pass. Each
  * kind of unit is compared with its own number: load balancers, which tenants create, must not make room for routes.
  */
 export function guard({ rendered, plan, heldTargets }: Situation, limits: GuardLimits = GUARD_LIMITS): Guarded {
-  const states = Map.groupBy(Object.values(rendered.existing), (state) => state?.kind);
-  const groups = Map.groupBy(plan.filter(isSurprising), ({ kind, unit }) => `${kindOf(unit)} ${kind}`);
-  const stopped = [...groups.values()].flatMap((steps) => {
-    const [{ kind, unit }] = steps as [PlannedUnit];
-    const total = states.get(kindOf(unit))?.length ?? 0;
-    if (!exceeds(steps.length, total, limits)) return [];
-    const fate = SURPRISES[kind === "remove" ? "remove" : "move"];
-    const things = `${kindOf(unit).replace("-", " ")}s`;
-    return [
-      {
-        steps,
-        text: describeHeld(
-          steps.map((step) => step.unit),
-          { total, things, fate },
-        ),
-      },
-    ];
-  });
-  const held = stopped.flatMap(({ steps }) => steps);
-  const texts = stopped.map(({ text }) => text);
-  if (heldTargets) {
-    const { names, total } = heldTargets;
-    texts.push(describeHeld(names, { total, things: "targets", fate: SURPRISES.remove }));
-  }
+  const states = Object.values(rendered.existing);
+  const totalOf = ([first]: Plan) => states.filter((state) => first && state?.kind === kindOf(first.unit)).length;
+  const groups = Map.groupBy(plan.filter(isSurprising), fateOf);
+  const tooMany = [...groups].filter(([, steps]) => exceeds(steps.length, totalOf(steps), limits));
+  const held = new Set(tooMany.flatMap(([, steps]) => steps));
+  const texts = tooMany.map(([fate, steps]) => describeHeld(steps.map(unitOf), totalOf(steps), fate));
+  if (heldTargets) texts.push(describeHeld(heldTargets.names, heldTargets.total, "targets would be removed"));
   return {
-    plan: held.length > 0 ? plan.filter((step) => !held.includes(step)) : plan,
+    plan: plan.filter((step) => !held.has(step)),
     ...(texts.length > 0 && { stopped: texts.join("; ") }),
-    held: held.length + (heldTargets?.names.length ?? 0),
+    held: held.size + (heldTargets?.names.length ?? 0),
   };
 }
 
@@ -75,107 +58,97 @@ function isSurprising(step: PlannedUnit): boolean {
   return step.differences.some(({ part, field, have }) => part === "network" && field === "id" && have !== undefined);
 }
 
-function describeHeld(names: readonly string[], of: { total: number; things: string; fate: string }): string {
-  return `${names.length} of ${of.total} ${of.things} would be ${of.fate} although no object asks for it: ${nameFirst(names, 3)}`;
+function unitOf({ unit }: PlannedUnit): UnitId {
+  return unit;
 }
 
-/** A unit that matched its spec and no longer does, although the spec has not changed. */
-export interface Drift {
-  readonly unit: UnitId;
-  readonly differences: readonly Difference[];
-  /** What existed and is gone; absent when it still exists. */
-  readonly lost?: UnitState;
-  /** Number of times in the last hour, this time included. */
-  readonly times: number;
-  /** When it was noticed, in milliseconds of a monotonic clock. */
-  readonly at: number;
+function fateOf({ kind, unit }: PlannedUnit): string {
+  return `${kindOf(unit).replace("-", " ")}s would be ${kind === "remove" ? "removed" : "moved to another network"}`;
 }
 
-interface Settled {
-  readonly spec: UnitSpec;
-  readonly state: UnitState | undefined;
-}
-
-const HOUR_MS = 3_600_000;
-
-/** Remembers what each unit last matched. Starts empty: after a restart, no difference counts as drift. */
-export class DriftWatch {
-  readonly #now: () => number;
-  readonly #settled = new Map<UnitId, Settled>();
-  readonly #drifts = new Map<UnitId, readonly number[]>();
-
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
-
-  /** Compares units with what they matched, and returns those that drifted. Others match, unless they are under way. */
-  observe({ rendered, plan, underWay }: Situation): readonly Drift[] {
-    const specs = wantedSpecs(rendered);
-    const dirty = new Map(plan.map((step) => [step.unit, step.differences]));
-    const drifted = [...specs].flatMap(([unit, spec]): Drift[] => {
-      if (underWay?.has(unit)) return [];
-      const found = dirty.get(unit);
-      const before = this.#settled.get(unit);
-      this.#settled.delete(unit);
-      const state = rendered.existing[unit];
-      if (!found) this.#settled.set(unit, { spec, state });
-      if (!found || !before || !isDeepStrictEqual(before.spec, spec)) return [];
-      const lost = state === undefined && before.state;
-      return [{ unit, differences: found, ...(lost && { lost }), ...this.#count(unit) }];
-    });
-    for (const unit of [...this.#settled.keys(), ...this.#drifts.keys()]) if (!specs.has(unit)) this.#forget(unit);
-    return drifted;
-  }
-
-  /** Whether a step would repair what was changed outside the cluster. */
-  isDrift(step: PlannedUnit): boolean {
-    return step.kind === "make" && isDeepStrictEqual(this.#settled.get(step.unit)?.spec, step.spec);
-  }
-
-  /** Remembers that a run has brought units to their specs, so that the next change by hand is drift, even at once. */
-  settle({ rendered, plan, underWay = new Set() }: Situation, due: Plan): void {
-    const left = new Set([...plan.map(({ unit }) => unit), ...underWay]);
-    for (const step of due)
-      if (step.kind === "make" && !left.has(step.unit))
-        this.#settled.set(step.unit, { spec: step.spec, state: rendered.existing[step.unit] });
-  }
-
-  #count(unit: UnitId): Pick<Drift, "times" | "at"> {
-    const at = this.#now();
-    const recent = [...(this.#drifts.get(unit) ?? []).filter((before) => before > at - HOUR_MS), at];
-    this.#drifts.set(unit, recent);
-    return { times: recent.length, at };
-  }
-
-  #forget(unit: UnitId): void {
-    this.#settled.delete(unit);
-    this.#drifts.delete(unit);
-  }
-}
-
-/** What was changed outside the cluster, for an Event: `type was changed to lb21, target server-3 was removed`. */
-export function describeDrift(differences: readonly Difference[]): string {
-  return describe(differences, (field, { want, have }) => {
-    if (have === undefined) return `${field} was removed`;
-    return want === undefined ? `${field} was added` : `${field} was changed to ${have}`;
-  });
-}
-
-/** What is about to change, for an Event: `set type to lb21, add target server-3`. */
-export function describeChanges(differences: readonly Difference[]): string {
-  return describe(differences, (field, { want, have }) => {
-    if (have === undefined) return `add ${field}`;
-    return want === undefined ? `remove ${field}` : `set ${field} to ${want}`;
-  });
-}
-
-function describe(differences: readonly Difference[], words: (field: string, of: Difference) => string): string {
-  const described = differences.map((difference) => words(describeField(difference), difference));
-  return nameFirst(described, 5);
+function describeHeld(names: readonly string[], total: number, fate: string): string {
+  return `${names.length} of ${total} ${fate} although no object asks for it: ${nameFirst(names, 3)}`;
 }
 
 /** Names the first few and counts the rest: `a, b and 3 more`. */
-function nameFirst(names: readonly string[], most: number): string {
+export function nameFirst(names: readonly string[], most: number): string {
   const more = names.length - most;
   return names.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/** A target that a plan removes although no object asks for it. */
+interface LostTarget {
+  readonly unit: UnitId;
+  readonly part: string;
+  /** The Node on the target's server; absent when no Node is. */
+  readonly node?: V1Node;
+}
+
+/**
+ * | Node on the target's server | target goes | is asked for |
+ * | --- | --- | --- |
+ * | being deleted, excluded, or not selected by the Service | yes | yes |
+ * | its server is not listed, or cannot be reached as the Service wants it | yes | no |
+ * | none | yes | no |
+ */
+function lostTargets({ rendered, plan }: Situation, nodes: readonly V1Node[]): readonly LostTarget[] {
+  const leftOut = new Map(
+    rendered.services.flatMap((intent) =>
+      intent.kind === "balance" ? [[intent.unit, new Set(intent.leftOut.map(({ node }) => node))] as const] : [],
+    ),
+  );
+  const lost = plan.flatMap(({ kind, unit, differences }) =>
+    kind === "make" && leftOut.has(unit) ? differences.filter(isRemoved).map(({ part }) => ({ unit, part })) : [],
+  );
+  if (lost.length === 0) return [];
+  const byPart = new Map(nodes.flatMap((node) => partsOf(node).map((part) => [part, node] as const)));
+  return lost.flatMap(({ unit, part }): readonly LostTarget[] => {
+    const node = byPart.get(part);
+    if (!node) return [{ unit, part }];
+    return leftOut.get(unit)?.has(node.metadata?.name ?? "") ? [{ unit, part, node }] : [];
+  });
+}
+
+function isRemoved({ part, want, have }: Difference): boolean {
+  return isTarget(part) && want === undefined && have !== undefined;
+}
+
+/** The targets that a Node can be: its cloud server, or the addresses of its dedicated server. */
+function partsOf({ spec, status }: V1Node): readonly string[] {
+  const id = parseProviderId(spec?.providerID);
+  if (id.kind === "cloud") return [targetPart({ kind: "server", serverId: id.id, usePrivateIp: false })];
+  if (id.kind !== "robot") return [];
+  return (status?.addresses ?? []).map(({ address }) => targetPart({ kind: "ip", ip: address }));
+}
+
+/** Servers of Ready Nodes whose targets would go because of a list: a direct read must confirm what the list says. */
+export function doubtfulServers(situation: Situation, nodes: readonly V1Node[]): readonly number[] {
+  const ids = lostTargets(situation, nodes).flatMap(({ node }) => {
+    const id = node && isReady(node) ? parseProviderId(node.spec?.providerID) : undefined;
+    return id?.kind === "cloud" ? [id.id] : [];
+  });
+  return [...new Set(ids)];
+}
+
+/**
+ * Leaves targets in the specs if suspiciously many would go at once. Counts servers and addresses, not targets: a tenant
+ * could raise the number of targets with load balancers of its own.
+ */
+export function holdTargets(situation: Situation, nodes: readonly V1Node[], limits: GuardLimits): Situation {
+  const { rendered } = situation;
+  const lost = lostTargets(situation, nodes);
+  const names = [...new Set(lost.map(({ part }) => part))];
+  const states = Object.values(rendered.existing).flatMap((state) => (state?.kind === "load-balancer" ? [state] : []));
+  const all = new Set(states.flatMap(({ targets }) => targets.map(targetPart)));
+  if (!exceeds(names.length, all.size, limits)) return situation;
+  const held = Map.groupBy(lost, ({ unit }) => unit);
+  const services = rendered.services.map((intent): ServiceIntent => {
+    const parts = new Set(held.get(intent.unit)?.map(({ part }) => part));
+    const state = rendered.existing[intent.unit];
+    if (intent.kind !== "balance" || state?.kind !== "load-balancer" || parts.size === 0) return intent;
+    const kept = state.targets.filter((target) => parts.has(targetPart(target)));
+    return { ...intent, spec: { ...intent.spec, targets: [...intent.spec.targets, ...kept] } };
+  });
+  const careful = { ...rendered, services };
+  return { rendered: careful, plan: planRun(careful), heldTargets: { names, total: all.size } };
 }

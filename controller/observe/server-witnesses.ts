@@ -1,7 +1,7 @@
 /** Direct reads of servers, as a second witness before a list removes what belongs to a Ready Node. */
 import type { V1Node } from "@kubernetes/client-node";
+import { doubtfulServers } from "../guard/guard.ts";
 import type { Situation } from "../guard/plan.ts";
-import { doubtfulServers } from "../guard/targets.ts";
 import type { Server } from "../hcloud/api.ts";
 import type { CloudView } from "../hcloud/reader.ts";
 import type { Witnesses } from "../render/node/lifecycle.ts";

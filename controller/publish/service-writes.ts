@@ -5,7 +5,7 @@ import { type Difference, differences } from "../../stacks/units/difference.ts";
 import { isTarget } from "../../stacks/units/names.ts";
 import type { LoadBalancerState, UnitId } from "../../stacks/units/spec.ts";
 import { FINALIZER } from "../formats/finalizer.ts";
-import type { Drift } from "../guard/guard.ts";
+import type { Drift } from "../guard/drift.ts";
 import type { Plan } from "../guard/plan.ts";
 import { certificateUnits } from "../render/certificates.ts";
 import type { Rendered } from "../render/cluster.ts";

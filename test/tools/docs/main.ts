@@ -4,8 +4,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createVitest } from "vitest/node";
-import { renderReference } from "../../../controller/render/service/options/reference.ts";
 import { renderAccountPage } from "./account.ts";
+import { renderAnnotationsPage } from "./annotations.ts";
 import { renderCommandsPage } from "./commands.ts";
 import { renderEventsPage } from "./events.ts";
 import { fillExcerpts } from "./excerpts.ts";
@@ -23,7 +23,7 @@ const tests = [...real.toSorted(byFile), ...(await listTests("unit")).toSorted(b
 const generated = {
   "docs/reference/parity-nodes-and-routes.md": renderPage("Nodes and routes", SECTIONS, tests),
   "docs/reference/parity-services.md": renderPage("Services", SERVICE_SECTIONS, tests),
-  "docs/reference/annotations.md": renderReference(),
+  "docs/reference/annotations.md": renderAnnotationsPage(),
   "docs/reference/account-test.md": renderAccountPage(),
   "docs/reference/commands.md": renderCommandsPage(),
   "docs/reference/options.md": renderOptionsPage(),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DriftWatch, describeChanges, describeDrift } from "../../../../controller/guard/guard.ts";
+import { DriftWatch, describeDrift } from "../../../../controller/guard/drift.ts";
 import type { Situation } from "../../../../controller/guard/plan.ts";
 import type { ServiceIntent } from "../../../../controller/render/intents.ts";
 import { type Difference, differences } from "../../../../stacks/units/difference.ts";
@@ -126,16 +126,4 @@ describe("describeDrift", () => {
       "f0 was removed, f1 was removed, f2 was removed, f3 was removed, f4 was removed and 3 more",
     );
   });
-});
-
-it.each<readonly [Difference, string]>([
-  [{ part: "balancer", field: "type", want: "lb21", have: "lb11" }, "set type to lb21"],
-  [{ part: "server-1", field: "address", want: "private" }, "add target server-1"],
-  [{ part: "balancer", field: "label Team", have: "a" }, "remove label Team"],
-  [
-    { part: "listener-443", field: "healthCheck port", want: "80", have: "81" },
-    "set listener 443 health check port to 80",
-  ],
-])("describeChanges says what is to be done about %j", (difference, words) => {
-  expect(describeChanges([difference])).toBe(words);
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { GUARD_LIMITS, guard } from "../../../../controller/guard/guard.ts";
+import { doubtfulServers, GUARD_LIMITS, guard, holdTargets } from "../../../../controller/guard/guard.ts";
 import { assess, type PlannedUnit, type Situation } from "../../../../controller/guard/plan.ts";
-import { doubtfulServers, holdTargets } from "../../../../controller/guard/targets.ts";
 import { loadBalancerUnit, routeUnit, unitOf } from "../../../../stacks/units/names.ts";
 import type { UnitState } from "../../../../stacks/units/spec.ts";
 import {

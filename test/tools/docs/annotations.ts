@@ -1,13 +1,12 @@
 /** docs/reference/annotations.md: the table of all annotations. */
-
-import { allowedBy } from "../../../formats/values.ts";
-import { ENV_PREFIX, OPTION_ROWS, PORT_ROWS, PREFIX } from "./annotations.ts";
-import { GROUPS, type Option } from "./option.ts";
+import { allowedBy } from "../../../controller/formats/values.ts";
+import { ENV_PREFIX, OPTION_ROWS, PORT_ROWS, PREFIX } from "../../../controller/render/service/options/annotations.ts";
+import { GROUPS, type Option } from "../../../controller/render/service/options/option.ts";
 
 const PER_PORT: ReadonlySet<Option<unknown>> = new Set(PORT_ROWS.map(([, option]) => option));
 
 /** The page as Markdown. */
-export function renderReference(): string {
+export function renderAnnotationsPage(): string {
   const sections = Object.entries(GROUPS).flatMap(([group, title]) => {
     const rows = OPTION_ROWS.map(([, option]) => option).filter((option) => option.group === group);
     return rows.length === 0 ? [] : ["", `## ${title}`, "", ...HEAD, ...rows.map(renderRow)];

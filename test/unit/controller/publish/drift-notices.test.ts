@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Drift } from "../../../../controller/guard/guard.ts";
-import { driftWrites } from "../../../../controller/publish/drift-writes.ts";
+import type { Drift } from "../../../../controller/guard/drift.ts";
+import { driftWrites } from "../../../../controller/publish/turn-notices.ts";
 import type { Rendered } from "../../../../controller/render/cluster.ts";
 import { certificateUnit, loadBalancerUnit } from "../../../../stacks/units/names.ts";
 import { aBalancerState, aNode, aRoute, aService, UID } from "../../../support/builders.ts";
