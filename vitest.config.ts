@@ -7,9 +7,9 @@ const real = ["test/{integration,e2e,conformance,chaos}/**/*.test.ts"];
 const slow = ["test/**/*.slow.test.ts"];
 /** Those that hold seconds, requests or memory to a bound: one at a time, because nothing else may use the machine. */
 const quiet = ["test/**/*.quiet.test.ts"];
-/** Two at a time is what two cores carry. They start hundreds of processes, which share what Node compiled before. */
+/** Three at a time use two cores fully, because they also wait. Their hundreds of processes share what Node compiled before. */
 const limits = {
-  maxWorkers: 2,
+  maxWorkers: 3,
   testTimeout: 120_000,
   hookTimeout: 120_000,
   env: { NODE_COMPILE_CACHE: fileURLToPath(new URL(".lotse/compile-cache", import.meta.url)) },

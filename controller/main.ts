@@ -4,6 +4,7 @@ import { type CommandDefinition, commandLine } from "./commands/command-line.ts"
 import { OTHER_COMMANDS } from "./commands/definitions.ts";
 import { RUN_FLAGS } from "./config/flags.ts";
 import { CcmError, ConfigError } from "./diagnostics/errors.ts";
+import { outliveReader } from "./diagnostics/paint.ts";
 import { oneLine } from "./diagnostics/printable.ts";
 
 /** The plugin of kubectl sets the title; see dev-env/package. */
@@ -32,6 +33,7 @@ const COMMANDS: readonly CommandDefinition[] = [
 ];
 
 if (import.meta.main) {
+  if (process.argv[2] !== "run") outliveReader();
   try {
     await commandLine(COMMANDS, NAME).parseAsync();
   } catch (error) {

@@ -19,7 +19,7 @@ async function declareAll(): Promise<StackOutputs> {
     throw new pulumi.RunError("this program only previews; `lotse run` makes changes, and guards and records them");
   try {
     const given = JSON.parse(process.env[FLAGS_VARIABLE] || "{}") as FlagValues;
-    await using session = await open(commandConfig({ ...given, "cluster-name": pulumi.getStack() }, process.env));
+    await using session = await open(commandConfig({ ...given, "cluster-name": pulumi.getStack() }));
     const snapshot = await session.observe();
     const rendered = renderCluster(snapshot, session.options);
     for (const spec of wantedSpecs(rendered).values()) declare(spec);

@@ -13,14 +13,8 @@ import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { ProgressDisplay } from "../dev-env/toolchain/progress.ts";
-import {
-  commonTools,
-  ensureToolchain,
-  imageTools,
-  ToolchainError,
-  type ToolName,
-} from "../dev-env/toolchain/toolchain.ts";
+import { provideTools } from "../dev-env/toolchain/progress.ts";
+import { commonTools, imageTools, ToolchainError, type ToolName } from "../dev-env/toolchain/toolchain.ts";
 
 interface StepResult {
   readonly name: string;
@@ -106,16 +100,13 @@ async function runChecks(): Promise<readonly StepResult[]> {
 }
 
 async function setUp(tools: readonly ToolName[]): Promise<boolean> {
-  const display = new ProgressDisplay(process.stdout);
   try {
-    await ensureToolchain([...commonTools, ...tools], display.report);
+    await provideTools(process.stdout, [...commonTools, ...tools]);
     return true;
   } catch (error) {
     if (!(error instanceof ToolchainError)) throw error;
     process.stderr.write(`${error.message}\n`);
     return false;
-  } finally {
-    display.close();
   }
 }
 

@@ -4,18 +4,16 @@
  * hour.
  */
 import { spawn } from "node:child_process";
-import { ProgressDisplay } from "../dev-env/toolchain/progress.ts";
-import { ensureToolchain, otherApiServers } from "../dev-env/toolchain/toolchain.ts";
+import { provideTools } from "../dev-env/toolchain/progress.ts";
+import { otherApiServers } from "../dev-env/toolchain/toolchain.ts";
 
 const args = process.argv.slice(2);
 const wanted = args.filter((arg) => /^\d+\.\d+$/.test(arg));
 const files = args.filter((arg) => !wanted.includes(arg));
 const results = new Map<string, boolean>();
-const display = new ProgressDisplay(process.stdout);
 for (const version of wanted.length > 0 ? wanted : otherApiServers) {
   process.env.LOTSE_KUBERNETES = version; // for this process and for the tests
-  await ensureToolchain(undefined, display.report);
-  display.close();
+  await provideTools(process.stdout);
   results.set(version, await runTests());
 }
 for (const [version, isFine] of results) process.stdout.write(`${isFine ? "ok  " : "FAIL"} Kubernetes ${version}\n`);

@@ -6,8 +6,7 @@ import { userAgent } from "../diagnostics/version.ts";
 import { type ApiResponse, traced } from "../hcloud/exchange.ts";
 import { Gateway } from "../hcloud/gateway.ts";
 import { CloudReader, CloudView } from "../hcloud/reader.ts";
-import type { Exchange } from "../hcloud/sender.ts";
-import { Upstream } from "../hcloud/sender.ts";
+import { type Exchange, Upstream } from "../hcloud/sender.ts";
 import { trustAuthorities } from "../net/authorities.ts";
 import { openWayOut, readText } from "../net/outbound.ts";
 import { secretFile } from "../net/secret-file.ts";
@@ -30,7 +29,7 @@ export async function openCloud(config: Config, log: Logger, ends: AsyncDisposab
   trustAuthorities(process.env);
   const upstream = new Upstream({
     endpoint,
-    token: tokenFile === undefined ? () => token : secretFile(tokenFile, token, log),
+    token: secretFile(tokenFile, token, log),
     userAgent: userAgent(),
     timeoutMs: API_TIMEOUT_MS,
     ...(ports.mayWrite && { mayWrite: ports.mayWrite }),
@@ -55,17 +54,13 @@ export async function openCloud(config: Config, log: Logger, ends: AsyncDisposab
 function openRobot(config: RobotConfig, log: Logger): RobotClient | undefined {
   if (!config.credentials) return undefined;
   const { user, password, userFile, passwordFile } = config.credentials;
-  const userNow = userFile === undefined ? () => user : secretFile(userFile, user, log);
-  const passwordNow = passwordFile === undefined ? () => password : secretFile(passwordFile, password, log);
-  const credentials = {
-    get user() {
-      return userNow();
+  const current = { user: secretFile(userFile, user, log), password: secretFile(passwordFile, password, log) };
+  return new RobotClient({
+    ...config,
+    get credentials() {
+      return { user: current.user(), password: current.password() };
     },
-    get password() {
-      return passwordNow();
-    },
-  };
-  return new RobotClient({ ...config, credentials });
+  });
 }
 
 /**

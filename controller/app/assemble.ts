@@ -12,7 +12,7 @@ import { type ClientOptions, KubeClient } from "../kube/client.ts";
 import { OwnConfigMap } from "../kube/config-map.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { Informer } from "../kube/informer.ts";
-import { loadAccess } from "../kube/kubeconfig.ts";
+import { type AccessOptions, loadAccess } from "../kube/kubeconfig.ts";
 import { ALONE, LeaderLease, type Leadership } from "../kube/lease.ts";
 import { SecretState } from "../kube/state-secrets.ts";
 import { Patcher } from "../kube/write.ts";
@@ -32,6 +32,14 @@ const GRACE_MS = 10_000;
 /** How long a prepared engine waits for a change before it ends: about the length of a burst. */
 const IDLE_MS = 30_000;
 
+type ClientConfig = AccessOptions & Pick<Config, "kubeconfig">;
+
+async function openClient(config: ClientConfig, ends: AsyncDisposableStack, options?: ClientOptions) {
+  const client = new KubeClient(await loadAccess(config.kubeconfig, config), options);
+  ends.defer(() => client.close());
+  return client;
+}
+
 /** The Kubernetes side. Throws when the API server does not respond. */
 export async function openCluster(
   config: Config,
@@ -39,8 +47,7 @@ export async function openCluster(
   ends: AsyncDisposableStack,
   { onEvent, ...ports }: ClientOptions & Pick<PublishParts, "onEvent"> = {},
 ) {
-  const client = new KubeClient(await loadAccess(config.kubeconfig, config), ports);
-  ends.defer(() => client.close());
+  const client = await openClient(config, ends, ports);
   await client.get("/version");
   const patcher = new Patcher(client);
   const publisher = new Publisher({ patcher, recorder: new EventRecorder(client, log), onEvent, log });
@@ -51,9 +58,7 @@ export async function openCluster(
 export async function openLeadership(config: Config, log: Logger, ends: AsyncDisposableStack): Promise<Leadership> {
   const { lease } = config;
   if (!lease) return ALONE;
-  const timeoutMs = Math.round(lease.deadlineMs / 3);
-  const client = new KubeClient(await loadAccess(config.kubeconfig, config), { timeoutMs });
-  ends.defer(() => client.close());
+  const client = await openClient(config, ends, { timeoutMs: Math.round(lease.deadlineMs / 3) });
   const recorder = new EventRecorder(client, log);
   const { type, component } = eventOf("LeaderElection");
   const about = { kind: "Lease", type, reason: "LeaderElection", component } as const;
@@ -132,13 +137,8 @@ export async function openServing(config: Config, served: Served, ends: AsyncDis
   const { secure, metrics } = config.serve;
   if (metrics) ends.use(await serveMetrics(metrics, served));
   if (!secure) return;
-  const clientFor = async (kubeconfig: string | undefined) => {
-    const client = new KubeClient(
-      await loadAccess(kubeconfig ?? config.kubeconfig, kubeconfig ? { master: config.master } : config),
-    );
-    ends.defer(() => client.close());
-    return client;
-  };
+  const clientFor = (kubeconfig: string | undefined) =>
+    openClient(kubeconfig ? { kubeconfig, master: config.master } : config, ends);
   const authentication = await clientFor(secure.authenticationKubeconfig);
   const authorization = await clientFor(secure.authorizationKubeconfig);
   const access = new Access({ authentication, authorization, config: secure, log: served.log });

@@ -39,12 +39,16 @@ const STOP_GRACE_MS = 15_000;
 export async function runController(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   await using ends = new AsyncDisposableStack();
   const telemetry = new Telemetry(config);
-  const parts = await openParts(config, log, { telemetry, ends });
-  const { engine, leadership, reports } = parts;
+  const parts = await openParts(config, log, telemetry, ends);
+  const { engine, gateway, leadership, reports } = parts;
   const pace = new Pace();
   const watches = new Watches(config, { client: parts.client, pace, log });
   const { loops, wake } = openLoops({ ...parts, config, log, telemetry, watches, pace });
-  ends.defer(() => loops.stop(leadership.isHeld ? STOP_GRACE_MS : 0, () => engine.stop()));
+  const hurry = () => {
+    gateway.giveUp();
+    return engine.stop();
+  };
+  ends.defer(() => loops.stop(leadership.isHeld ? STOP_GRACE_MS : 0, hurry));
   ends.defer(() => watches.stop());
 
   const checks = telemetry.checks({ observer: watches.observer, leadership, loops });
@@ -65,13 +69,8 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
   log.info("stopping");
 }
 
-interface Opening {
-  readonly telemetry: Telemetry;
-  readonly ends: AsyncDisposableStack;
-}
-
 /** Both APIs, the engine, and the controller's ConfigMaps. Only the leader can write through any of them. */
-async function openParts(config: Config, log: Logger, { telemetry, ends }: Opening) {
+async function openParts(config: Config, log: Logger, telemetry: Telemetry, ends: AsyncDisposableStack) {
   const { metrics } = telemetry;
   // The Hetzner side is opened first and only reads until leadership and record are assigned below.
   const later: { leadership?: Leadership; record?: AuditRecord } = {};
@@ -134,6 +133,7 @@ function buildTurns(parts: LoopParts, onArrival: () => void) {
   const runner = new Runner({
     engine,
     gateway,
+    view,
     log,
     record: reports.record,
     onArrival,
@@ -159,6 +159,7 @@ function buildTurns(parts: LoopParts, onArrival: () => void) {
       guardLimits,
       resyncMs,
       runner,
+      gateway,
       absence: new Absence(parts.reader),
       report: (facts) => telemetry.metrics.turn(facts),
     }),

@@ -14,7 +14,7 @@ type Outcomes = RunReport["outcomes"];
 
 /**
  * Corrects the engine's outcomes: a unit that still differs was not applied; one that no longer differs was, even if the
- * run failed later. Changes that were requested in the meantime are ignored.
+ * run failed later. A success is not judged by changes that were requested in the meantime.
  */
 export function proven(outcomes: Outcomes, due: Plan, { rendered, plan }: Situation): Outcomes {
   const planned = new Set(plan.map(({ unit }) => unit));
@@ -22,7 +22,7 @@ export function proven(outcomes: Outcomes, due: Plan, { rendered, plan }: Situat
     const outcome = outcomes[step.unit];
     if (!outcome) return [];
     const { changes } = outcome;
-    const left = planned.has(step.unit) ? leftOf(step, rendered) : [];
+    const left = planned.has(step.unit) || outcome.status === "failed" ? leftOf(step, rendered) : [];
     if (left.length === 0) return [[step.unit, { status: "applied", changes }]];
     if (outcome.status === "failed") return [[step.unit, outcome]];
     const message = `the run succeeded, but the Hetzner API does not show the change: ${left.map(describeField).join(", ")}`;
@@ -37,8 +37,17 @@ function leftOf(step: PlannedUnit, { existing }: Rendered): PlannedUnit["differe
   return state ? step.differences : [];
 }
 
-/** Failures after which the API may still carry out the request. */
-const UNANSWERED = new Set(["unavailable", "timeout", "bad_gateway"]);
+/** Failures after which the API may still carry out a request, or has done so: it did not say that it refused. */
+const UNANSWERED = new Set([
+  "unavailable",
+  "timeout",
+  "bad_gateway",
+  "server_error",
+  "unexpected",
+  "engine",
+  "deadline",
+  "worker-died",
+]);
 
 /** A unit is gone when one of these parts is deleted. */
 const MAIN_PARTS = new Set(["balancer", "certificate"]);

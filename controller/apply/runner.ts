@@ -1,7 +1,7 @@
 /** Runs the engine for all due steps, with the gateway open for that time, and logs and records every change with its reason. */
 import type { Engine } from "../../stacks/engine/engine.ts";
 import { failureOf } from "../../stacks/engine/errors.ts";
-import type { RunReport, RunRequest, Step, UnitOutcome } from "../../stacks/engine/run.ts";
+import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "../../stacks/engine/run.ts";
 import { existence } from "../../stacks/units/difference.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
 import type { Logger } from "../diagnostics/log.ts";
@@ -11,6 +11,7 @@ import type { Plan, PlannedUnit } from "../guard/plan.ts";
 import type { ApiError } from "../hcloud/exchange.ts";
 import type { Credential, Gateway } from "../hcloud/gateway.ts";
 import type { Prices } from "../hcloud/prices.ts";
+import type { CloudView } from "../hcloud/reader.ts";
 import type { Exchange } from "../hcloud/sender.ts";
 import { changeEntries, DRIFT, outcomeEntries } from "../record/entry.ts";
 import { forecastUnit } from "../record/forecast.ts";
@@ -25,6 +26,8 @@ import { scopeOf } from "./scope.ts";
 export interface RunnerParts {
   readonly engine: Pick<Engine, "run" | "prepare">;
   readonly gateway: Pick<Gateway, "open" | "reserve">;
+  /** Lists that serve the plugin's reads. */
+  readonly view?: Pick<CloudView, "list">;
   /** Receives changes with their reasons, and outcomes. */
   readonly record?: Pick<AuditRecord, "add">;
   /** Where reasons for changes are looked up. */
@@ -55,6 +58,8 @@ export class Runner {
   #hurry = new AbortController();
   /** Actions that outlast their run, by unit. */
   readonly #slow = new Map<string, number>();
+  /** Why such actions failed, by unit. */
+  readonly #slowFailures = new Map<string, Failure>();
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
@@ -70,6 +75,11 @@ export class Runner {
     return this.#slow.has(unit);
   }
 
+  /** Why an action failed that outlasted the last run of a unit; undefined if none did. */
+  slowFailure(unit: UnitId): Failure | undefined {
+    return this.#slowFailures.get(unit);
+  }
+
   /** Says that others wait: the current run does not wait for slow actions. */
   hurry(): void {
     this.#hurry.abort();
@@ -77,7 +87,7 @@ export class Runner {
 
   /** One run for all due steps. Failures are those that the API reported, where it did. A unit under way has no outcome. */
   async apply(due: Plan, rendered: Rendered, drifted: readonly Drift[]): Promise<Run> {
-    const { engine, gateway, record } = this.#parts;
+    const { engine, gateway, record, view, onArrival } = this.#parts;
     const id = `${Date.now().toString(36)}-${++this.#runs}`;
     const context = await this.#parts.context(rendered);
     const log = this.#parts.log.child({ run: id });
@@ -93,21 +103,31 @@ export class Runner {
       mode: "apply",
       ...scopeOf(due, rendered.existing),
       complete: insertKeys(privateKeys(rendered)),
+      ...(view && { list: (collection: string, maxAgeMs: number) => view.list(collection, maxAgeMs) }),
       // A failed read is not the cause: the plugin retries it, or takes it for an absent resource.
-      onExchange: ({ unit, method, error }: Exchange) => {
-        if (unit !== undefined && error && method !== "GET") errors.set(unit, error);
+      onExchange: ({ unit, method, status, error }: Exchange) => {
+        if (unit === undefined || method === "GET") return;
+        if (error) errors.set(unit, error);
+        // An earlier refusal does not explain that there was no response.
+        if (status === 0) errors.delete(unit);
       },
-      hurry: this.#hurry.signal,
-      onSlow: (unit: string, ended: Promise<unknown>) => {
-        slow.add(unit);
-        this.#follow(unit, ended);
-      },
+      // Without a listener for the end of slow actions, the run waits for them.
+      ...(onArrival && {
+        hurry: this.#hurry.signal,
+        onSlow: (unit: string, ended: Promise<ApiError | undefined>) => {
+          slow.add(unit);
+          this.#follow(unit, ended);
+        },
+      }),
     } as const;
     const access = gateway.open(info, this.#next);
     this.#next = undefined;
+    for (const { unit } of due) this.#slowFailures.delete(unit);
     record?.add(changeEntries({ run: id, at: new Date(), drift }, due, context));
     try {
-      const report = await engine.run(runRequest("apply", due, rendered, access), (step) => logStep(log, step, why));
+      const report = await engine.run(runRequest("apply", due, rendered, access), (step) =>
+        logStep(log, step, { ...why.get(step.unit), isSlow: slow.has(step.unit) }),
+      );
       const ended = Object.entries(withApiErrors(report.outcomes, errors)).filter(([unit]) => !slow.has(unit));
       return { id, ...report, outcomes: Object.fromEntries(ended) };
     } finally {
@@ -127,7 +147,7 @@ export class Runner {
   /** What the engine would do, with reasons and prices, for people to approve. Makes no changes. */
   async preview(plan: Plan, rendered: Rendered): Promise<readonly Description[]> {
     const { context, prices } = this.#parts;
-    const outcomes = await previewRun(this.#parts, plan, rendered);
+    const outcomes = await this.#previewTwice(plan, rendered);
     const known = await prices?.().catch(() => undefined); // a forecast without prices is better than none
     const input = { context: await context(rendered), outcomes, ...(known && { prices: known }) };
     return plan.map((step) => {
@@ -135,6 +155,15 @@ export class Runner {
       const text = unitText(forecast, known?.currency);
       return { unit: step.unit, object: forecast.object, summary: unitSummary(forecast, known?.currency), text };
     });
+  }
+
+  /** Repeats a preview that fails: it changes nothing, and people shall see what would happen, not that the engine died. */
+  async #previewTwice(plan: Plan, rendered: Rendered): Promise<Outcomes> {
+    const outcomes = await previewRun(this.#parts, plan, rendered);
+    const failed = Object.entries(outcomes).filter(([, { status }]) => status === "failed");
+    if (failed.length === 0) return outcomes;
+    this.#parts.log.warn({ failed: Object.fromEntries(failed) }, "preview failed, repeating it once");
+    return previewRun(this.#parts, plan, rendered);
   }
 
   /** Adds approvals to the record, with who gave them. */
@@ -147,15 +176,16 @@ export class Runner {
     );
   }
 
-  #follow(unit: string, ended: Promise<unknown>): void {
+  #follow(unit: string, ended: Promise<ApiError | undefined>): void {
     this.#slow.set(unit, (this.#slow.get(unit) ?? 0) + 1);
-    const arrive = () => {
+    const arrive = (error?: ApiError) => {
+      if (error) this.#slowFailures.set(unit, failureOf(error.code, error.message));
       const left = (this.#slow.get(unit) ?? 1) - 1;
       if (left > 0) this.#slow.set(unit, left);
       else this.#slow.delete(unit);
       this.#parts.onArrival?.();
     };
-    ended.then(arrive, arrive);
+    ended.then(arrive, () => arrive());
   }
 
   /** Prepares the engine for a run that is likely to follow. */
@@ -236,9 +266,14 @@ function explainRun(due: Plan, drift: ReadonlySet<UnitId>, context: ReasonContex
 }
 
 /** One line for each change in the cloud, with the object it is for and the reason. */
-function logStep(log: Logger, { unit, part, operation, fields, phase }: Step, why: ReadonlyMap<UnitId, Why>): void {
-  const facts = { ...why.get(unit), unit, part, operation };
+function logStep(
+  log: Logger,
+  { unit, part, operation, fields, phase }: Step,
+  { isSlow, ...why }: Partial<Why> & { readonly isSlow: boolean },
+): void {
+  const facts = { ...why, unit, part, operation };
   if (phase === "started") log.debug(facts, "change started");
+  else if (phase === "failed" && isSlow) log.info(facts, "change under way, its action outlasts the run");
   else if (phase === "failed") log.warn(facts, "change failed");
   else log.info({ ...facts, ...(fields.length > 0 && { fields }) }, "cloud changed");
 }

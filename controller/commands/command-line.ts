@@ -42,7 +42,7 @@ function commandOf({ name, summary, operands, flags, isWrapper, epilogue, action
   if (isWrapper) command.passThroughOptions();
   if (epilogue) command.addHelpText("after", `\n${epilogue}`);
   return command.action(async () => {
-    process.exitCode = (await action({ flags: flagValues(command, flags), operands: command.args })) ?? 0;
+    process.exitCode = (await action({ flags: flagValues(command), operands: command.args })) ?? 0;
   });
 }
 
@@ -61,16 +61,15 @@ function optionOf({ name, value, doc, section, ignored, repeats, conflicts = [] 
   if (ignored) option.hideHelp();
   if (repeats)
     option.argParser((given: string, before?: string) => (before === undefined ? given : before + repeats + given));
-  return option.conflicts([...conflicts]);
+  // Its value is found under the name of the flag, not in camel case.
+  return Object.assign(option.conflicts([...conflicts]), { attributeName: () => name });
 }
 
 /** Values by flag name, as given on the command line. */
-function flagValues(command: Command, flags: readonly Flag[]): FlagValues {
-  const entries = flags.map(({ name }) => {
-    const attribute = command.options.find(({ long }) => long === `--${name}`)?.attributeName() ?? name;
-    const value: string | boolean | undefined = command.getOptionValue(attribute);
-    // Manifests written for Go programs contain -v=2.
-    return [name, typeof value === "string" ? value.replace(/^=/, "") : value] as const;
-  });
-  return Object.fromEntries(entries);
+function flagValues(command: Command): FlagValues {
+  const given = Object.entries(command.opts<FlagValues>());
+  // Manifests written for Go programs contain -v=2.
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, typeof value === "string" ? value.replace(/^=/, "") : value]),
+  );
 }

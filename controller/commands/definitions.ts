@@ -104,7 +104,6 @@ ${ENVIRONMENT}`,
 Examples, in a checkout:
   lotse pulumi --cluster-cidr 10.244.0.0/16 preview --diff
   lotse pulumi stack output services --json
-  lotse pulumi preview --policy-pack ./policies
 
 Commands that change something (up, destroy, import, state, cancel …) are refused, with the command of lotse to use instead.
 

@@ -6,26 +6,26 @@ import type { V1Node, V1Secret, V1Service } from "@kubernetes/client-node";
 import type { StackOutputs } from "../../stacks/units/outputs.ts";
 import { renderOptions } from "../app/assemble.ts";
 import { type CloudPorts, openCloud } from "../app/assemble-cloud.ts";
-import { type Config, type Environment, loadConfig } from "../config/config.ts";
-import { clusterName } from "../config/flag-values.ts";
+import { type Config, type Environment, loadClusterConfig, loadConfig } from "../config/config.ts";
 import type { FlagValues } from "../config/flags.ts";
-import { ConfigError } from "../diagnostics/errors.ts";
+import { KubeError } from "../diagnostics/errors.ts";
 import { createLogger, type Logger } from "../diagnostics/log.ts";
 import { guard, holdTargets } from "../guard/guard.ts";
 import { assess, type Plan } from "../guard/plan.ts";
-import type { Gateway } from "../hcloud/gateway.ts";
 import type { Ages } from "../hcloud/reader.ts";
 import { KubeClient } from "../kube/client.ts";
+import { OwnConfigMap } from "../kube/config-map.ts";
+import { listAll } from "../kube/informer.ts";
 import { loadAccess } from "../kube/kubeconfig.ts";
-import { listAll } from "../kube/list.ts";
 import { paths } from "../kube/paths.ts";
 import { requirePlausible } from "../observe/observe.ts";
+import { parseStatus, STATUS } from "../record/status-board.ts";
 import type { SecretList } from "../render/certificate/tls-secret.ts";
-import type { Rendered, RenderOptions, Snapshot } from "../render/cluster.ts";
+import type { Rendered, Snapshot } from "../render/cluster.ts";
 import { decideNode } from "../render/node/metadata.ts";
 import { nodeOutputs, unitOutputs } from "../render/outputs.ts";
 import type { RobotInventory } from "../robot/api.ts";
-import { type Place, placeOf } from "./place.ts";
+import { placeOf } from "./output.ts";
 
 /** Passes the flags of `lotse stack` to the program of a plain `pulumi preview`, as JSON. */
 export const FLAGS_VARIABLE = "LOTSE_PREVIEW_FLAGS";
@@ -34,10 +34,26 @@ const NO_ROBOTS: RobotInventory = { kind: "off" };
 /** Reads everything from the API. */
 const FRESH: Ages = { servers: 0, loadBalancers: 0, certificates: 0, network: 0 };
 
+/** The configuration of a command. */
+export type CommandConfig = Config & {
+  /** The same with these pod ranges. Absent when they were given, or no routes are managed. */
+  readonly withRanges?: (cidrs: string) => Config;
+};
+
 /** The controller's configuration, with kubectl's default kubeconfig and the command's `--namespace`. */
-export function commandConfig(flags: FlagValues, env: Environment): Config {
-  const config = loadConfig({ ...flags, kubeconfig: flags.kubeconfig ?? kubeconfigOf(env) }, env);
-  return { ...config, namespace: textOf(flags.namespace) ?? config.namespace };
+export function commandConfig(flags: FlagValues, env: Environment = process.env): CommandConfig {
+  const config = loadConfig(...asController(flags, env));
+  if (flags["cluster-cidr"] !== undefined || config.network === undefined) return config;
+  const withRanges = (cidrs: string) => loadConfig(...asController({ ...flags, "cluster-cidr": cidrs }, env));
+  const hasRoutes = withRanges("0.0.0.0/0").clusterCidrs.length > 0;
+  return hasRoutes ? { ...config, withRanges } : config;
+}
+
+function asController(flags: FlagValues, env: Environment): [FlagValues, Environment] {
+  return [
+    { ...flags, kubeconfig: textOf(flags.kubeconfig) ?? kubeconfigOf(env) },
+    { ...env, POD_NAMESPACE: textOf(flags.namespace) ?? env.POD_NAMESPACE },
+  ];
 }
 
 /** The kubeconfig, or list of them, that kubectl would use; undefined in a pod that has none. */
@@ -53,31 +69,30 @@ export function textOf(value: FlagValues[string]): string | undefined {
 }
 
 /** Open connections to cluster and cloud. Disposal closes them and everything added to `ends`. */
-export interface Session extends AsyncDisposable {
-  readonly config: Config;
-  readonly place: Place;
-  readonly client: KubeClient;
-  readonly gateway: Gateway;
-  readonly options: RenderOptions;
-  readonly log: Logger;
-  readonly ends: AsyncDisposableStack;
-  /** Takes a snapshot, by default from fresh lists. Throws when the lists contradict each other. */
-  observe(ages?: Ages): Promise<Snapshot>;
-  /** The outputs of the stack, from a snapshot and what was rendered from it. */
-  outputs(snapshot: Snapshot, rendered: Rendered): Promise<StackOutputs>;
+export type Session = Awaited<ReturnType<typeof open>>;
+
+/** Observers of the connections, and where messages go. */
+export interface OpenOptions extends CloudPorts {
+  /** By default, messages from `level` up are logged to standard error, as text. */
+  readonly log?: Logger;
+  readonly level?: "warn" | "error";
 }
 
-/** Connects to cluster and cloud. Messages from `level` up are logged to standard error. */
-export async function open(
-  config: Config,
-  { level = "warn", ...ports }: CloudPorts & { readonly level?: "warn" | "error" } = {},
-): Promise<Session> {
+/** Connects to cluster and cloud. */
+export async function open(given: CommandConfig, { level = "warn", log: own, ...ports }: OpenOptions = {}) {
   await using opened = new AsyncDisposableStack();
-  const log = await createLogger({ format: "text", level });
-  const { gateway, view, networkId, robot } = await openCloud(config, log, opened, ports);
-  const access = await loadAccess(config.kubeconfig, config);
+  const log = own ?? (await createLogger({ format: "text", level }));
+  const { gateway, reader, view, networkId, robot } = await openCloud(given, log, opened, ports);
+  const access = await loadAccess(given.kubeconfig, given);
   const client = new KubeClient(access);
   opened.defer(() => client.close());
+  const ranges = given.withRanges && (await publishedRanges(client, given));
+  const config = (ranges && given.withRanges?.(ranges)) || given;
+  /** What the command cannot show. */
+  const notes =
+    given.withRanges && ranges === undefined ? ["routes are not shown: pass --cluster-cidr as for the controller"] : [];
+  const options = renderOptions(config, networkId);
+  /** Takes a snapshot, by default from fresh lists. Throws when the lists contradict each other. */
   const observe = async (ages = FRESH): Promise<Snapshot> => {
     const [nodes, services, secrets, cloud] = await Promise.all([
       listAll<V1Node>(client, paths.nodes),
@@ -88,26 +103,25 @@ export async function open(
     requirePlausible(cloud, nodes);
     return { nodes, services, secrets, cloud, now: Date.now() };
   };
-  const options = renderOptions(config, networkId);
+  /** The outputs of the stack, from a snapshot and what was rendered from it. */
   const outputs = async ({ nodes, cloud }: Snapshot, rendered: Rendered): Promise<StackOutputs> => {
     const inventory = { servers: cloud.servers, robots: (await robot?.inventory()) ?? NO_ROBOTS };
     const decided = nodes.map((node) => ({ node, verdict: decideNode(node, inventory, options) }));
     return { schemaVersion: 1, ...unitOutputs(rendered), ...nodeOutputs(decided) };
   };
-  const ends = opened.move();
   const place = placeOf(config.clusterName, access);
-  return {
-    config,
-    place,
-    client,
-    gateway,
-    options,
-    log,
-    ends,
-    observe,
-    outputs,
-    [Symbol.asyncDispose]: () => ends.disposeAsync(),
-  };
+  const ends = opened.move();
+  const close = { [Symbol.asyncDispose]: () => ends.disposeAsync() };
+  return { config, place, client, gateway, reader, options, log, notes, ends, observe, outputs, ...close };
+}
+
+/** The pod ranges that the last controller published in its status; undefined when they are unknown. */
+async function publishedRanges(client: KubeClient, config: Config): Promise<string | undefined> {
+  const board = await new OwnConfigMap(client, config, "status").read().catch((error: unknown) => {
+    if (error instanceof KubeError && error.status === 403) return undefined; // a reader may lack this right
+    throw error;
+  });
+  return parseStatus(board?.[STATUS])?.clusterCidrs?.join(",");
 }
 
 async function listSecrets(client: KubeClient, { tlsSecrets }: Config): Promise<readonly SecretList[]> {
@@ -135,23 +149,13 @@ export function planOf(snapshot: Snapshot, { config, options }: Pick<Session, "c
 }
 
 /** An open connection to the cluster only, for commands that need no Hetzner token. */
-interface ClusterAccess extends Disposable {
-  readonly client: KubeClient;
-  readonly place: Place;
-  readonly namespace: string;
-  readonly clusterName: string;
-}
+export type ClusterAccess = Awaited<ReturnType<typeof openAccess>>;
 
 /** Connects to the cluster only. */
-export async function openAccess(flags: FlagValues, env: Environment): Promise<ClusterAccess> {
-  const name = textOf(flags["cluster-name"]) ?? "kubernetes";
-  const parsed = clusterName(name);
-  if (!("value" in parsed)) throw new ConfigError([`--cluster-name: ${JSON.stringify(name)} is not ${parsed.allowed}`]);
-  const kubeconfig = textOf(flags.kubeconfig) ?? kubeconfigOf(env);
-  const overrides = { master: textOf(flags.master), context: textOf(flags.context) };
+export async function openAccess(flags: FlagValues) {
+  const { kubeconfig, clusterName, namespace, ...overrides } = loadClusterConfig(...asController(flags, process.env));
   const access = await loadAccess(kubeconfig, overrides);
   const client = new KubeClient(access);
-  const place = placeOf(parsed.value, access);
-  const namespace = textOf(flags.namespace) ?? env.POD_NAMESPACE ?? "kube-system";
-  return { client, place, namespace, clusterName: parsed.value, [Symbol.dispose]: () => client.close() };
+  const place = placeOf(clusterName, access);
+  return { client, place, namespace, clusterName, [Symbol.dispose]: () => client.close() };
 }

@@ -3,15 +3,17 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { VERSIONS } from "../../stacks/state/versions.ts";
 import { findEngine } from "../app/engine-home.ts";
-import { jsonText } from "../diagnostics/printable.ts";
 import { programCommit, programVersion } from "../diagnostics/version.ts";
 import type { Given } from "./command-line.ts";
+import { print } from "./output.ts";
 
 /** Prints the versions. */
 export async function version({ flags }: Given): Promise<void> {
-  const known = versions(process.env);
-  const lines = Object.entries(known).map(([name, value]) => `${name.padEnd(8)} ${value}\n`);
-  process.stdout.write(flags.json ? jsonText(known) : lines.join(""));
+  print(versions(process.env), flags, (known) =>
+    Object.entries(known)
+      .map(([name, value]) => `${name.padEnd(8)} ${value}\n`)
+      .join(""),
+  );
 }
 
 /** Versions of this build. An image has its own version and commit in the environment. */

@@ -22,8 +22,17 @@ export type SecureConfig = NonNullable<Config["serve"]["secure"]>;
 /** The configuration; throws a ConfigError that lists every mistake. `flags` are keyed by name, without dashes. */
 export function loadConfig(flags: FlagValues, env: Environment): Config {
   const source: Source = { flags, env, mistakes: [], warnings: [] };
-  const config = readAll(source);
-  if (source.mistakes.length > 0) throw new ConfigError(source.mistakes);
+  return withoutMistakes(readAll(source), source);
+}
+
+/** Only the settings that lead to a cluster and to Lotse's objects in it. Throws like `loadConfig`. */
+export function loadClusterConfig(flags: FlagValues, env: Environment) {
+  const source: Source = { flags, env, mistakes: [], warnings: [] };
+  return withoutMistakes(read({ ...CLUSTER, namespace: LOTSE.namespace }, source), source);
+}
+
+function withoutMistakes<T>(config: T, { mistakes }: Source): Readonly<T> {
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
   return Object.freeze(config);
 }
 

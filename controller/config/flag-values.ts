@@ -84,12 +84,13 @@ const TLS_VERSIONS = { versiontls12: "TLSv1.2", versiontls13: "TLSv1.3" } as con
 /** Upstream's name of a TLS version → the name Node.js uses. */
 export const tlsVersion = mapped(oneOf("versiontls12", "versiontls13"), (name) => TLS_VERSIONS[name]);
 
-/** Request paths. */
+/** Request paths, of which a last `*` stands for anything. As upstream, the first `/` may be missing. */
 export const paths: Parser<readonly string[]> = (input) => {
-  const value = input.split(",").filter((path) => path !== "");
-  return value.every((path) => path.startsWith("/"))
+  const given = input.split(",").filter((path) => path !== "");
+  const value = given.map((path) => (path.startsWith("/") ? path : `/${path}`));
+  return value.every((path) => !path.slice(0, -1).includes("*"))
     ? { value }
-    : { allowed: "a comma-separated list of paths that start with /" };
+    : { allowed: "a comma-separated list of paths, in which only the last character may be *" };
 };
 
 /** An address to listen on. */
@@ -116,3 +117,29 @@ export interface Secret {
 
 /** Marks a setting as secret: it may come from the file named by `<variable>_FILE`, and is never shown. */
 export const secret: Parser<Secret> = (value) => ({ value: { value } });
+
+/** Upstream's name and alias for each controller. */
+const CONTROLLERS = {
+  node: ["cloud-node-controller", "cloud-node"],
+  lifecycle: ["cloud-node-lifecycle-controller", "cloud-node-lifecycle"],
+  service: ["service-lb-controller", "service"],
+  route: ["node-route-controller", "route"],
+} as const;
+
+/**
+ * Which of the framework's controllers run: names, aliases, `*` and `-name`. The first entry that names a controller decides,
+ * otherwise `*`. An empty list disables every controller.
+ */
+export const controllers: Parser<Readonly<Record<keyof typeof CONTROLLERS, boolean>>> = (text) => {
+  const words = text.split(",").map((word) => word.trim());
+  const known: readonly string[] = Object.values(CONTROLLERS).flat();
+  const unknown = words.filter((word) => word !== "" && word !== "*" && !known.includes(word.replace(/^-/, "")));
+  if (unknown.length > 0)
+    return { allowed: `a list of *, name and -name (unknown: ${unknown.join(", ")}; known: ${known.join(", ")})` };
+  const isOn = (names: readonly string[]) => {
+    const word = words.find((candidate) => names.includes(candidate.replace(/^-/, "")));
+    return word === undefined ? words.includes("*") : !word.startsWith("-");
+  };
+  const { node, lifecycle, service, route } = CONTROLLERS;
+  return { value: { node: isOn(node), lifecycle: isOn(lifecycle), service: isOn(service), route: isOn(route) } };
+};

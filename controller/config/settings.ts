@@ -3,11 +3,11 @@
 import { boolean, integer, oneOf } from "../formats/values.ts";
 import { GUARD_LIMITS } from "../guard/guard.ts";
 import { servedClasses } from "../render/service/ours.ts";
-import { controllers } from "./controllers.ts";
 import {
   anything,
   cidrs,
   clusterName,
+  controllers,
   duration,
   hostAndPort,
   ipAddress,
@@ -118,7 +118,7 @@ export const SERVING = {
     unset: "as --kubeconfig",
   }),
   openPaths: setting("--authorization-always-allow-paths <paths>", paths, "/healthz,/readyz,/livez").doc(
-    "paths that are served without authentication",
+    "paths that are served without authentication; a * at the end stands for anything",
     { repeats: "," },
   ),
   tokenTtlMs: setting("--authentication-token-webhook-cache-ttl <duration>", duration(0, 3_600), "10s").doc(

@@ -29,12 +29,12 @@ export function userAgent(): string {
 function gitOutput(root: string, args: readonly string[]): string | undefined {
   if (!existsSync(`${root}/.git`)) return undefined;
   try {
-    // Variables such as GIT_DIR, which hooks of git set, would select another repository.
-    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_")));
+    // Neither the token, which no child process gets, nor GIT_DIR, which selects another repository.
+    const { PATH, HOME } = process.env;
     return execFileSync("git", ["-C", root, ...args], {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
-      env,
+      env: { PATH, HOME },
       timeout: GIT_TIMEOUT_MS,
     }).trim();
   } catch {

@@ -1,2 +1,9 @@
+import type { V1Service } from "@kubernetes/client-node";
+
 /** Keeps a Service until its load balancer is gone; shared with the official controller and must not change. */
 export const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
+
+/** Whether a Service has our finalizer: it has or had a load balancer. */
+export function hasFinalizer({ metadata }: V1Service): boolean {
+  return metadata?.finalizers?.includes(FINALIZER) ?? false;
+}

@@ -8,6 +8,8 @@ const WORD = "[^\\s=!(),]+";
 const SET = new RegExp(`^(?<key>${WORD})\\s+(?<operator>in|notin)\\s*\\((?<values>[^()]*)\\)$`);
 const EQUALITY = new RegExp(`^(?<key>${WORD})\\s*(?<operator>==|=|!=)\\s*(?<value>(?:${WORD})?)$`);
 const EXISTENCE = new RegExp(`^(?<negated>!?)\\s*(?<key>${WORD})$`);
+/** A comma that is not in parentheses. Selectors are short enough to look ahead at each. */
+const OUTER_COMMA = /,(?![^(]*\))/;
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
@@ -34,28 +36,12 @@ const MAX_LENGTH = 2_000;
 function parse(text: string): LabelSelector | undefined {
   if (text.trim() === "") return () => true;
   const terms: LabelSelector[] = [];
-  for (const part of splitTerms(text)) {
+  for (const part of text.split(OUTER_COMMA)) {
     const term = parseTerm(part.trim());
     if (!term) return undefined;
     terms.push(term);
   }
   return (labels) => terms.every((term) => term(labels));
-}
-
-/** Splits at commas outside parentheses. */
-function splitTerms(text: string): readonly string[] {
-  const terms: string[] = [];
-  let start = 0;
-  let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] === "(") depth++;
-    else if (text[at] === ")") depth--;
-    else if (text[at] === "," && depth <= 0) {
-      terms.push(text.slice(start, at));
-      start = at + 1;
-    }
-  }
-  return [...terms, text.slice(start)];
 }
 
 function parseTerm(term: string): LabelSelector | undefined {

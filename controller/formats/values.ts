@@ -19,12 +19,6 @@ export function quote(text: string): string {
   );
 }
 
-/** What a parser allows, found by parsing a text that every restrictive parser rejects. */
-export function allowedBy(parse: Parser<unknown>): string {
-  const parsed = parse("\u0000(");
-  return "allowed" in parsed ? parsed.allowed : "any text";
-}
-
 /** A valid label selector. Kept as text because options are plain data. */
 export const selector: Parser<string> = (value) =>
   parseLabelSelector(value) ? { value } : { allowed: "a label selector such as pool=web,zone in (a,b)" };
@@ -139,15 +133,20 @@ export const id: Parser<number> = (input) =>
 const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const MOST_LABELS = 16;
 
+/** Prefixes are DNS names. Some are reserved for the provider, HCCM and us. */
+function isLabelKey(key: string): boolean {
+  const [name = "", prefix, ...rest] = key.split("/").reverse();
+  const isFine = prefix === undefined || (prefix !== "" && "value" in hostName(prefix));
+  return rest.length === 0 && LABEL_NAME.test(name) && isFine && !/^(hcloud-ccm|lotse|hetzner\.cloud)\//.test(key);
+}
+
 /** Labels that the API accepts. Keys are limited to 56 characters so that `lotse/label-<key>` fits into a label key. */
 export const labels: Parser<Readonly<Record<string, string>>> = (input) => {
   const pairs = input === "" ? [] : input.split(",", MOST_LABELS + 1).map((pair) => pair.trim().split("="));
   const isFine = ([key = "", value, ...rest]: readonly string[]) =>
     rest.length === 0 &&
     key.length <= 56 &&
-    key.split("/").length <= 2 &&
-    key.split("/").every((part) => LABEL_NAME.test(part)) &&
-    !/^(hcloud-ccm|lotse)\//.test(key) &&
+    isLabelKey(key) &&
     value !== undefined &&
     value.length <= 63 &&
     (value === "" || LABEL_NAME.test(value));

@@ -6,7 +6,7 @@ import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import { parseJson } from "../diagnostics/printable.ts";
 import type { OwnConfigMap } from "../kube/config-map.ts";
-import type { Plan, PlannedUnit } from "./plan.ts";
+import type { Plan, PlannedUnit, Situation } from "./plan.ts";
 
 /** What needs approval: nothing, removals, or every change. */
 export type ApprovalMode = "none" | "deletions" | "manual";
@@ -70,10 +70,16 @@ export class ApprovalGate {
     this.#parts = parts;
   }
 
-  /** `describe` puts changes into words when they are published. Without a readable ConfigMap, nothing is approved. */
-  async pass(plan: Plan, describe: (steps: Plan) => Promise<readonly Description[]>): Promise<Passed> {
-    const planned = new Set(plan.map(({ unit }) => unit));
-    for (const unit of this.#granted.keys()) if (!planned.has(unit)) this.#granted.delete(unit);
+  /**
+   * `describe` puts changes into words when they are published. Without a readable ConfigMap, nothing is approved. What
+   * was approved of units under way continues afterwards.
+   */
+  async pass(
+    { plan, underWay = new Set() }: Pick<Situation, "plan" | "underWay">,
+    describe: (steps: Plan) => Promise<readonly Description[]>,
+  ): Promise<Passed> {
+    const unfinished = new Set([...plan.map(({ unit }) => unit), ...underWay]);
+    for (const unit of this.#granted.keys()) if (!unfinished.has(unit)) this.#granted.delete(unit);
     const open = plan.filter((step) => needsApproval(step, this.#parts.mode) && !this.#isGranted(step));
     if (open.length === 0 && this.#isClear) return { plan, waiting: 0, announced: [], approved: [] };
     try {

@@ -31,6 +31,12 @@ export class Backoff {
     this.#entries.set(key, { fingerprint, failures, retryAt });
   }
 
+  /** Postpones the retry of a unit until its outcome is known. Its failures still count. */
+  suspend(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry) this.#entries.set(key, { ...entry, retryAt: Number.POSITIVE_INFINITY });
+  }
+
   /** Forgets a unit: it succeeded, or is no longer wanted. */
   clear(key: string): void {
     this.#entries.delete(key);
@@ -41,9 +47,9 @@ export class Backoff {
     for (const key of this.#entries.keys()) if (!keys.has(key)) this.#entries.delete(key);
   }
 
-  /** Milliseconds until the next unit is due; undefined when none has failed. */
+  /** Milliseconds until the next unit is due; undefined when none is going to be. */
   get nextMs(): number | undefined {
-    const times = [...this.#entries.values()].map(({ retryAt }) => retryAt - this.#now());
-    return times.length > 0 ? Math.max(0, Math.min(...times)) : undefined;
+    const first = Math.min(...[...this.#entries.values()].map(({ retryAt }) => retryAt));
+    return Number.isFinite(first) ? Math.max(0, first - this.#now()) : undefined;
   }
 }

@@ -6,6 +6,8 @@ import type { UnitId } from "../../stacks/units/spec.ts";
 import type { ServiceIntent } from "../render/intents.ts";
 import { isReady } from "../render/node/lifecycle.ts";
 import { parseProviderId } from "../render/node/provider-id.ts";
+import { ENV_PREFIX } from "../render/service/options/annotations.ts";
+import type { Settings } from "../render/service/options/settings.ts";
 import { type Plan, type PlannedUnit, planRun, type Situation } from "./plan.ts";
 
 /** Removals are held back when they exceed both limits. */
@@ -40,7 +42,11 @@ export function exceeds(count: number, total: number, { removals, share }: Guard
 export function guard({ rendered, plan, heldTargets }: Situation, limits: GuardLimits = GUARD_LIMITS): Guarded {
   const states = Object.values(rendered.existing);
   const totalOf = ([first]: Plan) => states.filter((state) => first && state?.kind === kindOf(first.unit)).length;
-  const groups = Map.groupBy(plan.filter(isSurprising), fateOf);
+  const settings = new Map(rendered.services.map((intent) => [intent.unit, settingsOf(intent)]));
+  const groups = Map.groupBy(
+    plan.filter((step) => isSurprising(step, settings.get(step.unit))),
+    fateOf,
+  );
   const tooMany = [...groups].filter(([, steps]) => exceeds(steps.length, totalOf(steps), limits));
   const held = new Set(tooMany.flatMap(([, steps]) => steps));
   const texts = tooMany.map(([fate, steps]) => describeHeld(steps.map(unitOf), totalOf(steps), fate));
@@ -52,10 +58,19 @@ export function guard({ rendered, plan, heldTargets }: Situation, limits: GuardL
   };
 }
 
-/** A removal without an object that asks for it. Another network detaches a load balancer and replaces all its targets. */
-function isSurprising(step: PlannedUnit): boolean {
+/**
+ * A removal without an object that asks for it. Another network or subnet replaces the attachment and all private targets;
+ * Services ask for neither, except for a subnet by annotation.
+ */
+function isSurprising(step: PlannedUnit, settings: Settings | undefined): boolean {
   if (step.kind === "remove") return !step.asked;
-  return step.differences.some(({ part, field, have }) => part === "network" && field === "id" && have !== undefined);
+  const isDefault = settings?.sources.privateSubnet?.startsWith(ENV_PREFIX) ?? false;
+  const moves = step.differences.filter(({ part, have }) => part === "network" && have !== undefined);
+  return moves.some(({ field }) => field === "id" || (field === "subnet" && isDefault));
+}
+
+function settingsOf(intent: ServiceIntent): Settings | undefined {
+  return intent.kind === "balance" ? intent.settings : undefined;
 }
 
 function unitOf({ unit }: PlannedUnit): UnitId {
@@ -63,7 +78,7 @@ function unitOf({ unit }: PlannedUnit): UnitId {
 }
 
 function fateOf({ kind, unit }: PlannedUnit): string {
-  return `${kindOf(unit).replace("-", " ")}s would be ${kind === "remove" ? "removed" : "moved to another network"}`;
+  return `${kindOf(unit).replace("-", " ")}s would be ${kind === "remove" ? "removed" : "moved to another network or subnet"}`;
 }
 
 function describeHeld(names: readonly string[], total: number, fate: string): string {

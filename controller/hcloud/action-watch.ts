@@ -1,12 +1,13 @@
 /** Waits for running actions, all with one batched request at a time. */
 import { aborted, type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
-import type { ApiResponse } from "./exchange.ts";
+import type { ApiError, ApiResponse } from "./exchange.ts";
 
 /** An action of the API. Fields not listed here are passed on unchanged. */
 export interface Action {
   readonly id: number;
   readonly command: string;
   readonly status: "running" | "success" | "error";
+  readonly error?: ApiError | null;
 }
 
 /** Action ids per request; more would need a second page. */
@@ -94,17 +95,18 @@ export class ActionWatch {
 
   /**
    * The response with its action settled, or undefined when the action takes too long: `mostMs`, or longer than usual while
-   * `hurry` has fired. `ended` then resolves when it has ended after all, or after `followMs`.
+   * `hurry` has fired. `ended` then resolves when it has ended after all, with its error if it failed, or after `followMs`.
    */
   async settleUnlessSlow(response: ApiResponse, { command }: Action, limits: Limits) {
-    const ended = this.settleIn(response, limits.followMs);
+    const whole = this.settleIn(response, limits.followMs);
     const slowMs = Math.max(SLOW.leastMs, SLOW.factor * this.#usual(command));
     const waiting = new AbortController();
     const hurried = aborted(AbortSignal.any([limits.hurry ?? waiting.signal, waiting.signal]));
     const slow = Promise.all([this.#clock.pause(slowMs, waiting.signal), hurried]);
     const late = this.#clock.pause(limits.mostMs, waiting.signal);
     try {
-      return { settled: await Promise.race([ended, slow.then(() => undefined), late.then(() => undefined)]), ended };
+      const settled = await Promise.race([whole, slow.then(() => undefined), late.then(() => undefined)]);
+      return { settled, ended: whole.then(actionErrorIn) };
     } finally {
       waiting.abort();
     }
@@ -193,6 +195,13 @@ function withAction(response: ApiResponse, fields: object): ApiResponse {
 export function runningActionIn(response: ApiResponse): Action | undefined {
   const action = actionIn(response);
   return action?.status === "running" ? action : undefined;
+}
+
+/** The error of a response's action, if it failed. */
+function actionErrorIn(response: ApiResponse): ApiError | undefined {
+  const action = actionIn(response);
+  if (action?.status !== "error") return undefined;
+  return action.error ?? { code: "action_failed", message: `the action ${action.command} failed` };
 }
 
 function actionIn({ status, body }: ApiResponse): Action | undefined {

@@ -27,6 +27,8 @@ export class Budget {
   #limit = 3600;
   #remaining = 3600;
   #inFlight = 0;
+  /** Requests that wait for their slot. Each delays those that come after it by one slot. */
+  readonly #waiting: Record<Priority, number> = { normal: 0, urgent: 0 };
   /** True after a 429, until a response shows what is left. */
   #isRefused = false;
   #at: number;
@@ -46,13 +48,29 @@ export class Budget {
     return this.#limit;
   }
 
-  /** Counts one request. Returns how long to wait before sending it, 0 if the budget suffices. */
+  /**
+   * Counts one request if the budget suffices, and returns 0. Otherwise returns how long it waits for its slot, behind those
+   * that wait already; an urgent request only behind urgent ones. `endWait` must follow.
+   */
   spend(priority: Priority): number {
-    const reserve = priority === "urgent" ? 0 : Math.min(RESERVE, this.#limit / 10);
-    const missing = reserve + 1 - this.remaining;
+    const { normal, urgent } = this.#waiting;
+    const reserve = Math.min(RESERVE, this.#limit / 10);
+    const ahead = priority === "urgent" ? urgent : reserve + urgent + normal;
+    const missing = ahead + 1 - this.remaining;
+    if (missing > 0) this.#waiting[priority] += 1;
+    else this.#send();
+    return missing <= 0 ? 0 : Math.ceil((missing * HOUR_MS) / this.#limit);
+  }
+
+  /** Ends the wait of a request: it is sent now, or was dropped and gives its slot back. */
+  endWait(priority: Priority, isSent: boolean): void {
+    this.#waiting[priority] -= 1;
+    if (isSent) this.#send();
+  }
+
+  #send(): void {
     this.#settle(this.remaining - 1);
     this.#inFlight += 1;
-    return missing <= 0 ? 0 : Math.ceil((missing * HOUR_MS) / this.#limit);
   }
 
   /** Updates the budget from the response to a counted request. A 429 empties it, whatever the headers say. */

@@ -22,6 +22,11 @@ export function isRead({ method }: ApiRequest): boolean {
   return method === "GET" || method === "HEAD";
 }
 
+/** True for a normalised path: one with `..` in it would reach another resource than it seems to. */
+export function isNormalised(path: string): boolean {
+  return new URL(path, "http://gateway").pathname === path.split("?", 1)[0];
+}
+
 /** The resource of a path, e.g. `load_balancers/42`; undefined for collections and actions. */
 export function resourceOf(path: string): string | undefined {
   const match = /^\/(?<collection>[a-z_]+)\/(?<id>\d+)(?=[/?]|$)/.exec(path);

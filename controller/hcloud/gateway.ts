@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { messageOf } from "../diagnostics/errors.ts";
-import { SYSTEM_CLOCK } from "../work/clock.ts";
+import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import { type Action, ActionWatch, runningActionIn, withEndedAction, withFailedAction } from "./action-watch.ts";
 import type { LoadBalancer } from "./api.ts";
 import type { Priority } from "./budget.ts";
@@ -20,13 +20,13 @@ import {
   cloudErrorOf,
   collectionOf,
   errorResponse,
+  isNormalised,
   isRead,
   resourceOf,
 } from "./exchange.ts";
-import { Lanes } from "./lanes.ts";
-import { ReadCache } from "./read-cache.ts";
-import type { Upstream } from "./sender.ts";
-import { type Exchange, type RunInfo, Sender } from "./sender.ts";
+import { Lanes, WriteTimes } from "./lanes.ts";
+import { ReadCache, singleIn } from "./read-cache.ts";
+import { type Exchange, type RunInfo, Sender, type Upstream } from "./sender.ts";
 
 /** Address and token with which a run reaches the gateway. */
 export interface Credential {
@@ -45,11 +45,16 @@ export interface RunAccess extends Credential {
 
 interface Session extends RunInfo {
   readonly token: string;
+  /** Fires when the run has ended. */
+  readonly ended: AbortController;
   /** Writes in flight. */
   readonly writes: Set<Promise<ApiResponse>>;
   /** Load balancers that the run created in one request, each with the action of its creation. */
   readonly made: Map<string, Action>;
 }
+
+/** Collections that runs write to. */
+export type Written = "load_balancers" | "certificates" | "networks";
 
 /** The controller's own reads. */
 const READER: RunInfo = { run: "reader", mode: "preview" };
@@ -65,15 +70,19 @@ const SLOW_LIMIT_MS = 15 * 60_000;
 
 /** A local HTTP proxy for runs, and the reader of the Hetzner API for the controller. */
 export class Gateway {
+  readonly #clock: Clock;
   readonly #sender: Sender;
   readonly #server: Server;
   readonly #sessions = new Map<string, Session>();
   readonly #lanes = new Lanes();
+  readonly #writes: WriteTimes;
   readonly #cache: ReadCache;
   readonly #actions: ActionWatch;
 
   constructor(upstream: Upstream, report: (exchange: Exchange) => void, clock = SYSTEM_CLOCK) {
     this.#sender = new Sender(upstream, report, clock);
+    this.#clock = clock;
+    this.#writes = new WriteTimes(clock.now);
     this.#cache = new ReadCache(clock.now);
     this.#actions = new ActionWatch((ids) => this.#fetchActions(ids), clock);
     this.#server = createServer((request, response) => void this.#serve(request, response));
@@ -90,7 +99,13 @@ export class Gateway {
     await once(this.#server, "listening");
   }
 
+  /** Fails all requests that are waiting for the rate budget, so that a stop need not wait for them. */
+  giveUp(): void {
+    this.#sender.giveUp();
+  }
+
   async stop(): Promise<void> {
+    for (const { ended } of this.#sessions.values()) ended.abort();
     this.#sessions.clear();
     this.#actions.stop();
     this.#server.closeAllConnections();
@@ -109,12 +124,14 @@ export class Gateway {
 
   /** Grants a run access until it is closed. */
   open(info: RunInfo, { endpoint, token } = this.reserve()): RunAccess {
-    const session: Session = { ...info, token, writes: new Set(), made: new Map() };
+    const session: Session = { ...info, token, ended: new AbortController(), writes: new Set(), made: new Map() };
     const [, key = ""] = new URL(endpoint).pathname.split("/");
     this.#sessions.set(key, session);
     this.#cache.sweep();
+    this.#writes.sweep(READ_MAX_AGE_MS);
     const close = async () => {
       this.#sessions.delete(key);
+      session.ended.abort();
       await Promise.allSettled(session.writes);
     };
     return { endpoint, token, close };
@@ -124,15 +141,21 @@ export class Gateway {
   async read<T>(path: string, priority: Priority = "normal"): Promise<T> {
     const resource = resourceOf(path);
     if (resource) await this.#lanes.idle(resource);
+    const startedAt = this.#clock.now();
     const response = await this.#sender.send(READER, { method: "GET", path }, priority);
     if (response.status !== 200) throw cloudErrorOf(`GET ${path}`, response);
     const body = JSON.parse(response.body) as T;
     const maxAgeMs = LISTED_MAX_AGE_MS[collectionOf(path)] ?? READ_MAX_AGE_MS;
-    const isIdle = (read: string) => this.#lanes.isIdle(read);
+    const isCurrent = (read: string) => this.#writes.sinceMs(read) > this.#clock.now() - startedAt;
     // Otherwise the plugin would work from an older read than the plan does.
-    if (resource && isIdle(resource)) this.#cache.prime(path, resource, maxAgeMs, () => response);
-    this.#cache.primeFrom(path, { headers: response.headers, list: body }, maxAgeMs, isIdle);
+    if (resource && isCurrent(resource)) this.#cache.prime(path, resource, maxAgeMs, () => response);
+    this.#cache.primeFrom(path, { headers: response.headers, list: body }, maxAgeMs, isCurrent);
     return body;
+  }
+
+  /** Milliseconds since a run last wrote to a collection: a younger list shows everything that runs have done to it. */
+  sinceWriteMs(collection: Written): number {
+    return this.#writes.sinceMs(collection);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -161,7 +184,15 @@ export class Gateway {
     const resource = resourceOf(request.path);
     if (resource) await this.#lanes.idle(resource);
     const about = resource ?? collectionOf(request.path);
+    if (resource && !this.#cache.has(request.path)) await this.#readList(session, resource);
     return this.#cache.get(request.path, about, READ_MAX_AGE_MS, () => this.#sender.send(session, request, "normal"));
+  }
+
+  /** Fills the cache from a list, after a write: the turn needs that list anyway, and one list serves many such reads. */
+  async #readList({ list }: Session, resource: string): Promise<void> {
+    const sinceMs = this.#writes.sinceMs(resource);
+    if (sinceMs === 0 || sinceMs >= READ_MAX_AGE_MS) return;
+    await list?.(collectionOf(`/${resource}`), sinceMs)?.catch(() => {}); // then it is read alone
   }
 
   async #passPoll({ path }: ApiRequest): Promise<ApiResponse> {
@@ -202,21 +233,27 @@ export class Gateway {
 
   async #passWrite(session: Session, request: ApiRequest): Promise<ApiResponse> {
     const resource = resourceOf(request.path);
+    const collection = collectionOf(request.path);
     const priority = request.method === "DELETE" ? "urgent" : "normal";
-    // The run may end while this write is queued. It must not be sent then.
-    const isOpen = () => [...this.#sessions.values()].includes(session);
+    const { signal } = session.ended;
     const forget = () => {
       if (resource) this.#cache.forget(resource);
-      this.#cache.forget(collectionOf(request.path));
+      this.#cache.forget(collection);
     };
     const send = async () => {
       forget();
-      if (!isOpen()) return ENDED;
-      const sent = this.#sender.send(session, request, priority, isOpen);
+      // The run may end while this write is queued. It must not be sent then.
+      if (signal.aborted) return ENDED;
+      const sent = this.#sender.send(session, request, priority, signal);
       session.writes.add(sent);
       return sent.finally(() => session.writes.delete(sent));
     };
+    using ends = new DisposableStack();
+    ends.defer(this.#writes.begin(collection));
+    if (resource) ends.defer(this.#writes.begin(resource));
     const response = await (resource ? this.#lanes.run(resource, send) : send());
+    const created = resource ? undefined : singleIn(collection, response);
+    if (created) ends.defer(this.#writes.begin(created));
     const settled = isIssuance(request) ? withEndedAction(response) : await this.#settle(session, request, response);
     forget();
     return settled;
@@ -244,18 +281,13 @@ export class Gateway {
     const path = `/actions?${ids.map((id) => `id=${id}`).join("&")}`;
     const response = await this.#sender.send(READER, { method: "GET", path }, "urgent");
     if (response.status !== 200) throw cloudErrorOf(`GET ${path}`, response);
-    return (JSON.parse(response.body) as { actions: Action[] }).actions;
+    return (JSON.parse(response.body) as { actions?: Action[] }).actions ?? [];
   }
 }
 
 /** True for the creation of a certificate. Issuing a managed one takes minutes, and no other step of a run depends on it. */
 function isIssuance({ method, path }: ApiRequest): boolean {
   return method === "POST" && path === "/certificates";
-}
-
-/** True for a normalised path: one with `..` in it would reach another resource than it seems to. */
-function isNormalised(path: string): boolean {
-  return new URL(path, "http://gateway").pathname === path.split("?", 1)[0];
 }
 
 const NOT_IN_RUN = errorResponse(403, "forbidden", "this change is not part of the run: nothing was sent");

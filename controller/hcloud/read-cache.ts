@@ -1,4 +1,5 @@
 /** Caches responses to reads for a short time; identical reads in flight share one request. */
+import { parseJson } from "../diagnostics/printable.ts";
 import { SYSTEM_CLOCK } from "../work/clock.ts";
 import type { ApiResponse } from "./exchange.ts";
 
@@ -17,10 +18,14 @@ export class ReadCache {
     this.#now = now;
   }
 
+  has(path: string): boolean {
+    return (this.#entries.get(path)?.expiresAt ?? 0) > this.#now();
+  }
+
   /** The response to a read, requested at most once per `maxAgeMs`. Failed reads are not cached. */
   get(path: string, resource: string, maxAgeMs: number, ask: () => Promise<ApiResponse>): Promise<ApiResponse> {
     const known = this.#entries.get(path);
-    if (known && known.expiresAt > this.#now()) return known.answer();
+    if (known && this.has(path)) return known.answer();
     const asked = ask();
     const entry: Entry = { answer: () => asked, resource, expiresAt: this.#now() + maxAgeMs };
     this.#entries.set(path, entry);
@@ -79,3 +84,9 @@ const SINGULAR: Readonly<Record<string, string>> = {
   networks: "network",
   certificates: "certificate",
 };
+
+/** The resource in a response about a single one, such as that to its creation: `load_balancers/42`. */
+export function singleIn(collection: string, { body }: ApiResponse): string | undefined {
+  const single = parseJson<Record<string, { readonly id?: number } | undefined>>(body)?.[SINGULAR[collection] ?? ""];
+  return single?.id === undefined ? undefined : `${collection}/${single.id}`;
+}

@@ -13,6 +13,8 @@ interface Page {
   };
 }
 
+/** Entries per page, the most that the API allows. */
+const PAGE = 50;
 /** Attempts to read a list that keeps changing. */
 const LIST_TRIES = 3;
 
@@ -116,7 +118,7 @@ export class CloudReader {
   async #pages<T>(collection: string): Promise<readonly (Page & Record<string, readonly T[]>)[]> {
     const order = ORDERED.has(collection) ? "&sort=id:asc" : "";
     const page = (number: number) =>
-      this.#gateway.read<Page & Record<string, readonly T[]>>(`/${collection}?page=${number}&per_page=50${order}`);
+      this.#gateway.read<Page & Record<string, readonly T[]>>(`/${collection}?page=${number}&per_page=${PAGE}${order}`);
     const first = await page(1);
     const last = first.meta?.pagination?.last_page ?? 1;
     return [first, ...(await Promise.all(Array.from({ length: last - 1 }, (_, index) => page(index + 2))))];
@@ -162,9 +164,11 @@ export interface Ages {
 export class CloudView {
   readonly #reader: CloudReader;
   readonly #networkId: number | undefined;
+  /** Collections whose lists had a single page when they were last read. */
+  readonly #singlePaged = new Set<string>();
   readonly #servers = new Aged(() => this.#reader.servers());
-  readonly #loadBalancers = new Aged(() => this.#reader.loadBalancers());
-  readonly #certificates = new Aged(() => this.#reader.certificates());
+  readonly #loadBalancers = new Aged(() => this.#countPages("load_balancers", this.#reader.loadBalancers()));
+  readonly #certificates = new Aged(() => this.#countPages("certificates", this.#reader.certificates()));
   readonly #network = new Aged(async () => {
     return this.#networkId === undefined ? undefined : this.#reader.network(this.#networkId);
   });
@@ -187,6 +191,21 @@ export class CloudView {
   /** Starts to read what every turn needs, unless it was just read. A turn that starts soon finds it here. */
   prefetch(): void {
     this.#loadBalancers.get(TIMINGS.recent).catch(() => {}); // the turn reads again, and reports the failure
+  }
+
+  /** The list of a collection, if that takes a single request, as a single resource does; otherwise undefined. */
+  list(collection: string, maxAgeMs: number): Promise<unknown> | undefined {
+    if (collection === "networks") return this.#network.get(maxAgeMs);
+    if (!this.#singlePaged.has(collection)) return undefined;
+    return (collection === "certificates" ? this.#certificates : this.#loadBalancers).get(maxAgeMs);
+  }
+
+  /** Notes whether a list has a single page. */
+  async #countPages<T>(collection: string, reading: Promise<readonly T[]>): Promise<readonly T[]> {
+    const list = await reading;
+    if (list.length < PAGE) this.#singlePaged.add(collection);
+    else this.#singlePaged.delete(collection);
+    return list;
   }
 
   async state(ages: Ages): Promise<CloudState> {

@@ -40,15 +40,25 @@ export interface RunInfo {
   readonly onExchange?: (exchange: Exchange) => void;
   /** Adds secrets that the plugin must not know. Only the API sees the result. */
   readonly complete?: (request: ApiRequest) => ApiRequest;
+  /** Reads the list of a collection, unless it was read within this time; undefined when reading single resources is cheaper. */
+  readonly list?: (collection: string, maxAgeMs: number) => Promise<unknown> | undefined;
   /** The final spec of a load balancer that this run creates, by name. */
   readonly newBalancer?: (name: string) => LoadBalancerSpec | undefined;
   /** Fires when others wait for the run to end. From then on it does not wait for slow actions. */
   readonly hurry?: AbortSignal;
-  /** Called with a unit whose action is slow, when the run stops waiting for it. `ended` resolves when the action has ended. */
-  readonly onSlow?: (unit: string, ended: Promise<unknown>) => void;
+  /**
+   * Called with a unit whose action is slow, when the run stops waiting for it. `ended` resolves when the action has ended,
+   * with its error if it failed.
+   */
+  readonly onSlow?: (unit: string, ended: Promise<ApiError | undefined>) => void;
 }
 
 const READ_TRIES = 4;
+/**
+ * How long to repeat a read that the rate limit refuses, and the longest that it waits for its slot. A turn that takes much
+ * longer fails the liveness probe.
+ */
+const REFUSED_MS = 150_000;
 
 /** Sends requests one by one, with retries and a rate budget shared by all of them. */
 export class Sender {
@@ -56,6 +66,7 @@ export class Sender {
   readonly #report: (exchange: Exchange) => void;
   readonly #clock: Clock;
   readonly #budget: Budget;
+  readonly #stop = new AbortController();
 
   constructor(upstream: Upstream, report: (exchange: Exchange) => void, clock = SYSTEM_CLOCK) {
     this.#upstream = upstream;
@@ -69,25 +80,35 @@ export class Sender {
   }
 
   /**
-   * Sends a request once the budget allows it, unless `mayGo` is false by then. Waits and retries after a 429; retries only
-   * reads after other failures.
+   * Sends a request once the budget allows it, unless the signal fires first. Repeats it after a 429; a read only for a few
+   * minutes, because a turn is waiting for it. Repeats reads a few times after other failures.
    */
-  async send(info: RunInfo, request: ApiRequest, priority: Priority, mayGo = () => true): Promise<ApiResponse> {
+  async send(info: RunInfo, request: ApiRequest, priority: Priority, signal?: AbortSignal): Promise<ApiResponse> {
+    const tries = isRead(request) ? READ_TRIES : 1;
+    const patientUntil = isRead(request) ? this.#clock.now() + REFUSED_MS : Number.POSITIVE_INFINITY;
     for (let attempt = 1; ; attempt++) {
-      const response = await this.#sendOnce(info, request, priority, mayGo).catch((error: unknown) => {
-        if (!isRead(request) || attempt >= READ_TRIES) throw error;
+      const response = await this.#sendOnce(info, request, priority, signal).catch((error: unknown) => {
+        if (attempt >= tries || this.#stop.signal.aborted) throw error;
         return undefined;
       });
-      const isTransient = !response || (isRead(request) && isTemporary(response.status) && attempt < READ_TRIES);
-      if (response && response.status !== 429 && !isTransient) return response;
-      if (isTransient) await this.#clock.pause(100 * 2 ** attempt);
+      if (response?.status === 429 && this.#clock.now() < patientUntil) continue; // the budget makes it wait
+      if (response && (attempt >= tries || !isTemporary(response.status))) return response;
+      await this.#clock.pause(100 * 2 ** attempt, this.#stop.signal);
     }
   }
 
-  async #sendOnce(info: RunInfo, request: ApiRequest, priority: Priority, mayGo: () => boolean): Promise<ApiResponse> {
-    const waitMs = this.#budget.spend(priority);
-    if (waitMs > 0) await this.#clock.pause(waitMs);
-    if (!mayGo()) throw new Error("the run ended while this request was queued");
+  /** Fails all requests that are still waiting: their responses are no longer needed. */
+  giveUp(): void {
+    this.#stop.abort();
+  }
+
+  async #sendOnce(
+    info: RunInfo,
+    request: ApiRequest,
+    priority: Priority,
+    ended = this.#stop.signal,
+  ): Promise<ApiResponse> {
+    await this.#awaitSlot(priority, isRead(request) ? REFUSED_MS : Number.POSITIVE_INFINITY, ended);
     const started = this.#clock.now();
     const note = (response: ApiResponse) => {
       this.#budget.learn(response.status, response.headers);
@@ -103,6 +124,17 @@ export class Sender {
       note({ status: 0, headers: {}, body: "" });
       throw error;
     }
+  }
+
+  /** Waits until the budget allows a request, but `longestMs` at most, and counts it. Throws if its run ends before that. */
+  async #awaitSlot(priority: Priority, longestMs: number, ended: AbortSignal): Promise<void> {
+    const isOver = () => ended.aborted || this.#stop.signal.aborted;
+    const waitMs = isOver() ? 0 : this.#budget.spend(priority);
+    if (waitMs > 0) {
+      await this.#clock.pause(Math.min(waitMs, longestMs), AbortSignal.any([ended, this.#stop.signal]));
+      this.#budget.endWait(priority, !isOver());
+    }
+    if (isOver()) throw new Error("the run ended while this request was queued");
   }
 
   #describe(info: RunInfo, request: ApiRequest, response: ApiResponse, started: number): Exchange {
@@ -122,6 +154,7 @@ export class Sender {
   }
 
   close(): void {
+    this.giveUp();
     this.#upstream.close();
   }
 }

@@ -51,7 +51,7 @@ export interface ClientOptions {
 }
 
 /** A client for one API server. Keeps connections open until `close`. */
-export class KubeClient {
+export class KubeClient implements Disposable {
   readonly #access: KubeAccess;
   readonly #agent: http.Agent;
   readonly #options: ClientOptions;
@@ -93,7 +93,6 @@ export class KubeClient {
    */
   async watch<T>(path: string, query: Query, options: WatchOptions<T>): Promise<void> {
     const response = await this.#openWatch(path, { ...query, watch: true, allowWatchBookmarks: true }, options.signal);
-    if (response.statusCode !== 200) throw await failure(`GET ${path}`, response);
     options.onOpen?.();
     const late = setTimeout(() => response.destroy(new Error("watch still open after its timeout")), options.longestMs);
     try {
@@ -134,7 +133,7 @@ export class KubeClient {
     for (const sockets of Object.values(this.#agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
   }
 
-  /** Limits the time to open a watch: a server may accept a connection and never respond. */
+  /** Limits the time to open a watch: a server may accept a connection and never respond, or never finish a refusal. */
   async #openWatch(path: string, query: Query, stop: AbortSignal): Promise<IncomingMessage> {
     const late = new AbortController();
     const timer = setTimeout(
@@ -142,7 +141,9 @@ export class KubeClient {
       this.#timeoutMs,
     );
     try {
-      return await this.#open("GET", path, { query, signal: AbortSignal.any([stop, late.signal]) });
+      const response = await this.#open("GET", path, { query, signal: AbortSignal.any([stop, late.signal]) });
+      if (response.statusCode !== 200) throw await failure(`GET ${path}`, response);
+      return response;
     } finally {
       clearTimeout(timer);
     }
@@ -152,6 +153,10 @@ export class KubeClient {
   close(): void {
     this.#closed.abort();
     this.#agent.destroy();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   async #call<T>(method: string, path: string, input: RequestInput): Promise<T> {
@@ -226,7 +231,8 @@ function reason(error: Error & { code?: string }, url: URL): string {
 }
 
 async function failure(request: string, response: IncomingMessage): Promise<KubeError> {
-  const body = await text(response);
+  // The status says enough when the body stalls or breaks off.
+  const body = await text(response).catch(() => "");
   // A body that is not a Status object comes from a proxy, or is empty: report the text itself.
   const message = parseJson<{ message?: string }>(body)?.message ?? body;
   return new KubeError(request, response.statusCode ?? 0, message.trim() || `status ${response.statusCode}`);

@@ -3,13 +3,19 @@ import { ifFound, isConflict } from "../diagnostics/errors.ts";
 import type { KubeClient } from "./client.ts";
 import { paths } from "./paths.ts";
 
-interface ConfigMap {
-  readonly metadata?: { readonly name?: string; readonly resourceVersion?: string };
-  readonly data?: Readonly<Record<string, string>>;
-}
-
 /** Contents of a ConfigMap. */
 export type Data = Readonly<Record<string, string>>;
+
+/** Metadata of an object of Lotse. With a resourceVersion, a write fails if the object has changed since. */
+export function ownMetadata(name: string, resourceVersion?: string) {
+  const labels = { "app.kubernetes.io/managed-by": "lotse" };
+  return { name, labels, ...(resourceVersion !== undefined && { resourceVersion }) };
+}
+
+/** `lotse-<kind>-<cluster>`; RBAC rules refer to it. */
+export function ownName(kind: string, cluster: string): string {
+  return `lotse-${kind}-${cluster.toLowerCase().replaceAll(/[^a-z0-9.-]/g, "-")}`;
+}
 
 /** Attempts to update when other writers keep being faster. */
 const TRIES = 5;
@@ -17,23 +23,21 @@ const TRIES = 5;
 /** One of Lotse's own ConfigMaps: plan, audit or status. */
 export class OwnConfigMap {
   readonly #client: KubeClient;
-  readonly #namespace: string;
   readonly #name: string;
+  /** Path of all ConfigMaps in the namespace. */
+  readonly #all: string;
+  readonly #path: string;
 
-  /** The name is `lotse-<kind>-<cluster>`; RBAC rules refer to it. */
   constructor(client: KubeClient, place: { readonly namespace: string; readonly clusterName: string }, kind: string) {
     this.#client = client;
-    this.#namespace = place.namespace;
-    this.#name = `lotse-${kind}-${place.clusterName.toLowerCase().replaceAll(/[^a-z0-9.-]/g, "-")}`;
-  }
-
-  get name(): string {
-    return this.#name;
+    this.#name = ownName(kind, place.clusterName);
+    this.#all = paths.configMap(place.namespace);
+    this.#path = paths.configMap(place.namespace, this.#name);
   }
 
   /** Path to watch this ConfigMap only. */
   get watchPath(): string {
-    return `${paths.configMap(this.#namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${this.#name}`)}`;
+    return `${this.#all}?fieldSelector=${encodeURIComponent(`metadata.name=${this.#name}`)}`;
   }
 
   /** Its contents; empty when it does not exist. */
@@ -47,8 +51,9 @@ export class OwnConfigMap {
       const existing = await this.#get();
       const data = change(existing?.data ?? {});
       if (existing?.data === data || JSON.stringify(existing?.data) === JSON.stringify(data)) return;
+      const body = { metadata: ownMetadata(this.#name, existing?.metadata?.resourceVersion), data };
       try {
-        await this.#put(existing, data);
+        await (existing ? this.#client.replace(this.#path, body) : this.#client.create(this.#all, body));
         return;
       } catch (error) {
         if (!isConflict(error) || attempt === TRIES) throw error;
@@ -58,21 +63,10 @@ export class OwnConfigMap {
 
   /** Deletes it. Succeeds when it does not exist. */
   async delete(): Promise<void> {
-    await ifFound(this.#client.delete(paths.configMap(this.#namespace, this.#name)));
+    await ifFound(this.#client.delete(this.#path));
   }
 
-  #get(): Promise<ConfigMap | undefined> {
-    return ifFound(this.#client.get<ConfigMap>(paths.configMap(this.#namespace, this.#name)));
-  }
-
-  async #put(existing: ConfigMap | undefined, data: Data): Promise<void> {
-    const { resourceVersion } = existing?.metadata ?? {};
-    const labels = { "app.kubernetes.io/managed-by": "lotse" };
-    const body = {
-      metadata: { name: this.#name, labels, ...(resourceVersion !== undefined && { resourceVersion }) },
-      data,
-    };
-    if (existing) await this.#client.replace(paths.configMap(this.#namespace, this.#name), body);
-    else await this.#client.create(paths.configMap(this.#namespace), body);
+  #get() {
+    return ifFound(this.#client.get<{ metadata?: { resourceVersion?: string }; data?: Data }>(this.#path));
   }
 }

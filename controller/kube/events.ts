@@ -3,13 +3,13 @@
  * the existing one.
  */
 import { createHash } from "node:crypto";
-import { messageOf } from "../diagnostics/errors.ts";
+import { KubeError, messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import { printable } from "../diagnostics/printable.ts";
 import { SYSTEM_CLOCK } from "../work/clock.ts";
 import { Recent } from "../work/recent.ts";
 import type { KubeClient } from "./client.ts";
-import type { KubeObject } from "./informer.ts";
+import { type KubeObject, keyOf } from "./informer.ts";
 import { paths } from "./paths.ts";
 
 /** Kinds of objects that get Events, with their API versions. */
@@ -68,7 +68,7 @@ export class EventRecorder {
     const { kind, object, type, reason } = input;
     if (type === "Warning") {
       if (!this.#isNews(input)) return;
-      this.#log.warn({ object: describe(kind, object), reason }, input.message.slice(0, MAX_LOGGED));
+      this.#log.warn({ object: `${kind} ${keyOf(object)}`, reason }, input.message.slice(0, MAX_LOGGED));
     }
     const message = printable(input.message.slice(0, MAX_LOGGED)).slice(0, MAX_MESSAGE);
     const key = [kind, object.metadata?.uid, type, reason, message].join("\n");
@@ -76,7 +76,10 @@ export class EventRecorder {
       const known = this.#written.get(key);
       if (!known || !(await this.#repeat(object, known))) await this.#create({ ...input, message }, key);
     } catch (error) {
-      this.#log.warn({ object: describe(kind, object), reason, error: messageOf(error) }, "event not written");
+      this.#log.warn({ object: `${kind} ${keyOf(object)}`, reason, error: messageOf(error) }, "event not written");
+      // Written when it recurs, unless the API server refuses Events as such.
+      const isRefused = error instanceof KubeError && error.status >= 400 && error.status < 500 && error.status !== 429;
+      if (!isRefused) this.#warned.delete(topicOf(input));
     }
   }
 
@@ -147,11 +150,6 @@ export class EventRecorder {
 /** Mistakes (which have an occasion) and failed runs share a reason but are separate topics. */
 function topicOf({ object, reason, occasion }: Pick<EventInput, "object" | "reason" | "occasion">): string {
   return `${object.metadata?.uid} ${reason}${occasion === undefined ? "" : " on occasion"}`;
-}
-
-/** The object as logs name it: `Service default/web` or `Node node-1`. */
-function describe(kind: EventInput["kind"], { metadata }: KubeObject): string {
-  return `${kind} ${metadata?.namespace ? `${metadata.namespace}/` : ""}${metadata?.name}`;
 }
 
 /** Events on cluster-scoped objects are stored in `default`. */

@@ -4,7 +4,6 @@ import type { Logger } from "../diagnostics/log.ts";
 import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import { TIMINGS } from "../work/timings.ts";
 import type { KubeClient, WatchEvent } from "./client.ts";
-import { readList } from "./list.ts";
 
 /** The metadata that every object has. */
 export interface KubeObject {
@@ -200,4 +199,29 @@ function retryDelay(failures: number, isRefused: boolean): number {
   const usual = Math.min(first * 2 ** failures, most);
   const refused = isRefused ? Math.min(first * 2 ** (failures - REFUSAL_PATIENCE), mostRefused) : 0;
   return Math.max(usual, refused) * (0.5 + Math.random() / 2);
+}
+
+/** A list, or one page of it. */
+interface ObjectList<T> {
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  readonly items: readonly T[];
+}
+
+/** Objects per page of a list. */
+const PAGE = 500;
+
+/** All objects under a path, with the resourceVersion to start a watch from. */
+async function readList<T>(client: KubeClient, path: string): Promise<ObjectList<T>> {
+  const items: T[] = [];
+  let page: ObjectList<T> | undefined;
+  do {
+    page = await client.get<ObjectList<T>>(path, { limit: PAGE, continue: page?.metadata?.continue || undefined });
+    items.push(...page.items);
+  } while (page.metadata?.continue);
+  return { ...page, items };
+}
+
+/** The objects alone, for a one-time read. Use an informer to stay current. */
+export async function listAll<T>(client: KubeClient, path: string): Promise<readonly T[]> {
+  return (await readList<T>(client, path)).items;
 }

@@ -44,7 +44,7 @@ function fromPod(): KubeAccess {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
   if (!host || !existsSync(`${SERVICE_ACCOUNT}/token`)) {
     throw new ConfigError([
-      "no --kubeconfig given, and not running in a pod with a service account: pass --kubeconfig FILE",
+      "no kubeconfig found, and not running in a pod with a service account: pass --kubeconfig FILE; commands other than run also use KUBECONFIG and ~/.kube/config",
     ]);
   }
   const ca = readFileSync(`${SERVICE_ACCOUNT}/ca.crt`);
@@ -55,57 +55,59 @@ function fromPod(): KubeAccess {
   };
 }
 
-interface KubeConfigFile {
-  readonly "current-context"?: string;
-  readonly contexts?: readonly { readonly name: string; readonly context?: { cluster?: string; user?: string } }[];
-  readonly clusters?: readonly { readonly name: string; readonly cluster?: ClusterEntry }[];
-  readonly users?: readonly { readonly name: string; readonly user?: UserEntry }[];
-}
-
-type ClusterEntry = Readonly<Record<string, string | undefined>> & { readonly "insecure-skip-tls-verify"?: boolean };
-type UserEntry = Readonly<Record<string, string | undefined>> & {
-  readonly exec?: { readonly command?: string };
-  readonly "auth-provider"?: object;
+/** The fields of a context, cluster or user. */
+type Entry = Readonly<Record<string, unknown>>;
+type Kind = "context" | "cluster" | "user";
+type KubeConfigFile = { readonly "current-context"?: string } & {
+  readonly [K in `${Kind}s`]?: readonly (Entry & { readonly name: string })[];
 };
 
 async function fromFiles(kubeconfig: string, asked: string | undefined): Promise<KubeAccess> {
-  const config = await readConfigs(kubeconfig);
-  const contexts = config.contexts ?? [];
-  const name = asked || config["current-context"];
-  const context = contexts.find((one) => one.name === name)?.context;
+  const configs = await readConfigs(kubeconfig);
+  const name = asked || configs.map((config) => config["current-context"]).find(Boolean) || "";
+  const all = (kind: Kind) => configs.flatMap((config) => config[`${kind}s`] ?? []);
+  const find = (kind: Kind, wanted: unknown) => {
+    return all(kind).find((one) => one.name === wanted)?.[kind] as Entry | null | undefined;
+  };
+  const context = find("context", name);
   if (asked && !context) {
-    const known = contexts.map((one) => one.name).join(", ") || "none";
-    throw new ConfigError([`--context ${asked}: no such context in ${kubeconfig}, which has: ${known}`]);
+    const known = all("context").map((one) => one.name);
+    throw new ConfigError([
+      `--context ${asked}: no such context in ${kubeconfig}, which has: ${known.join(", ") || "none"}`,
+    ]);
   }
-  const cluster = config.clusters?.find((one) => one.name === context?.cluster)?.cluster;
-  const user = config.users?.find((one) => one.name === context?.user)?.user ?? {};
+  const cluster = find("cluster", context?.cluster);
+  const user = find("user", context?.user) ?? {};
   if (!name || !cluster?.server) {
     throw new ConfigError([
       `--kubeconfig ${kubeconfig}: ${asked ? `context ${asked}` : "the current context"} refers to no cluster with a server address`,
     ]);
   }
-  const server = parseServer(`--kubeconfig ${kubeconfig}`, cluster.server);
-  if (user.exec || user["auth-provider"])
-    return { server, context: name, credentials: await throughLibrary({ cluster, user }) };
+  const server = parseServer(`--kubeconfig ${kubeconfig}`, String(cluster.server));
+  const isExternal = user.exec || user["auth-provider"];
+  const credentials = isExternal ? await throughLibrary(cluster, user) : async () => credentialsOf(cluster, user);
+  return { server, context: name, credentials };
+}
+
+function credentialsOf(cluster: Entry, user: Entry): Awaited<ReturnType<KubeAccess["credentials"]>> {
   return {
-    server,
-    context: name,
-    credentials: async () => ({
-      ...existing("ca", content(cluster, "certificate-authority")),
-      ...existing("cert", content(user, "client-certificate")),
-      ...existing("key", content(user, "client-key")),
-      ...existing("servername", cluster["tls-server-name"]),
-      ...(cluster["insecure-skip-tls-verify"] === true && { rejectUnauthorized: false }),
-      headers: authorization(user),
-    }),
+    ca: content(cluster, "certificate-authority"),
+    cert: content(user, "client-certificate"),
+    key: content(user, "client-key"),
+    servername: text(cluster["tls-server-name"]),
+    ...(cluster["insecure-skip-tls-verify"] === true && { rejectUnauthorized: false }),
+    headers: authorization(user),
   };
 }
 
-function content(entry: Readonly<Record<string, unknown>>, key: string): Buffer | undefined {
-  const data = entry[`${key}-data`];
-  if (typeof data === "string") return Buffer.from(data, "base64");
-  const path = entry[key];
-  return typeof path === "string" ? readFileSync(path) : undefined;
+function content(entry: Entry, key: string): Buffer | undefined {
+  const [data, path] = [text(entry[`${key}-data`]), text(entry[key])];
+  if (data !== undefined) return Buffer.from(data, "base64");
+  return path === undefined ? undefined : readFileSync(path);
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 function parseServer(source: string, text: string): URL {
@@ -114,57 +116,40 @@ function parseServer(source: string, text: string): URL {
   return new URL(text);
 }
 
-async function readConfigs(kubeconfig: string): Promise<KubeConfigFile> {
+async function readConfigs(kubeconfig: string): Promise<readonly KubeConfigFile[]> {
   const files = existsSync(kubeconfig) ? [kubeconfig] : kubeconfig.split(delimiter).filter((file) => file !== "");
-  const found = files.length === 1 ? files : files.filter((file) => existsSync(file));
-  if (found.length === 0) throw new ConfigError([`--kubeconfig ${kubeconfig}: none of these files exists`]);
+  const found = files.filter((file) => existsSync(file));
+  if (found.length === 0)
+    throw new ConfigError([`the kubeconfig ${kubeconfig} does not exist: set KUBECONFIG or pass --kubeconfig`]);
   const { parse } = await import("yaml");
-  const configs = found.map((file) => readConfig(file, parse));
-  return {
-    "current-context": configs.map((config) => config["current-context"]).find((name) => name) ?? "",
-    contexts: configs.flatMap((config) => config.contexts ?? []),
-    clusters: configs.flatMap((config) => config.clusters ?? []),
-    users: configs.flatMap((config) => config.users ?? []),
-  };
+  return found.map((file) => {
+    try {
+      return withAbsolutePaths(parse(readFileSync(file, "utf8")) ?? {}, dirname(resolve(file)));
+    } catch (error) {
+      throw new ConfigError([`--kubeconfig ${file}: ${messageOf(error)}`]);
+    }
+  });
 }
 
-/** A kubeconfig with its relative paths resolved: they are relative to the file. */
-function readConfig(file: string, parse: (text: string) => unknown): KubeConfigFile {
-  const folder = dirname(resolve(file));
-  try {
-    const config = (parse(readFileSync(file, "utf8")) ?? {}) as KubeConfigFile;
-    return {
-      ...config,
-      clusters: (config.clusters ?? []).map(({ name, cluster }) => ({
-        name,
-        cluster: absolute(cluster ?? {}, folder),
-      })),
-      users: (config.users ?? []).map(({ name, user }) => ({ name, user: absolute(user ?? {}, folder) })),
-    };
-  } catch (error) {
-    throw new ConfigError([`--kubeconfig ${file}: ${messageOf(error)}`]);
-  }
+const PATHS: ReadonlySet<string> = new Set(["certificate-authority", "client-certificate", "client-key", "tokenFile"]);
+
+/** Paths are relative to the file. A command without a slash is looked up in PATH. */
+function withAbsolutePaths(config: unknown, folder: string): KubeConfigFile {
+  return JSON.parse(JSON.stringify(config), (key, value: unknown) => {
+    const isPath = PATHS.has(key) || (key === "command" && String(value).includes("/"));
+    return isPath && typeof value === "string" && value !== "" ? resolve(folder, value) : value;
+  });
 }
 
-const PATHS = ["certificate-authority", "client-certificate", "client-key", "tokenFile"];
-
-function absolute<T extends ClusterEntry | UserEntry>(entry: T, folder: string): T {
-  const paths = PATHS.flatMap((key) => (entry[key] ? [[key, resolve(folder, entry[key])] as const] : []));
-  const command = (entry as UserEntry).exec?.command;
-  // Without a slash it is looked up in PATH.
-  const exec = command?.includes("/") && { ...(entry as UserEntry).exec, command: resolve(folder, command) };
-  return { ...entry, ...Object.fromEntries(paths), ...(exec && { exec }) };
-}
-
-function authorization(user: UserEntry): Record<string, string> {
-  const token = user.tokenFile ? readFileSync(user.tokenFile, "utf8").trim() : user.token;
-  if (token) return bearer(token);
+function authorization(user: Entry): Record<string, string> {
+  const token = user.tokenFile ? readFileSync(String(user.tokenFile), "utf8").trim() : user.token;
+  if (token) return bearer(String(token));
   if (!user.username) return {};
   const pair = Buffer.from(`${user.username}:${user.password ?? ""}`).toString("base64");
   return { authorization: `Basic ${pair}` };
 }
 
-async function throughLibrary({ cluster, user }: { readonly cluster: ClusterEntry; readonly user: UserEntry }) {
+async function throughLibrary(cluster: Entry, user: Entry): Promise<KubeAccess["credentials"]> {
   const { KubeConfig } = await import("@kubernetes/client-node");
   const config = new KubeConfig();
   const name = "chosen";
@@ -176,7 +161,7 @@ async function throughLibrary({ cluster, user }: { readonly cluster: ClusterEntr
       users: [{ name, user }],
     } satisfies KubeConfigFile),
   );
-  return async (): ReturnType<KubeAccess["credentials"]> => {
+  return async () => {
     const options: RequestOptions = { headers: {} };
     await config.applyToHTTPSOptions(options);
     return options;
@@ -185,8 +170,4 @@ async function throughLibrary({ cluster, user }: { readonly cluster: ClusterEntr
 
 function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` };
-}
-
-function existing<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
 }

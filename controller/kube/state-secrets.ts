@@ -6,8 +6,9 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { StateStore } from "../../stacks/state/mirror.ts";
-import { CcmError, ifFound, isNotFound, KubeError } from "../diagnostics/errors.ts";
+import { CcmError, ifFound, KubeError } from "../diagnostics/errors.ts";
 import type { KubeClient } from "./client.ts";
+import { ownMetadata, ownName } from "./config-map.ts";
 import { paths } from "./paths.ts";
 
 /** Maximum number of parts. Their names are fixed, because RBAC rules refer to them. */
@@ -40,7 +41,7 @@ export class SecretState implements StateStore {
   constructor(client: KubeClient, namespace: string, cluster: string, partBytes = PART_BYTES) {
     this.#client = client;
     this.#namespace = namespace;
-    this.#name = `lotse-state-${cluster.toLowerCase().replaceAll(/[^a-z0-9.-]/g, "-")}`;
+    this.#name = ownName("state", cluster);
     this.#partBytes = partBytes;
   }
 
@@ -53,15 +54,12 @@ export class SecretState implements StateStore {
   async load(): Promise<string | undefined> {
     const first = await this.#readForUser(0);
     if (!first) return undefined;
-    const { generation, parts = "1" } = decoded(first);
-    const count = Math.min(Number(parts) || 1, MAX_PARTS);
+    const count = Math.min(Number(field(first, "parts")) || 1, MAX_PARTS);
     const rest = await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#readForUser(index + 1)));
     const all = [first, ...rest];
-    const bytes = Buffer.concat(all.map((part) => Buffer.from(part?.data?.state ?? "", "base64")));
-    const isWhole = all.every((part) => decoded(part).generation === generation);
-    const text = isWhole
-      ? await promisify(gunzip)(bytes, { maxOutputLength: MAX_TEXT_BYTES }).catch(() => {})
-      : undefined;
+    const bytes = Buffer.concat(all.map((part) => field(part, "state")));
+    const isWhole = all.every((part) => field(part, "generation").equals(field(first, "generation")));
+    const text = isWhole && (await promisify(gunzip)(bytes, { maxOutputLength: MAX_TEXT_BYTES }).catch(() => {}));
     if (text) return text.toString("utf8");
     throw new StateUnreadable(
       `${this.place} is incomplete: a save is in progress or was interrupted; the controller replaces it within a minute, or when it starts`,
@@ -70,7 +68,7 @@ export class SecretState implements StateStore {
 
   /**
    * Writes the first part last and only over the known version, so a stale writer changes nothing that is ever read. The
-   * first save takes the version that it finds.
+   * first save, and one after a failure, takes the version that it finds: whether this is the leader is for the caller to check.
    */
   async save(text: string): Promise<void> {
     const bytes = await promisify(gzip)(text);
@@ -85,7 +83,10 @@ export class SecretState implements StateStore {
     });
     this.#version ??= (await this.#read(0))?.metadata?.resourceVersion;
     for (let index = 1; index < count; index++) await this.#write(index, part(index), undefined);
-    this.#version = (await this.#write(0, part(0), this.#version)).metadata?.resourceVersion;
+    const version = this.#version;
+    // After a conflict or without a response, the next save finds out which version there is.
+    this.#version = undefined;
+    this.#version = (await this.#write(0, part(0), version)).metadata?.resourceVersion;
   }
 
   /** Deletes the first part first: after an interrupted deletion, the other parts are never read. */
@@ -117,20 +118,13 @@ export class SecretState implements StateStore {
     const encoded = Object.fromEntries(
       Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
     );
-    const labels = { "app.kubernetes.io/managed-by": "lotse" };
-    const body = {
-      metadata: { name, labels, ...(version !== undefined && { resourceVersion: version }) },
-      type: "lotse/state",
-      data: encoded,
-    };
-    try {
-      if (index > 0 || version !== undefined)
-        return await this.#client.replace(paths.secret(this.#namespace, name), body);
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      delete (body.metadata as { resourceVersion?: string }).resourceVersion;
+    const body = (metadata: object) => ({ metadata, type: "lotse/state", data: encoded });
+    if (index > 0 || version !== undefined) {
+      const path = paths.secret(this.#namespace, name);
+      const replaced = await ifFound(this.#client.replace<Secret>(path, body(ownMetadata(name, version))));
+      if (replaced) return replaced;
     }
-    return this.#client.create(paths.secret(this.#namespace), body);
+    return this.#client.create(paths.secret(this.#namespace), body(ownMetadata(name)));
   }
 
   #nameOf(index: number): string {
@@ -138,10 +132,6 @@ export class SecretState implements StateStore {
   }
 }
 
-function decoded(secret: Secret | undefined): { readonly generation?: string; readonly parts?: string } {
-  const text = (key: string) => {
-    const value = secret?.data?.[key];
-    return value === undefined ? {} : { [key]: Buffer.from(value, "base64").toString("utf8") };
-  };
-  return { ...text("generation"), ...text("parts") };
+function field(secret: Secret | undefined, key: string): Buffer {
+  return Buffer.from(secret?.data?.[key] ?? "", "base64");
 }

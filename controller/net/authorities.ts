@@ -25,17 +25,12 @@ export function trustAuthorities({ SSL_CERT_FILE: file, SSL_CERT_DIR: folders }:
 function certificatesIn(file: string): readonly string[] {
   const found = readFileSync(file, "utf8").match(CERTIFICATE);
   if (!found) throw new Error(`${file} contains no certificate`);
-  for (const pem of found) requireParsable(pem, file);
-  return found;
-}
-
-/** One unparsable certificate would make Node reject all of them. */
-function requireParsable(pem: string, file: string): void {
   try {
-    new X509Certificate(pem);
+    for (const pem of found) new X509Certificate(pem); // one unparsable certificate would make Node reject all of them
   } catch (cause) {
     throw new Error(`${file} contains an unreadable certificate: ${messageOf(cause)}`, { cause });
   }
+  return found;
 }
 
 /** Certificates in a directory, which may contain other files too. */

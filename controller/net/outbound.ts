@@ -26,18 +26,25 @@ export function openWayOut(endpoint: string, env: NodeJS.ProcessEnv, maxSockets:
     : { agent: new http.Agent(settings), request: http.request };
 }
 
-/** Sends a GET request. Returns the response, whatever its status. */
+interface TextRequest {
+  /** GET when absent. */
+  readonly method?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly timeoutMs: number;
+}
+
+/** Sends a request and reads the response, whatever its status. */
 export function readText(
   { agent, request }: WayOut,
   url: string,
-  options: { readonly headers: Readonly<Record<string, string>>; readonly timeoutMs: number },
+  { timeoutMs, body: sent, ...options }: TextRequest,
 ): Promise<{ readonly status: number; readonly body: string }> {
-  const { headers, timeoutMs } = options;
   return new Promise((resolve, reject) => {
-    request(url, { headers, agent, signal: AbortSignal.timeout(timeoutMs) }, (response) => {
+    request(url, { ...options, agent, signal: AbortSignal.timeout(timeoutMs) }, (response) => {
       text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
     })
       .on("error", reject)
-      .end();
+      .end(sent);
   });
 }

@@ -11,9 +11,10 @@ function versionOf(file: string): string {
 
 /**
  * Returns a function for the current secret, trimmed. The file is read only when it has changed. While it is unreadable or
- * empty, for example during a replacement, the previous secret is kept.
+ * empty, for example during a replacement, the previous secret is kept. Without a file, the first one stays.
  */
-export function secretFile(file: string, first: string, log: Logger): () => string {
+export function secretFile(file: string | undefined, first: string, log: Logger): () => string {
+  if (file === undefined) return () => first;
   let secret = first;
   let version: string | undefined;
   let failure: string | undefined;

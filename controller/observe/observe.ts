@@ -5,6 +5,7 @@ import { isTarget } from "../../stacks/units/names.ts";
 import { CcmError } from "../diagnostics/errors.ts";
 import { GUARD_LIMITS } from "../guard/guard.ts";
 import type { Plan, PlannedUnit, Situation } from "../guard/plan.ts";
+import type { Gateway, Written } from "../hcloud/gateway.ts";
 import type { Ages, CloudState, CloudView } from "../hcloud/reader.ts";
 import type { Observed, RenderOptions, Snapshot } from "../render/cluster.ts";
 import { isReady, type Witnesses } from "../render/node/lifecycle.ts";
@@ -90,13 +91,27 @@ export function agesToConfirm(
   const needsNewest = losesTargets || refused.some(({ isNew }) => isNew);
   const readsServers = leavesNodesOut || needsNewest || changesRoutes || refused.length > 0;
   const readsCertificates = dependsOnCertificates({ rendered, plan });
-  if (!readsServers && !readsCertificates) return undefined;
+  const readsBalancers = createsNamed({ rendered, plan });
+  if (!readsServers && !readsCertificates && !readsBalancers) return undefined;
   return {
     ...relaxed(resyncMs),
+    ...(readsBalancers && { loadBalancers: 0 }),
     ...(readsServers && { servers: needsNewest ? 0 : 3_000 }),
     ...(readsCertificates && { certificates: 0 }),
     ...(changesRoutes && { network: 1_000 }),
   };
+}
+
+/** Whether a load balancer would be created with a name that a Service chose: one that has just been made may have it. */
+function createsNamed({ rendered: { services, existing }, plan }: Situation): boolean {
+  const planned = new Set(plan.map(({ unit }) => unit));
+  return services.some(
+    (intent) =>
+      intent.kind === "balance" &&
+      intent.settings.options.name !== undefined &&
+      existing[intent.unit] === undefined &&
+      planned.has(intent.unit),
+  );
 }
 
 /** Whether an old list could be wrong about a certificate that is awaited, or about one that is to be removed. */
@@ -107,14 +122,18 @@ export function dependsOnCertificates({ rendered, plan }: Situation): boolean {
   return awaits || touches(plan, "certificate/");
 }
 
-/** After a run: reads what it touched. */
-export function agesAfter(due: Plan, resyncMs: number): Ages {
+/** For what a run has not touched, or not written to in the end. */
+const UNTOUCHED_MS = 10_000;
+
+/** After a run: what it touched must have been read since its last write. */
+export function agesAfter(due: Plan, resyncMs: number, gateway: Pick<Gateway, "sinceWriteMs">): Ages {
   const { servers, certificates, network } = relaxed(resyncMs);
+  const proving = (collection: Written) => Math.min(gateway.sinceWriteMs(collection), UNTOUCHED_MS);
   return {
     servers,
-    loadBalancers: touches(due, "load-balancer/") ? 0 : 10_000,
-    certificates: touches(due, "certificate/") ? 0 : certificates,
-    network: touches(due, "route/") ? 0 : network,
+    loadBalancers: touches(due, "load-balancer/") ? proving("load_balancers") : UNTOUCHED_MS,
+    certificates: touches(due, "certificate/") ? proving("certificates") : certificates,
+    network: touches(due, "route/") ? proving("networks") : network,
   };
 }
 

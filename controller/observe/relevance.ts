@@ -1,7 +1,7 @@
 /** Which changes of objects are worth a turn. Heartbeats and our own writes are not. */
 import { isDeepStrictEqual } from "node:util";
 import type { V1Node, V1Secret, V1Service } from "@kubernetes/client-node";
-import { FINALIZER } from "../formats/finalizer.ts";
+import { hasFinalizer } from "../formats/finalizer.ts";
 import { asksTheSame } from "../guard/pace.ts";
 import type { Change } from "../kube/informer.ts";
 import { isReady } from "../render/node/lifecycle.ts";
@@ -48,10 +48,7 @@ export function concernsService({ old, now }: Change<V1Service>, served?: Served
   const isOurs = (service?: V1Service) => service !== undefined && intentOf(service, served) !== "none";
   if (!isOurs(old) && !isOurs(now)) return false;
   if (!old || !now) return true;
-  const relevant = ({ metadata }: V1Service) => [
-    metadata?.deletionTimestamp,
-    metadata?.finalizers?.includes(FINALIZER) ?? false,
-  ];
+  const relevant = (service: V1Service) => [service.metadata?.deletionTimestamp, hasFinalizer(service)];
   return !asksTheSame(old, now) || !isDeepStrictEqual(relevant(old), relevant(now));
 }
 

@@ -1,12 +1,12 @@
 /**
  * Services that vanished although their finalizer was set. The API server deletes a Service whose DELETE was under way when
- * the finalizer was added, and anyone who may edit a Service may remove the finalizer. Without this memory, its load
- * balancer would stay for ever.
+ * the finalizer was added, and anyone who may edit a Service may remove the finalizer, also while changing its type. Without
+ * this memory, its load balancer would stay for ever.
  */
 import type { V1Service } from "@kubernetes/client-node";
 import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
-import { FINALIZER } from "../formats/finalizer.ts";
+import { FINALIZER, hasFinalizer } from "../formats/finalizer.ts";
 import { exceeds, type GuardLimits } from "../guard/guard.ts";
 import type { Write } from "../publish/writes.ts";
 import type { Observed } from "../render/cluster.ts";
@@ -50,7 +50,7 @@ export class Vanished {
    * if suspiciously many vanished: the cluster may have been restored from an old backup.
    */
   async look({ services }: Observed): Promise<void> {
-    const seen = new Set(services.map(uidOf));
+    const seen = new Set(services.filter(isOurs).map(uidOf));
     const missing = [...this.#held.values()].filter((service) => !seen.has(uidOf(service)));
     const gone: V1Service[] = [];
     this.#gone = gone;
@@ -70,7 +70,7 @@ export class Vanished {
   /** The observed objects, with the vanished Services as being deleted. */
   complete(observed: Observed): Observed {
     if (this.#gone.length === 0) return observed;
-    const seen = new Set(observed.services.map(uidOf));
+    const seen = new Set(observed.services.filter(isOurs).map(uidOf));
     const gone = this.#gone.filter((service) => this.#held.has(uidOf(service)) && !seen.has(uidOf(service)));
     return { ...observed, services: [...observed.services, ...gone.map(asDeleted)] };
   }
@@ -79,12 +79,17 @@ export class Vanished {
     const { readService, log } = this.#parts;
     try {
       const found = await readService(service);
-      return !found || uidOf(found) !== uidOf(service);
+      return !found || uidOf(found) !== uidOf(service) || !isOurs(found);
     } catch (error) {
       log.warn({ service: serviceName(service), error: messageOf(error) }, "reading a vanished Service failed");
       return false;
     }
   }
+}
+
+/** Whether a Service shows that it has or had a load balancer. */
+function isOurs(service: V1Service): boolean {
+  return service.spec?.type === "LoadBalancer" || hasFinalizer(service);
 }
 
 function uidOf({ metadata }: V1Service): string {

@@ -2,7 +2,7 @@
 
 interface EventDefinition {
   readonly type: "Normal" | "Warning";
-  readonly on: "Service" | "Node" | "Lease";
+  readonly on: readonly ("Service" | "Node" | "Lease")[];
   /** The corresponding controller in Kubernetes' cloud-controller-manager. */
   readonly component: keyof typeof COMPONENTS;
   /** When it is written, and what to do about it. */
@@ -20,12 +20,12 @@ const COMPONENTS = {
 } as const;
 
 const service = (type: EventDefinition["type"], meaning: string, ends: readonly string[] = []) =>
-  ({ type, on: "Service", component: "service-controller", meaning, ends }) as const;
+  ({ type, on: ["Service"], component: "service-controller", meaning, ends }) as const;
 const node = (type: EventDefinition["type"], meaning: string, ends: readonly string[] = []) =>
-  ({ type, on: "Node", component: "cloud-node-controller", meaning, ends }) as const;
+  ({ type, on: ["Node"], component: "cloud-node-controller", meaning, ends }) as const;
 const lifecycle = (type: EventDefinition["type"], meaning: string) =>
-  ({ type, on: "Node", component: "cloud-node-lifecycle-controller", meaning }) as const;
-const route = (meaning: string, on: "Node" | "Service" = "Node") =>
+  ({ type, on: ["Node"], component: "cloud-node-lifecycle-controller", meaning }) as const;
+const route = (meaning: string, on: EventDefinition["on"] = ["Node"]) =>
   ({ type: "Warning", on, component: "route_controller", meaning }) as const;
 
 export const EVENTS = {
@@ -43,7 +43,10 @@ export const EVENTS = {
     "Normal",
     "The load balancer still exists, but no longer belongs to the Service or to any other. A Warning when delete protection is the reason: disable it in the Hetzner project and delete the load balancer there.",
   ),
-  PlanPending: service("Normal", "A change waits for approval. Review it with `lotse approve`."),
+  PlanPending: {
+    ...service("Normal", "A change waits for approval. Review it with `lotse approve`."),
+    on: ["Service", "Node"],
+  },
   SyncLoadBalancerFailed: service(
     "Warning",
     "Something is wrong with the Service, or a change failed. The message lists every mistake; correct the annotations or fields it names. Failed changes are retried.",
@@ -118,13 +121,13 @@ export const EVENTS = {
     "The Node's pod range is outside `--cluster-cidr`. No route is created for it, and existing ones there are never touched.",
   ),
   RemovalsHeldBack: route(
-    "Many routes or targets would be removed, or load balancers moved to another network, although no object asked for it. Check the project and the token; if it is intended, restart with a higher `--guard-removals`.",
-    "Service",
+    "Many routes or targets would be removed, or load balancers moved to another network or subnet, although no object asked for it. Check the project and the token; if it is intended, restart with a higher `--guard-removals`.",
+    ["Service", "Node"],
   ),
 
   LeaderElection: {
     type: "Normal",
-    on: "Lease",
+    on: ["Lease"],
     component: "cloud-controller-manager",
     meaning: "A replica became the leader, or stopped leading.",
   },

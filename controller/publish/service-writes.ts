@@ -4,12 +4,13 @@ import type { RunReport, UnitOutcome } from "../../stacks/engine/run.ts";
 import { type Difference, differences } from "../../stacks/units/difference.ts";
 import { isTarget } from "../../stacks/units/names.ts";
 import type { LoadBalancerState, UnitId } from "../../stacks/units/spec.ts";
-import { FINALIZER } from "../formats/finalizer.ts";
+import { hasFinalizer } from "../formats/finalizer.ts";
 import type { Drift } from "../guard/drift.ts";
 import type { Plan } from "../guard/plan.ts";
 import { certificateUnits } from "../render/certificates.ts";
 import type { Rendered } from "../render/cluster.ts";
 import type { ServiceIntent } from "../render/intents.ts";
+import { shortened } from "../render/refusals.ts";
 import type { Note } from "../render/service/advice.ts";
 import type { Settings } from "../render/service/options/settings.ts";
 import { renderIngress, sameIngress } from "../render/service/status.ts";
@@ -42,22 +43,18 @@ export function serviceWritesBefore(rendered: Rendered, due: Plan, drifted: read
 }
 
 function claim(service: V1Service, isBeingCreated: boolean): readonly Write[] {
-  const seemsClaimed = service.metadata?.finalizers?.includes(FINALIZER) ?? false;
-  return seemsClaimed && !isBeingCreated ? [] : [{ kind: "add-finalizer", service }];
+  return hasFinalizer(service) && !isBeingCreated ? [] : [{ kind: "add-finalizer", service }];
 }
 
 /** All mistakes of a Service in one Event, written again when the Service was changed and is still wrong. */
 function mistakeWrites({ service, mistakes }: ServiceIntent & { readonly mistakes: readonly string[] }): Write[] {
   if (mistakes.length === 0) return [];
-  const more = mistakes.length > MOST_MISTAKES ? [`and ${mistakes.length - MOST_MISTAKES} more`] : [];
-  const message = `Error syncing load balancer: ${[...mistakes.slice(0, MOST_MISTAKES), ...more].join("; ")}`;
+  const message = `Error syncing load balancer: ${shortened(mistakes).join("; ")}`;
   const occasion = occasions.get(service) ?? JSON.stringify([service.metadata?.annotations, service.spec]);
   occasions.set(service, occasion);
   return [onService(service, "SyncLoadBalancerFailed", message, { occasion })];
 }
 
-/** A Service can have thousands of mistakes, but the length of an Event is limited. */
-const MOST_MISTAKES = 40;
 /** What a Service asks for, as text, by object. */
 const occasions = new WeakMap<V1Service, string>();
 
@@ -116,7 +113,8 @@ function writesFor(
   const { service } = intent;
   if (intent.kind === "refused") return [];
   const failed = outcome?.status === "failed" ? [failure(intent, outcome)] : [];
-  if (intent.kind === "retire") return [...failed, ...retireWrites(intent, balancer, outcome)];
+  // What failed without a load balancer was its creation, which the Service no longer asks for.
+  if (intent.kind === "retire") return [...(balancer ? failed : []), ...retireWrites(intent, balancer, outcome)];
   if (!balancer || differences(intent.spec, balancer).length > 0) return failed;
   return [
     ...noteWrites(intent),

@@ -24,7 +24,9 @@ function partText({ part, operation, summary, reason, fields }: PartForecast, pa
   const what = `    ${paint(sign, COLOURS[sign])} ${part}${summary === undefined ? "" : `: ${summary}`}`;
   const isNew = operation === "create";
   const why = fields.length === 0 || isNew ? paint(`   (${reason})`, "dim") : "";
-  const inner = fields.map((field) => `        ${fieldText(field, isNew)}${paint(`   (${field.reason})`, "dim")}`);
+  const inner = fields.map(
+    (field) => `        ${fieldText({ ...field, part }, isNew)}${paint(`   (${field.reason})`, "dim")}`,
+  );
   return [`${what}${why}`, ...inner];
 }
 
@@ -47,15 +49,19 @@ function partSummary(part: string, operation: string, fields: PartForecast["fiel
 
 /** A field before and after. An absent side means that it is not set there. */
 export interface ChangedField {
+  /** The resource that it belongs to, if `field` is not in words yet. */
+  readonly part?: string;
   readonly field: string;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
 
 /** `algorithm: round_robin → least_connections`, or of a new resource `algorithm: least_connections`. */
-export function fieldText({ field, from, to }: ChangedField, isNew = false): string {
-  if (isNew) return `${field}: ${to}`;
-  return `${field}: ${from ?? "(not set)"} → ${to ?? "(not set)"}`;
+export function fieldText({ part, field, from, to }: ChangedField, isNew = false): string {
+  // The resource is named in the line above.
+  const words = part?.startsWith("listener-") ? describeField({ part, field }).slice(part.length + 1) : field;
+  if (isNew) return `${words}: ${to}`;
+  return `${words}: ${from ?? "(not set)"} → ${to ?? "(not set)"}`;
 }
 
 /** The price of a unit, or how much it changes. */

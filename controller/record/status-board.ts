@@ -36,6 +36,8 @@ interface BoardParts {
 /** Key of the status in the ConfigMap. */
 export const STATUS = "status";
 const GATHER_MS = 1_000;
+/** A ConfigMap holds 1 MiB. */
+const MAX_REFUSED_BYTES = 512 * 1024;
 
 /** Publishes the status after it has changed. */
 export class StatusBoard {
@@ -55,7 +57,7 @@ export class StatusBoard {
 
   /** Sets the status and returns at once. Never fails. */
   report(status: ControllerStatus): void {
-    this.#next = JSON.stringify(status);
+    this.#next = JSON.stringify({ ...status, refused: fitting(status.refused) });
     if (this.#next !== this.#shown) this.#writing.request();
   }
 
@@ -63,6 +65,17 @@ export class StatusBoard {
   stop(): Promise<void> {
     return this.#writing.stop();
   }
+}
+
+/** Those that fit: a tenant with many mistakes must not hide the status of others. */
+function fitting(refused: readonly Refusal[]): readonly Refusal[] {
+  let bytes = 0;
+  return refused.filter((refusal) => {
+    const more = Buffer.byteLength(JSON.stringify(refusal));
+    const isFitting = bytes + more <= MAX_REFUSED_BYTES;
+    if (isFitting) bytes += more;
+    return isFitting;
+  });
 }
 
 /** Parses a status; undefined when there is none. */

@@ -56,6 +56,7 @@ interface Shared {
   readonly snapshot: Snapshot;
   readonly options: RenderOptions;
   readonly takenIps: ReadonlySet<string>;
+  readonly balancerIds: ReadonlyMap<string, number>;
   readonly secretsOf: (namespace: string) => ReadonlyMap<string, V1Secret> | undefined;
 }
 
@@ -68,7 +69,8 @@ export function* renderIntents(
   options: RenderOptions,
 ): Generator<void, { readonly services: readonly ServiceIntent[]; readonly existing: Existing }> {
   const takenIps = addressesIn(options.networkId, snapshot.cloud);
-  const shared = { snapshot, options, takenIps, secretsOf: secretsByNamespace(snapshot.secrets ?? []) };
+  const balancerIds = new Map(snapshot.cloud.loadBalancers.map(({ name, id }) => [name, id]));
+  const shared = { snapshot, options, takenIps, balancerIds, secretsOf: secretsByNamespace(snapshot.secrets ?? []) };
   const all: RenderedIntent[] = [];
   for (const service of snapshot.services) {
     const kind = intentOf(service, options.classes);
@@ -124,7 +126,10 @@ function balance(service: V1Service, shared: Shared): RenderedIntent {
 }
 
 /** What a load balancer is rendered from, except for what already exists. */
-function contextOf(service: V1Service, { snapshot, options, takenIps, secretsOf }: Shared): BalancerContext {
+function contextOf(
+  service: V1Service,
+  { snapshot, options, takenIps, balancerIds, secretsOf }: Shared,
+): BalancerContext {
   const { nodes, cloud, now } = snapshot;
   const { defaults, networkId, robots = false } = options;
   const { servers, network, catalogue } = cloud;
@@ -135,6 +140,7 @@ function contextOf(service: V1Service, { snapshot, options, takenIps, secretsOf 
     defaults,
     robots,
     takenIps,
+    balancerIds,
     certificates: { ...cloud, now, ...(secrets && { secrets }) },
     ...(networkId !== undefined && { networkId }),
     ...(network && { network }),

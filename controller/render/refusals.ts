@@ -9,10 +9,19 @@ export interface Refusal {
   readonly mistakes: readonly string[];
 }
 
+/** A Service can have thousands of mistakes, but Events and ConfigMaps have limits. */
+const MOST_MISTAKES = 40;
+
+/** The first mistakes, and how many more there are. */
+export function shortened(mistakes: readonly string[]): readonly string[] {
+  if (mistakes.length <= MOST_MISTAKES) return mistakes;
+  return [...mistakes.slice(0, MOST_MISTAKES), `and ${mistakes.length - MOST_MISTAKES} more`];
+}
+
 /** Every Service with mistakes, and every Node that cannot get a route. */
 export function refusalsOf({ services, routes }: Rendered): readonly Refusal[] {
   const refusedServices = services.flatMap((intent) => {
-    const mistakes = intent.kind === "retire" ? [] : intent.mistakes;
+    const mistakes = intent.kind === "retire" ? [] : shortened(intent.mistakes);
     return mistakes.length > 0 ? [{ object: `Service ${serviceName(intent.service)}`, mistakes }] : [];
   });
   const refusedRoutes = (routes?.refused ?? []).map(({ node, reason }) => ({

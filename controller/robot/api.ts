@@ -1,4 +1,4 @@
-/** Objects of the Robot API, which manages dedicated servers, with the fields that Lotse reads. */
+/** Objects of the Robot API, which manages dedicated servers, with the fields that Lotse reads, and their parser. */
 
 /** A dedicated server. */
 export interface RobotServer {
@@ -21,3 +21,17 @@ export type RobotInventory =
 
 /** Whether a dedicated server exists and runs. */
 export type RobotState = "running" | "off" | "missing";
+
+/** The servers of a list, without malformed entries. Undefined when it is no list of servers at all. */
+export function parseServers(body: object): readonly RobotServer[] | undefined {
+  if (!Array.isArray(body)) return undefined;
+  const servers = body.map((entry: { readonly server?: unknown } | null) => entry?.server).filter(isServer);
+  return servers.length > 0 || body.length === 0 ? servers : undefined;
+}
+
+function isServer(value: unknown): value is RobotServer {
+  if (typeof value !== "object" || value === null) return false;
+  const { server_number, server_name, server_ip, server_ipv6_net, product, dc } = value as Record<string, unknown>;
+  const texts = [server_name, server_ip ?? "", server_ipv6_net ?? "", product, dc];
+  return Number.isSafeInteger(server_number) && texts.every((text) => typeof text === "string");
+}

@@ -6,7 +6,7 @@ import { userAgent } from "../diagnostics/version.ts";
 import { openWayOut, readText, type WayOut } from "../net/outbound.ts";
 import { Aged } from "../work/aged.ts";
 import { SYSTEM_CLOCK } from "../work/clock.ts";
-import type { RobotInventory, RobotServer, RobotState } from "./api.ts";
+import { parseServers, type RobotInventory, type RobotServer, type RobotState } from "./api.ts";
 
 const TIMEOUT_MS = 15_000;
 const MAX_SOCKETS = 4;
@@ -62,30 +62,22 @@ export class RobotClient {
       throw new CloudError("GET /server", 200, "implausible", message);
     }
     const isListed = servers.some((server) => server.server_number === number);
-    return isListed ? this.#power(number) : this.#existence(number);
-  }
-
-  /** Servers whose power state Robot does not know count as running. */
-  async #power(number: number): Promise<RobotState> {
-    const answer = await this.#get<{ reset?: { operating_status?: string } }>(`/reset/${number}`);
+    if (!isListed) return (await this.#get(`/server/${number}`, asIs)) === undefined ? "missing" : "running";
+    const answer = await this.#get(`/reset/${number}`, asIs<{ reset?: { operating_status?: string } }>);
+    // Servers whose power state Robot does not know count as running.
     return answer?.reset?.operating_status === "shut off" ? "off" : "running";
   }
 
-  async #existence(number: number): Promise<RobotState> {
-    return (await this.#get(`/server/${number}`)) === undefined ? "missing" : "running";
-  }
-
   async #readAll(): Promise<readonly RobotServer[]> {
-    const answer = (await this.#get<readonly { readonly server: RobotServer }[]>("/server")) ?? [];
-    this.#servers = answer.map(({ server }) => server);
+    this.#servers = (await this.#get("/server", parseServers)) ?? [];
     return this.#servers;
   }
 
   /** Undefined when the server does not exist. During a pause, repeats the failure that caused it. */
-  async #get<T>(path: string): Promise<T | undefined> {
+  async #get<T>(path: string, parse: (body: object) => T | undefined): Promise<T | undefined> {
     if (this.#pause && this.#now() < this.#pause.until) throw this.#pause.error;
     try {
-      return await this.#ask<T>(path);
+      return await this.#ask(path, parse);
     } catch (error) {
       if (error instanceof CloudError) this.#pause = { until: this.#now() + this.#pauseMs(error), error };
       throw error;
@@ -97,24 +89,30 @@ export class RobotClient {
     return status === 401 || status === 403 ? this.#settings.rateLimitWaitMs : PAUSE_MS;
   }
 
-  async #ask<T>(path: string): Promise<T | undefined> {
+  async #ask<T>(path: string, parse: (body: object) => T | undefined): Promise<T | undefined> {
     const { endpoint, credentials } = this.#settings;
     const basic = Buffer.from(`${credentials.user}:${credentials.password}`).toString("base64");
-    const { status, body: text } = await this.#read(`${endpoint}${path}`, `GET ${path}`, basic);
+    const headers = { authorization: `Basic ${basic}`, accept: "application/json", "user-agent": userAgent() };
+    const options = { headers, timeoutMs: TIMEOUT_MS };
+    const { status, body: text } = await readText(this.#wayOut, endpoint + path, options).catch((error: unknown) => {
+      throw new CloudError(`GET ${path}`, 0, "unreachable", error);
+    });
     // A body that is not JSON comes from a proxy, or is empty.
-    const body = parseJson<{ error?: { code?: string; message?: string } }>(text) ?? {};
-    if (status >= 200 && status < 300) return body as T;
-    const { code = `http_${status}`, message = "no reason given" } = body.error ?? {};
+    const body = parseJson<{ error?: { code?: string; message?: string } }>(text);
+    if (status >= 200 && status < 300) {
+      const parsed = typeof body === "object" ? parse(body) : undefined;
+      if (parsed === undefined) throw new CloudError(`GET ${path}`, status, "invalid_response", STRANGE);
+      return parsed;
+    }
+    const { code = `http_${status}`, message = "no reason given" } = body?.error ?? {};
     if (status === 404 && /NOT_(FOUND|AVAILABLE)$/.test(code)) return undefined;
     throw new CloudError(`GET ${path}`, status, code, message);
   }
+}
 
-  async #read(url: string, request: string, basic: string) {
-    try {
-      const headers = { authorization: `Basic ${basic}`, accept: "application/json", "user-agent": userAgent() };
-      return await readText(this.#wayOut, url, { headers, timeoutMs: TIMEOUT_MS });
-    } catch (error) {
-      throw new CloudError(request, 0, "unreachable", error);
-    }
-  }
+const STRANGE = "the response is not what Robot sends: check ROBOT_ENDPOINT and proxies";
+
+/** For objects of which no field is required. */
+function asIs<T extends object>(body: object): T {
+  return body as T;
 }

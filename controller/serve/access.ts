@@ -23,15 +23,17 @@ interface AccessParts {
 }
 
 const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
+/** The group that Kubernetes adds to every authenticated user. A TokenReview returns it, a certificate does not carry it. */
+const AUTHENTICATED = "system:authenticated";
 const TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews";
 const ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
 /** Decides who may read which path. */
 export class Access {
   readonly #parts: AccessParts;
-  readonly #users = new Remembered<User | undefined>();
-  readonly #verdicts = new Remembered<boolean>();
-  readonly #reviews = new Limited();
+  readonly #users = cached<User | undefined>();
+  readonly #verdicts = cached<boolean>();
+  readonly #limit = limited();
 
   constructor(parts: AccessParts) {
     this.#parts = parts;
@@ -39,7 +41,7 @@ export class Access {
 
   /** 200 when the caller may read the path, 401 for an invalid credential, 429 when too many ask at once, 403 otherwise. */
   async decide(request: IncomingMessage, path: string): Promise<200 | 401 | 403 | 429> {
-    if (this.#parts.config.openPaths.includes(path)) return 200;
+    if (this.#parts.config.openPaths.some((open) => covers(open, path))) return 200;
     try {
       const user = await this.#userOf(request);
       if (!user) return 401;
@@ -54,77 +56,83 @@ export class Access {
   async #userOf({ headers, socket }: IncomingMessage): Promise<User | undefined> {
     if (socket instanceof TLSSocket && socket.authorized) {
       const { CN: username, O: groups = [] } = socket.getPeerCertificate().subject ?? {};
-      if (typeof username === "string") return { username, groups: [groups].flat() };
+      if (typeof username === "string") return { username, groups: [...new Set([groups, AUTHENTICATED].flat())] };
     }
     const token = /^Bearer (?<token>\S+)$/i.exec(headers.authorization ?? "")?.groups?.token;
     if (token === undefined) return headers.authorization === undefined ? ANONYMOUS : undefined;
     const key = createHash("sha256").update(token).digest("hex");
-    return this.#users.get(key, async () => {
-      const user = await this.#reviews.run(() => this.#review(token));
-      return { value: user, ttlMs: this.#parts.config.tokenTtlMs };
-    });
-  }
-
-  async #review(token: string): Promise<User | undefined> {
-    try {
+    return this.#users(key, async () => {
       const review = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } };
-      const { status } = await this.#parts.authentication.create<TokenReview>(TOKEN_REVIEWS, review);
-      return status?.authenticated ? status.user : undefined;
-    } catch (error) {
-      this.#parts.log.warn({ error: messageOf(error) }, "token review failed, request denied");
-      return undefined;
-    }
+      const reviewed = await this.#review<TokenStatus>("token", TOKEN_REVIEWS, review);
+      const ttlMs = reviewed ? this.#parts.config.tokenTtlMs : NOT_KEPT_MS;
+      return { value: reviewed?.authenticated ? reviewed.user : undefined, ttlMs };
+    });
   }
 
   #isAllowed(user: User, path: string): Promise<boolean> {
     const { allowedTtlMs, deniedTtlMs } = this.#parts.config;
-    return this.#verdicts.get(JSON.stringify([user, path]), async () => {
-      const value = await this.#reviews.run(() => this.#ask(user, path));
-      return { value, ttlMs: value ? allowedTtlMs : deniedTtlMs };
+    return this.#verdicts(JSON.stringify([user, path]), async () => {
+      const { username, ...rest } = user;
+      const spec = { user: username, ...rest, nonResourceAttributes: { path, verb: "get" } };
+      const review = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+      const reviewed = await this.#review<AccessStatus>("access", ACCESS_REVIEWS, review);
+      const value = reviewed?.allowed ?? false;
+      return { value, ttlMs: value ? allowedTtlMs : reviewed ? deniedTtlMs : NOT_KEPT_MS };
     });
   }
 
-  async #ask({ username, ...rest }: User, path: string): Promise<boolean> {
-    const spec = { user: username, ...rest, nonResourceAttributes: { path, verb: "get" } };
-    const review = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
-    try {
-      return (await this.#parts.authorization.create<AccessReview>(ACCESS_REVIEWS, review)).status?.allowed ?? false;
-    } catch (error) {
-      this.#parts.log.warn({ error: messageOf(error) }, "access review failed, request denied");
-      return false;
-    }
+  /** What the API server says; undefined, which denies the request, when it does not. */
+  #review<Status>(what: "token" | "access", path: string, review: object): Promise<Status | undefined> {
+    const { authentication, authorization, log } = this.#parts;
+    const client = what === "token" ? authentication : authorization;
+    return this.#limit(async () => {
+      try {
+        return (await client.create<{ readonly status?: Status }>(path, review)).status;
+      } catch (error) {
+        log.warn({ error: messageOf(error) }, `${what} review failed, request denied`);
+        return undefined;
+      }
+    });
   }
 }
 
-interface TokenReview {
-  readonly status?: { readonly authenticated?: boolean; readonly user?: User };
+/** A review that failed says nothing about the next one. */
+const NOT_KEPT_MS = 0;
+
+/** Whether a path is one of those that need no review: the same, or one with the beginning before a `*`. */
+function covers(open: string, path: string): boolean {
+  return open.endsWith("*") ? path.startsWith(open.slice(0, -1)) : path === open;
 }
 
-interface AccessReview {
-  readonly status?: { readonly allowed?: boolean };
+interface TokenStatus {
+  readonly authenticated?: boolean;
+  readonly user?: User;
+}
+
+interface AccessStatus {
+  readonly allowed?: boolean;
 }
 
 /** Maximum number of cached reviews: a client that tries many tokens must not fill the memory. */
 const MEMORY = 1_000;
 
-/** Cached reviews of the API server; concurrent callers share a request. */
-class Remembered<T> {
-  readonly #entries = new Recent<{ readonly value: Promise<{ value: T; ttlMs: number }>; until: number }>(MEMORY);
-
-  async get(key: string, ask: () => Promise<{ readonly value: T; readonly ttlMs: number }>): Promise<T> {
-    const known = this.#entries.get(key);
-    if (known && performance.now() < known.until) return (await known.value).value;
-    const entry = { value: ask(), until: Number.POSITIVE_INFINITY };
-    this.#entries.set(key, entry);
+/** A cache of reviews, each with its own maximum age; concurrent callers share a request. */
+function cached<T>() {
+  const entries = new Recent<{ readonly review: Promise<{ value: T; ttlMs: number }>; until: number }>(MEMORY);
+  return async (key: string, ask: () => Promise<{ readonly value: T; readonly ttlMs: number }>): Promise<T> => {
+    const known = entries.get(key);
+    if (known && performance.now() < known.until) return (await known.review).value;
+    const entry = { review: ask(), until: Number.POSITIVE_INFINITY };
+    entries.set(key, entry);
     try {
-      const { value, ttlMs } = await entry.value;
+      const { value, ttlMs } = await entry.review;
       entry.until = performance.now() + ttlMs;
       return value;
     } catch (error) {
-      if (this.#entries.get(key) === entry) this.#entries.delete(key);
+      if (entries.get(key) === entry) entries.delete(key);
       throw error;
     }
-  }
+  };
 }
 
 /** Reviews at the same time, and callers that may wait for one: strangers can ask, and the API server has others to serve. */
@@ -133,20 +141,19 @@ const REVIEWS = { most: 10, waiting: 100 };
 class TooMany extends Error {}
 
 /** Runs a limited number of reviews at a time. Throws TooMany when too many wait already. */
-class Limited {
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
-
-  async run<T>(review: () => Promise<T>): Promise<T> {
-    if (this.#waiting.length >= REVIEWS.waiting) throw new TooMany();
-    if (this.#running < REVIEWS.most) this.#running += 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+function limited() {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async <T>(review: () => Promise<T>): Promise<T> => {
+    if (waiting.length >= REVIEWS.waiting) throw new TooMany();
+    if (running < REVIEWS.most) running += 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
       return await review();
     } finally {
-      const next = this.#waiting.shift();
+      const next = waiting.shift();
       if (next) next();
-      else this.#running -= 1;
+      else running -= 1;
     }
-  }
+  };
 }

@@ -1,7 +1,7 @@
-/** Responses of the health endpoints, from named checks. */
+/** Health endpoints: responses from named checks, and metrics of the checks. */
+import { Counter, Gauge, Registry } from "prom-client";
 import type { Exchange } from "../hcloud/sender.ts";
 import { SYSTEM_CLOCK } from "../work/clock.ts";
-import type { NoteCheck } from "./slis.ts";
 
 /** A named health check. */
 export interface Check {
@@ -13,34 +13,37 @@ export interface Check {
 /** Lists of checks by endpoint, e.g. `readyz`. */
 export type Checks = Readonly<Record<string, readonly Check[]>>;
 
-/** Response of a health endpoint. */
+/** Response of an endpoint. */
 export interface Answer {
   readonly status: number;
   readonly body: string;
+  /** Content type, by default plain text. */
+  readonly type?: string;
 }
 
-/** Whether a path is a health endpoint, or one of its checks. */
-export function isHealthPath(path: string, checks: Checks): boolean {
+/** Called with the result of every health check. */
+type NoteCheck = (endpoint: string, name: string, isFine: boolean) => void;
+
+/** The checks that a path asks for: all of an endpoint, or one (`/readyz/name`). Undefined when there are none. */
+export function checksAt(path: string, checks: Checks): readonly Check[] | undefined {
   const [root, endpoint = "", name, ...rest] = path.split("/");
-  const all = Object.hasOwn(checks, endpoint) ? checks[endpoint] : undefined;
-  if (root !== "" || !all || rest.length > 0) return false;
-  return name === undefined || all.some((check) => check.name === name);
+  if (root !== "" || rest.length > 0 || !Object.hasOwn(checks, endpoint)) return undefined;
+  const asked = checks[endpoint]?.filter((check) => name === undefined || check.name === name);
+  return asked?.length ? asked : undefined;
 }
 
-/** `?verbose` also lists healthy checks, `?exclude=name` skips some, and `/readyz/name` runs a single one. */
+/** `?verbose` also lists healthy checks, `?exclude=name` skips some. Undefined for paths without checks. */
 export function answerHealth(
   path: string,
   query: URLSearchParams,
   { checks, note }: { readonly checks: Checks; readonly note?: NoteCheck },
 ): Answer | undefined {
-  const [, endpoint = "", name] = path.split("/");
-  const all = Object.hasOwn(checks, endpoint) ? checks[endpoint] : undefined;
-  const asked = name === undefined ? all : all?.filter((check) => check.name === name);
-  if (!asked || (name !== undefined && asked.length === 0)) return undefined;
+  const [, endpoint = ""] = path.split("/");
   const excluded = new Set(query.getAll("exclude"));
-  const looked = asked
-    .filter((check) => !excluded.has(check.name))
+  const looked = checksAt(path, checks)
+    ?.filter((check) => !excluded.has(check.name))
     .map((check) => ({ ...check, reason: check.look() }));
+  if (!looked) return undefined;
   for (const check of looked) note?.(endpoint, check.name, check.reason === undefined);
   const isFine = looked.every(({ reason }) => reason === undefined);
   if (isFine && !query.has("verbose")) return { status: 200, body: "ok" };
@@ -49,6 +52,29 @@ export function answerHealth(
   );
   const verdict = `${endpoint} check ${isFine ? "passed" : "failed"}`;
   return { status: isFine ? 200 : 500, body: `${[...lines, verdict].join("\n")}\n` };
+}
+
+/** Metrics of health checks, named as in all Kubernetes components. */
+export function openIndicators(): { readonly registry: Registry; readonly note: NoteCheck } {
+  const registry = new Registry();
+  const registers = [registry];
+  const last = new Gauge({
+    name: "kubernetes_healthcheck",
+    help: "Result of the latest run of a health check: 1 for success.",
+    labelNames: ["name", "type"],
+    registers,
+  });
+  const total = new Counter({
+    name: "kubernetes_healthchecks_total",
+    help: "Health checks by result.",
+    labelNames: ["name", "type", "status"],
+    registers,
+  });
+  const note: NoteCheck = (type, name, isFine) => {
+    last.set({ name, type }, isFine ? 1 : 0);
+    total.inc({ name, type, status: isFine ? "success" : "error" });
+  };
+  return { registry, note };
 }
 
 /** After this long without a success, the API counts as unreachable. */

@@ -12,8 +12,7 @@ import { ConfigError, messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { Access } from "./access.ts";
 import { type KeyPair, loadKeyPair } from "./certificate.ts";
-import { answerHealth, type Checks, isHealthPath } from "./health.ts";
-import { HealthIndicators } from "./slis.ts";
+import { type Answer, answerHealth, type Checks, checksAt, openIndicators } from "./health.ts";
 
 /** What is served. */
 export interface Served {
@@ -36,11 +35,11 @@ export async function serveSecurely(config: SecureConfig, access: Access, served
   const identity = loadIdentity(config);
   const requestCert = config.clientCaFile !== undefined;
   const options = { ...identity, requestCert, rejectUnauthorized: false, ...LIMITS };
-  const indicators = new HealthIndicators();
+  const indicators = openIndicators();
   const server = createSecureServer(options, (request, response) =>
     reply(request, response, served.log, async (path, query) => {
       // Before any review: strangers could otherwise cause as many reviews as there are paths.
-      if (!PATHS.has(path) && !isHealthPath(path, served.checks)) return undefined;
+      if (!PATHS.has(path) && !checksAt(path, served.checks)) return undefined;
       const verdict = await access.decide(request, path);
       if (verdict !== 200) return { status: verdict, body: `${STATUS_CODES[verdict]}\n` };
       return answer(path, query, served, indicators);
@@ -101,31 +100,25 @@ export async function serveMetrics(address: ListenAddress, served: Served): Prom
   }
 }
 
-interface Reply {
-  readonly status: number;
-  readonly body: string;
-  readonly type?: string;
-}
-
 async function answer(
   path: string,
   query: URLSearchParams,
   { registry, checks, configz }: Served,
-  indicators: HealthIndicators,
-): Promise<Reply | undefined> {
+  { registry: slis, note }: ReturnType<typeof openIndicators>,
+): Promise<Answer | undefined> {
   switch (path) {
     case "/metrics":
       return renderMetrics(registry);
     case "/metrics/slis":
-      return renderMetrics(indicators.registry);
+      return renderMetrics(slis);
     case "/configz":
       return { status: 200, body: configz, type: "application/json" };
     default:
-      return answerHealth(path, query, { checks, note: indicators.note });
+      return answerHealth(path, query, { checks, note });
   }
 }
 
-async function renderMetrics(registry: Registry): Promise<Reply> {
+async function renderMetrics(registry: Registry): Promise<Answer> {
   return { status: 200, body: await registry.metrics(), type: registry.contentType };
 }
 
@@ -134,9 +127,9 @@ function reply(
   { method, url = "/" }: IncomingMessage,
   response: ServerResponse,
   log: Logger,
-  handle: (path: string, query: URLSearchParams) => Promise<Reply | undefined>,
+  handle: (path: string, query: URLSearchParams) => Promise<Answer | undefined>,
 ): void {
-  const send = ({ status, body, type = "text/plain; charset=utf-8" }: Reply) => {
+  const send = ({ status, body, type = "text/plain; charset=utf-8" }: Answer) => {
     response.writeHead(status, {
       "content-type": type,
       "x-content-type-options": "nosniff",
@@ -167,15 +160,17 @@ function readAuthorities(file: string): string {
   }
 }
 
+/** As in Go, these stand for all addresses of both families. */
+const UNSPECIFIED: ReadonlySet<string | undefined> = new Set(["0.0.0.0", "::", undefined]);
+
 async function listen(server: Server, { host, port }: ListenAddress): Promise<AsyncDisposable> {
-  server.listen({ port, ...(host !== undefined && { host }) });
+  server.listen({ port, ...(!UNSPECIFIED.has(host) && { host }) });
   await once(server, "listening");
   return {
-    [Symbol.asyncDispose]: async () => {
-      const closed = once(server, "close");
-      server.close();
+    [Symbol.asyncDispose]: () => {
+      const closed = server[Symbol.asyncDispose]();
       server.closeAllConnections();
-      await closed;
+      return closed;
     },
   };
 }

@@ -5,6 +5,7 @@ import type { UnitId } from "../../stacks/units/spec.ts";
 import type { Doubt } from "../apply/proof.ts";
 import { proven } from "../apply/proof.ts";
 import type { Run, Runner } from "../apply/runner.ts";
+import { hasFinalizer } from "../formats/finalizer.ts";
 import type { ApprovalGate, Passed } from "../guard/approval.ts";
 import { Backoff } from "../guard/backoff.ts";
 import { type Drift, DriftWatch } from "../guard/drift.ts";
@@ -14,13 +15,13 @@ import { fingerprint, type Plan, type PlannedUnit, type Situation } from "../gua
 import { routeWrites } from "../publish/route-writes.ts";
 import { serviceWritesAfter, serviceWritesBefore, unclaimedUnits } from "../publish/service-writes.ts";
 import { awaitingApproval, driftWrites, heldBack } from "../publish/turn-notices.ts";
+import type { Write } from "../publish/writes.ts";
 import type { StateMirror } from "../record/mirror.ts";
 import type { StatusBoard } from "../record/status-board.ts";
 import { looksAgain } from "../render/certificates.ts";
 import type { Rendered } from "../render/cluster.ts";
 import { refusalsOf } from "../render/refusals.ts";
 import { serviceName } from "../render/service/ours.ts";
-import { TIMINGS } from "../work/timings.ts";
 import { type SituationParts, Situations } from "./situations.ts";
 
 type Outcomes = RunReport["outcomes"];
@@ -28,7 +29,7 @@ type Outcomes = RunReport["outcomes"];
 export interface ClusterTurnParts extends SituationParts {
   readonly runner: Pick<
     Runner,
-    "apply" | "conclude" | "preview" | "recordApprovals" | "prepare" | "lastRun" | "isUnderWay"
+    "apply" | "conclude" | "preview" | "recordApprovals" | "prepare" | "lastRun" | "isUnderWay" | "slowFailure"
   >;
   /** Slows down Services that keep changing. */
   readonly pace: Pace;
@@ -66,6 +67,8 @@ const NOTHING_WAITS = { waiting: 0, announced: [], approved: [] };
 export class ClusterTurn {
   readonly #parts: ClusterTurnParts;
   readonly #backoff = new Backoff();
+  /** Objects that could not be written to, by UID. */
+  readonly #unwritten = new Backoff();
   readonly #drift = new DriftWatch();
   /** Steps whose actions outlasted their run, with that run. */
   readonly #open = new Map<UnitId, { readonly step: PlannedUnit; readonly run: Run }>();
@@ -86,18 +89,20 @@ export class ClusterTurn {
     const arrived = this.#conclude(before);
     const verdict = await this.#decide(before);
     this.#reportFacts(before, verdict);
-    const { due, unclaimed } = await this.#announce(before, verdict);
+    const { due, unclaimed, failed } = await this.#announce(before, verdict);
 
     const { after, outcomes } = await this.#apply(before, due, verdict.drifted);
-    this.#remember(due, verdict.guarded.plan, outcomes);
+    this.#remember(due, outcomes);
+    this.#forget(verdict.passed.plan, unclaimed);
 
-    const doubts = await this.#publish(after.rendered, { ...arrived, ...outcomes });
+    const { doubts, failed: unpublished } = await this.#publish(after.rendered, { ...arrived, ...outcomes });
+    this.#retryWrites([...failed, ...unpublished]);
     if (due.length > 0) this.#parts.runner.prepare(); // a change seldom comes alone
     this.#parts.mirror?.showUnits(after.rendered);
     this.#reportStatus(after.rendered, verdict);
     return soonest([
       this.#hasNextStage(after, outcomes) ? 0 : undefined,
-      unclaimed.size > 0 ? TIMINGS.claimRetry : undefined,
+      this.#unwritten.nextMs,
       this.#backoff.nextMs,
       this.#parts.pace.nextMs,
       ...doubts.map(({ waitMs }) => waitMs),
@@ -105,15 +110,24 @@ export class ClusterTurn {
     ]);
   }
 
-  /** Concludes what was under way and has arrived. What still differs is planned again, like any other difference. */
+  /**
+   * Concludes what was under way and has arrived. What still differs although its actions succeeded is planned again, like
+   * any other difference.
+   */
   #conclude({ plan, underWay }: Situation): Outcomes {
+    const { runner } = this.#parts;
     const arrived: Record<string, UnitOutcome> = {};
     for (const [unit, { run }] of this.#open) {
-      if (underWay?.has(unit) || this.#parts.runner.isUnderWay(unit)) continue;
+      if (underWay?.has(unit) || runner.isUnderWay(unit)) continue;
       this.#open.delete(unit);
-      if (plan.some((step) => step.unit === unit)) continue;
-      const outcome = { status: "applied", changes: [] } as const;
-      this.#parts.runner.conclude({ ...run, outcomes: { [unit]: outcome } });
+      const left = plan.filter((step) => step.unit === unit);
+      const failure = left.length > 0 ? runner.slowFailure(unit) : undefined;
+      const outcome: UnitOutcome = failure
+        ? { status: "failed", changes: [], failure }
+        : { status: "applied", changes: [] };
+      this.#remember(left, { [unit]: outcome });
+      if (left.length > 0 && !failure) continue;
+      runner.conclude({ ...run, outcomes: { [unit]: outcome } });
       arrived[unit] = outcome;
     }
     return arrived;
@@ -128,7 +142,10 @@ export class ClusterTurn {
     this.#stopped = stopped;
     const drifted = this.#drift.observe({ ...situation, plan: guarded.plan });
     const describe = (steps: Plan) => runner.preview(steps, rendered);
-    const passed = (await approvals?.pass(guarded.plan, describe)) ?? { plan: guarded.plan, ...NOTHING_WAITS };
+    const passed = (await approvals?.pass({ ...situation, plan: guarded.plan }, describe)) ?? {
+      plan: guarded.plan,
+      ...NOTHING_WAITS,
+    };
     runner.recordApprovals(passed.approved);
     return { guarded, passed, drifted };
   }
@@ -146,21 +163,29 @@ export class ClusterTurn {
     ]);
     const unclaimed = unclaimedUnits(rendered, failed);
     this.#situations.vanished.hold(
-      rendered.services.filter(({ kind, unit }) => kind === "balance" && !unclaimed.has(unit)),
+      rendered.services.filter(({ kind, service, unit }) =>
+        kind === "balance" ? !unclaimed.has(unit) : hasFinalizer(service),
+      ),
     );
-    return { due: ripe.filter(({ unit }) => !unclaimed.has(unit)), unclaimed };
+    return { due: ripe.filter(({ unit }) => !unclaimed.has(unit)), unclaimed, failed };
   }
 
   /** Runs what is due, and corrects the engine's outcomes by what the cloud lists afterwards. */
   async #apply(before: Situation, due: Plan, drifted: readonly Drift[]) {
-    const { runner } = this.#parts;
+    const { runner, absence } = this.#parts;
     if (due.length === 0) return { after: before, outcomes: {} };
     const run = await runner.apply(due, before.rendered, drifted);
     for (const step of due) if (!run.outcomes[step.unit]) this.#open.set(step.unit, { step, run });
-    const after = await this.#situations.after(due).catch((error: unknown) => {
-      runner.conclude(run);
-      throw error;
-    });
+    const after = await this.#situations
+      .after(due)
+      .catch((error: unknown) => {
+        runner.conclude(run);
+        throw error;
+      })
+      // From the engine's own outcomes: a creation without a response is not proven by a Service that is gone meanwhile.
+      .finally(() => {
+        for (const step of due) absence.learn(step, run.outcomes[step.unit]);
+      });
     const outcomes = proven(run.outcomes, due, after);
     runner.conclude({ ...run, outcomes });
     this.#drift.settle(after, due);
@@ -168,7 +193,7 @@ export class ClusterTurn {
   }
 
   /** Writes statuses, finalizers and conditions. A Service whose load balancer may still exist keeps its finalizer. */
-  async #publish(rendered: Rendered, outcomes: Outcomes): Promise<readonly Doubt[]> {
+  async #publish(rendered: Rendered, outcomes: Outcomes) {
     const { absence, publish, observed, log } = this.#parts;
     const doubts = await absence.unproven(rendered);
     for (const { intent, left } of doubts)
@@ -177,17 +202,29 @@ export class ClusterTurn {
     const writes = [...serviceWritesAfter(settled, outcomes), ...routeWrites(settled, outcomes, observed().nodes)];
     const failed = await publish(writes);
     this.#situations.vanished.release(writes.filter((write) => !failed.includes(write)));
-    return doubts;
+    return { doubts, failed };
   }
 
-  #remember(due: Plan, plan: Plan, outcomes: Outcomes): void {
+  /** The next turn repeats failed writes by itself. Events are repeated by their recorder. */
+  #retryWrites(failed: readonly Write[]): void {
+    const uids = new Set(failed.flatMap((write) => uidOf(write) ?? []));
+    this.#unwritten.retain(uids);
+    for (const uid of uids) this.#unwritten.failed(uid, "", "soon");
+  }
+
+  #remember(due: Plan, outcomes: Outcomes): void {
     for (const step of due) {
       const outcome = outcomes[step.unit];
       if (outcome?.status === "failed") this.#backoff.failed(step.unit, fingerprint(step), outcome.failure.retry);
-      else this.#backoff.clear(step.unit);
-      this.#parts.absence.learn(step, outcome);
+      else if (outcome) this.#backoff.clear(step.unit);
+      else this.#backoff.suspend(step.unit);
     }
-    this.#backoff.retain(new Set(plan.map(({ unit }) => unit)));
+  }
+
+  /** Forgets failures of units that now wait for something else than their retry. */
+  #forget(passed: Plan, unclaimed: ReadonlySet<string>): void {
+    const waiting = passed.filter((step) => !this.#isHeld(step) && !unclaimed.has(step.unit));
+    this.#backoff.retain(new Set([...waiting.map(({ unit }) => unit), ...this.#open.keys()]));
   }
 
   /** Whether the run made further steps possible, such as removing a certificate that is no longer in use. */
@@ -197,8 +234,12 @@ export class ClusterTurn {
   }
 
   #isDue(step: PlannedUnit): boolean {
-    const isHeld = step.kind === "make" && this.#held.has(serviceKeyOf(step.unit));
-    return !isHeld && this.#backoff.isDue(step.unit, fingerprint(step));
+    return !this.#isHeld(step) && this.#backoff.isDue(step.unit, fingerprint(step));
+  }
+
+  /** Whether the step waits because its Service changes too often. */
+  #isHeld({ kind, unit }: PlannedUnit): boolean {
+    return kind === "make" && this.#held.has(serviceKeyOf(unit));
   }
 
   #reportFacts({ rendered }: Situation, { guarded, passed, drifted }: Verdict): void {
@@ -221,6 +262,12 @@ export class ClusterTurn {
       ...(passed.waiting > 0 && { waiting: passed.waiting }),
     });
   }
+}
+
+/** The UID of the object that a write is for; undefined for Events. */
+function uidOf(write: Write): string | undefined {
+  if (write.kind === "event") return undefined;
+  return (write.kind === "network-condition" ? write.node : write.service).metadata?.uid;
 }
 
 function without(rendered: Rendered, doubts: readonly Doubt[]): Rendered {

@@ -39,6 +39,8 @@ const PAGE = 50;
 
 export class LifecycleTurn {
   readonly #parts: LifecycleTurnParts;
+  /** Whether another client wrote a Node before this turn could. */
+  #isOvertaken = false;
 
   constructor(parts: LifecycleTurnParts) {
     this.#parts = parts;
@@ -49,11 +51,20 @@ export class LifecycleTurn {
    * Returns the time until the next turn at the latest, in milliseconds.
    */
   async run(): Promise<number | undefined> {
-    const { nodes, view, periodMs } = this.#parts;
-    const seen = nodes();
-    await this.#settleAll(
-      seen.filter(isReady).map((node) => ({ node, verdict: decideLifecycle(node, [], new Map()) })),
-    );
+    const seen = this.#parts.nodes();
+    const ready = seen.filter(isReady).map((node) => ({ node, verdict: decideLifecycle(node, [], new Map()) }));
+    this.#isOvertaken = false;
+    let againMs: number | undefined;
+    const settleSuspects = async () => {
+      againMs = await this.#settleSuspects(seen);
+    };
+    // A Node that cannot be written to holds up no other, nor does an unreachable cloud.
+    await inParallel([() => this.#settleAll(ready), settleSuspects], 1, (work) => work());
+    return this.#isOvertaken ? this.#parts.periodMs : againMs;
+  }
+
+  async #settleSuspects(seen: readonly V1Node[]): Promise<number | undefined> {
+    const { view, periodMs } = this.#parts;
     const robots = await this.#settleRobots(seen);
     if (!seen.some(isSuspect)) return robots > 0 ? periodMs : undefined;
     const servers = await view.servers(periodMs);
@@ -121,8 +132,9 @@ export class LifecycleTurn {
       await patcher.patchNode(node, taints ? { taints } : {});
       log.info({ node: node.metadata?.name, isOff: !isReady(node) }, "shutdown taint updated");
     } catch (error) {
-      // Another client changed or deleted the Node: that change wakes this loop again.
-      if (!isConflict(error) && !isNotFound(error)) throw error;
+      // The change of the other client need not be one that wakes this loop.
+      if (isConflict(error)) this.#isOvertaken = true;
+      else if (!isNotFound(error)) throw error;
     }
   }
 

@@ -3,24 +3,29 @@ import type { Absence } from "../apply/proof.ts";
 import type { Runner } from "../apply/runner.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { GuardLimits } from "../guard/guard.ts";
-import { holdTargets } from "../guard/guard.ts";
+import { doubtfulServers, holdTargets } from "../guard/guard.ts";
 import { assessInSteps, type Plan, type PlannedUnit, type Situation, setAside } from "../guard/plan.ts";
-import type { Ages, CloudView } from "../hcloud/reader.ts";
+import type { Server } from "../hcloud/api.ts";
+import type { Gateway } from "../hcloud/gateway.ts";
+import type { Ages } from "../hcloud/reader.ts";
 import type { Patcher } from "../kube/write.ts";
 import { agesAfter, agesBefore, agesToConfirm, ImplausibleCloud, observe, type Sources } from "../observe/observe.ts";
-import { ServerWitnesses } from "../observe/server-witnesses.ts";
 import { Vanished } from "../observe/vanished.ts";
 import { serverNotListed } from "../publish/turn-notices.ts";
 import type { Write } from "../publish/writes.ts";
 import type { RenderOptions } from "../render/cluster.ts";
+import { inParallel } from "../work/parallel.ts";
 import { inSlices } from "../work/steps.ts";
 
+/** Concurrent reads of single servers. */
+const PARALLEL = 8;
+
 export interface SituationParts extends Sources {
-  readonly view: Pick<CloudView, "state" | "server">;
   readonly options: RenderOptions;
   readonly guardLimits: GuardLimits;
   readonly absence: Absence;
   readonly runner: Pick<Runner, "isUnderWay">;
+  readonly gateway: Pick<Gateway, "sinceWriteMs">;
   readonly patcher: Pick<Patcher, "readService">;
   /** Performs writes. Returns those that failed. */
   readonly publish: (writes: readonly Write[]) => Promise<readonly Write[]>;
@@ -34,12 +39,12 @@ export class Situations {
   readonly vanished: Vanished;
   readonly #parts: SituationParts;
   readonly #isDrift: (step: PlannedUnit) => boolean;
-  readonly #witnesses: ServerWitnesses;
+  /** Servers that this turn has read directly, as a second witness before a list removes what belongs to a Ready Node. */
+  readonly #witnesses = new Map<number, Server | undefined>();
 
   constructor(parts: SituationParts, isDrift: (step: PlannedUnit) => boolean) {
     this.#parts = parts;
     this.#isDrift = isDrift;
-    this.#witnesses = new ServerWitnesses(parts.view);
     const readService = parts.patcher.readService.bind(parts.patcher);
     this.vanished = new Vanished({ readService, limits: parts.guardLimits, log: parts.log });
   }
@@ -49,27 +54,34 @@ export class Situations {
    * are steps that outlasted their run.
    */
   async before(open: Plan): Promise<Situation> {
-    const { observed, options, resyncMs, runner } = this.#parts;
+    const { observed, options, resyncMs, runner, gateway } = this.#parts;
     await this.vanished.look(observed());
-    this.#witnesses.forget();
+    this.#witnesses.clear();
     const arrived = open.filter(({ unit }) => !runner.isUnderWay(unit));
     const first = await this.#assess(agesBefore(observed().nodes, options, resyncMs, arrived));
     const fresher = agesToConfirm(first, resyncMs, this.#isDrift);
     let planned = fresher ? await this.#assess(fresher) : first;
-    while (await this.#witnesses.readDoubtful(planned, observed().nodes))
-      planned = await this.#assess(agesAfter([], resyncMs));
+    while (await this.#readDoubtful(planned)) planned = await this.#assess(agesAfter([], resyncMs, gateway));
     return planned;
+  }
+
+  /** Reads the servers that the plan is in doubt about, each once. Returns whether there were any: then plan again. */
+  async #readDoubtful(planned: Situation): Promise<boolean> {
+    const { view, observed } = this.#parts;
+    const ids = doubtfulServers(planned, observed().nodes).filter((id) => !this.#witnesses.has(id));
+    await inParallel(ids, PARALLEL, async (id) => void this.#witnesses.set(id, await view.server(id)));
+    return ids.length > 0;
   }
 
   /** After a run: reads what it touched. */
   after(due: Plan): Promise<Situation> {
-    return this.#assess(agesAfter(due, this.#parts.resyncMs));
+    return this.#assess(agesAfter(due, this.#parts.resyncMs, this.#parts.gateway));
   }
 
   async #assess(ages: Ages): Promise<Situation> {
     const { options, guardLimits, absence, publish, runner, view } = this.#parts;
     const observed = () => this.vanished.complete(this.#parts.observed());
-    const snapshot = await observe({ view, observed }, ages, this.#witnesses.read).catch(async (error: unknown) => {
+    const snapshot = await observe({ view, observed }, ages, this.#witnesses).catch(async (error: unknown) => {
       if (error instanceof ImplausibleCloud) await publish(error.nodes.map(serverNotListed));
       throw error;
     });

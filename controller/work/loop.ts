@@ -37,8 +37,8 @@ export class Loop {
   /** Latest start of the next run, as the last one requested. */
   #appointedAt = Number.POSITIVE_INFINITY;
   #askedAt: number | undefined;
-  #startedAt: number | undefined;
-  #lastStartedAt = Number.NEGATIVE_INFINITY;
+  /** Start of the current or last run. */
+  #startedAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
   #failures = 0;
   #isStopped = false;
@@ -58,7 +58,7 @@ export class Loop {
 
   /** Duration of the current run so far; 0 when there is none. */
   get runningMs(): number {
-    return this.#startedAt === undefined ? 0 : performance.now() - this.#startedAt;
+    return this.#running ? performance.now() - this.#startedAt : 0;
   }
 
   /** Stops the loop after the current run. */
@@ -74,7 +74,7 @@ export class Loop {
     clearTimeout(this.#timer);
     if (this.#running) return;
     const { name, minIntervalMs } = this.#options;
-    const earliest = this.#lastStartedAt + (minIntervalMs?.(name) ?? 0);
+    const earliest = this.#startedAt + (minIntervalMs?.(name) ?? 0);
     this.#timer = setTimeout(() => this.#start(), Math.max(0, Math.max(at, earliest) - performance.now()));
   }
 
@@ -83,13 +83,11 @@ export class Loop {
     const startedAt = performance.now();
     observer?.started(name, startedAt - (this.#askedAt ?? startedAt));
     this.#startedAt = startedAt;
-    this.#lastStartedAt = startedAt;
     this.#askedAt = undefined;
     this.#dueAt = Number.POSITIVE_INFINITY;
     this.#appointedAt = Number.POSITIVE_INFINITY;
     this.#running = this.#run().then((againMs) => {
       this.#running = undefined;
-      this.#startedAt = undefined;
       observer?.ended(name, performance.now() - startedAt, this.#failures === 0);
       this.#appointedAt = performance.now() + againMs;
       this.#schedule(Math.min(this.#appointedAt, this.#dueAt));

@@ -2,7 +2,7 @@
  * Timings of watches, retries and proofs of absence, in milliseconds (those of the lease are flags). They are one table so that
  * they can be compared, and so that slow tests can scale all of them.
  */
-const table = {
+export const TIMINGS = {
   /**
    * A watch is renewed after a random time between `shortest` and `longest`, so a connection that is still silent
    * `grace` after that is dead. This bounds how long a half-open connection goes unnoticed.
@@ -25,7 +25,7 @@ const table = {
   recent: 1_000,
   /** Pauses after a failed turn. */
   turnRetry: { first: 1_000, most: 30_000 },
-  /** Pauses after a failed unit, by the verdict on its failure. `never` waits for the object to change, with rare retries. */
+  /** Pauses after a failed unit, by the verdict on its failure, and after a failed write (`soon`). `never` waits for the object to change, with rare retries. */
   unitRetry: {
     soon: { first: 1_000, most: 60_000 },
     backoff: { first: 5_000, most: 300_000 },
@@ -38,23 +38,4 @@ const table = {
    * for `calm`. The number of such changes is limited per `window`.
    */
   pace: { first: 30_000, most: 300_000, calm: 600_000, step: 10_000, window: 60_000 },
-  /** Pause after a finalizer could not be set on a Service. */
-  claimRetry: 1_000,
-};
-
-type Timings<T> = { readonly [K in keyof T]: T[K] extends number ? number : Timings<T[K]> };
-
-/** The timings in effect. */
-export const TIMINGS: Timings<typeof table> = table;
-
-/** Multiplies every timing, for tests in real time. Call it before anything else is loaded. */
-export function scaleTimings(factor: number): void {
-  scale(table, factor);
-}
-
-function scale(values: Record<string, unknown>, factor: number): void {
-  for (const [name, value] of Object.entries(values)) {
-    if (typeof value === "number") values[name] = value * factor;
-    else scale(value as Record<string, unknown>, factor);
-  }
-}
+} as const;

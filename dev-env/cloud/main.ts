@@ -10,9 +10,11 @@ function parseDuration(text: string): number {
   return Number(match[1]) * (match[2] === "s" ? 1000 : 1);
 }
 
-function parseCount(text: string): number {
-  if (!/^\d{1,5}$/.test(text)) throw new InvalidArgumentError("not a whole number from 0 to 99999");
-  return Number(text);
+function parseNumber(max: number): (text: string) => number {
+  return (text) => {
+    if (/^\d{1,5}$/.test(text) && Number(text) <= max) return Number(text);
+    throw new InvalidArgumentError(`not a whole number from 0 to ${max}`);
+  };
 }
 
 interface Flags {
@@ -27,8 +29,8 @@ interface Flags {
 
 const program = new Command("cloud")
   .description("A simulated Hetzner Cloud on loopback, for tests and experiments without an account")
-  .option("--port <n>", "port on 127.0.0.1", parseCount, 8443)
-  .option("--servers <n>", "number of servers to start with; the first 100 are in one network", parseCount, 0)
+  .option("--port <n>", "port on 127.0.0.1", parseNumber(65_535), 8443)
+  .option("--servers <n>", "number of servers to start with; the first 100 are in one network", parseNumber(99_999), 0)
   .option("--latency <duration>", "delay of every response, e.g. 60ms", parseDuration, 0)
   .option("--actions <duration>", "duration of actions, e.g. 800ms, or `realistic`", parseActions, 0)
   .option("--token <token>", "the only valid token (default: any token of 64 characters)")

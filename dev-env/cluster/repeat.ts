@@ -1,5 +1,6 @@
-/** Repeats an operation until a signal stops it. */
+/** Repeats an operation, until a signal stops it or until it succeeds. */
 import { setTimeout as delay } from "node:timers/promises";
+import { messageOf } from "../../controller/diagnostics/errors.ts";
 
 /**
  * Runs `work` repeatedly, with a pause of `periodMs` before each run, until the signal is aborted. Failures are
@@ -15,5 +16,44 @@ export async function repeat(
     await sleep()
       .then(() => work(signal))
       .catch(() => {});
+  }
+}
+
+/** How long and how often to retry. */
+export interface Patience {
+  readonly deadlineMs: number;
+  readonly intervalMs: number;
+  /** Ends the retries. */
+  readonly signal?: AbortSignal;
+  /** Receives the first line of each failure that another attempt follows. */
+  readonly onWait?: (reason: string) => void;
+  /** Failures that another attempt cannot change. */
+  readonly isFinal?: (error: unknown) => boolean;
+  /** Begins the message at the deadline, such as `no kubeconfig`. Absent means that the last failure is thrown as it is. */
+  readonly what?: string;
+}
+
+/** An operation did not succeed in time. */
+export class DeadlineError extends Error {
+  override readonly name = "DeadlineError";
+}
+
+/** Runs `work` until it succeeds. Rejects at the deadline, after a final failure, and when the signal fires. */
+export async function retry<T>(work: () => T | Promise<T>, patience: Patience): Promise<T> {
+  const { deadlineMs, intervalMs, signal, onWait, isFinal, what } = patience;
+  const deadline = performance.now() + deadlineMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      signal?.throwIfAborted();
+      const reason = messageOf(error);
+      const isLate = performance.now() >= deadline;
+      if (isFinal?.(error) || (isLate && what === undefined)) throw error;
+      if (isLate)
+        throw new DeadlineError(`${what} after ${Math.round(deadlineMs / 1000)} s: ${reason}`, { cause: error });
+      onWait?.(reason.split("\n", 1)[0] ?? "");
+    }
+    await delay(intervalMs, undefined, signal && { signal });
   }
 }

@@ -40,7 +40,7 @@ export class Watchdog {
     this.#shell.stdin?.on("error", () => {});
   }
 
-  /** Adds a process to kill when this one ends. */
+  /** Adds a process to kill when this one ends. A negative id is that of a process group. */
   watch(pid: number): void {
     this.#pids.add(pid);
     this.#send();

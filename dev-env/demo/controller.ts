@@ -1,48 +1,34 @@
 /** The real controller as a separate process. Its whole log goes to a file, its main events to the terminal. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { spawnController } from "../terminal/controller.ts";
 import { CONTROLLER_FLAGS, type Local } from "./local.ts";
-import { narrate, parseRecord } from "./narrate.ts";
 import { show } from "./screen.ts";
 
-const CONTROLLER = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
 const TAIL_LINES = 10;
 
 /** Starts the controller. The flags come last and override the demo's own. */
-export function startController({ cluster, environment, watchdog }: Local, flags: readonly string[]) {
+export function startController({ cluster, environment }: Local, flags: readonly string[]) {
   const logFile = join(cluster.dir, "controller.log");
-  const own = ["--kubeconfig", cluster.kubeconfig, ...CONTROLLER_FLAGS, "--logging-format=json"];
-  const child = spawn(process.execPath, [CONTROLLER, "run", ...own, ...flags], {
-    stdio: ["ignore", "ignore", "pipe"],
-    // In the cluster's folder, what a killed controller leaves behind is deleted, too.
-    env: { ...process.env, ...environment, TMPDIR: cluster.dir },
-    // In its own process group, so that Ctrl-C reaches only this process, which stops the parts in order.
-    detached: true,
-  });
-  const { pid = 0 } = child;
-  watchdog.watch(pid);
   const log = createWriteStream(logFile);
   const seen = new Set<string>(); // log messages
   let tail: readonly string[] = [];
   let lastLine = performance.now();
-  createInterface({ input: child.stderr }).on("line", (text) => {
-    log.write(`${text}\n`);
-    tail = [...tail, text].slice(-TAIL_LINES);
-    const record = parseRecord(text);
-    const line = narrate(record);
-    if (line) show(line);
-    lastLine = performance.now();
-    seen.add(record.msg);
+  const controller = spawnController({
+    flags: ["--kubeconfig", cluster.kubeconfig, ...CONTROLLER_FLAGS, ...flags],
+    env: { ...process.env, ...environment },
+    show,
+    onLog: (text, { msg }) => {
+      log.write(`${text}\n`);
+      tail = [...tail, text].slice(-TAIL_LINES);
+      lastLine = performance.now();
+      seen.add(msg);
+    },
   });
   let hasEnded = false;
-  const ended = once(child, "close").then(() => {
+  const ended = controller.ended.then(() => {
     hasEnded = true;
-    watchdog.forget(pid);
   });
   const isQuietFor = (ms: number) => performance.now() - lastLine >= ms;
   return {
@@ -62,8 +48,7 @@ export function startController({ cluster, environment, watchdog }: Local, flags
       return hasEnded ? "ended" : "settled";
     },
     stop: async () => {
-      child.kill("SIGTERM");
-      await ended;
+      await controller.stop();
       log.end();
     },
   };

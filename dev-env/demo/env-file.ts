@@ -5,11 +5,13 @@ import { fileURLToPath } from "node:url";
 import { isAlive } from "../../controller/app/scratch.ts";
 import type { Cloud } from "../cloud/cloud.ts";
 import type { Cluster } from "../cluster/cluster.ts";
+import { VARIABLES_OUTSIDE } from "../terminal/controller.ts";
 import type { Toolchain } from "../toolchain/toolchain.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const NODE = join(ROOT, "node_modules", ".bin");
-const LAUNCHER = `#!/bin/sh\nexec node '${join(ROOT, "controller", "main.ts")}' "$@"\n`;
+/** Runs with the Node of this process: the first one in PATH may be too old for TypeScript. */
+const LAUNCHER = `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, "controller", "main.ts")}' "$@"\n`;
 
 /** Environment variables of a controller that runs outside of the cluster. */
 export function environmentOf(cloud: Cloud, cluster: Cluster): Readonly<Record<string, string>> {
@@ -18,16 +20,14 @@ export function environmentOf(cloud: Cloud, cluster: Cluster): Readonly<Record<s
     HCLOUD_TOKEN: cloud.token,
     HCLOUD_ENDPOINT: cloud.url,
     HCLOUD_NETWORK: "cluster",
-    // The check asks the metadata service, which only servers at Hetzner have.
-    HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK: "true",
-    HCLOUD_METRICS_ENABLED: "false",
+    ...VARIABLES_OUTSIDE,
   };
 }
 
 /** Shell commands that set these variables and make kubectl, lotse and the other tools available. */
 export async function shellSettings(
   environment: Readonly<Record<string, string>>,
-  { binDir, pulumiHome }: Toolchain,
+  { binDir, pulumiHome }: Pick<Toolchain, "binDir" | "pulumiHome">,
   folder: string,
 ): Promise<string> {
   const bin = join(folder, "bin");

@@ -10,10 +10,10 @@ import { installChart } from "../nodes/chart.ts";
 import { enclaveOf } from "../nodes/enclave.ts";
 import { provideNodeTools } from "../nodes/tools.ts";
 import { startWorld, type World } from "../nodes/world.ts";
+import { type LogRecord, narrate } from "../terminal/narrate.ts";
 import type { Toolchain } from "../toolchain/toolchain.ts";
 import { environmentOf, shellSettings } from "./env-file.ts";
 import { CONTROLLER_FLAGS } from "./local.ts";
-import { type LogRecord, narrate } from "./narrate.ts";
 import { elapsed, say, show } from "./screen.ts";
 
 const APP = ["../nodes/echo.yaml", "../examples/web.yaml"].map((file) => fileURLToPath(new URL(file, import.meta.url)));

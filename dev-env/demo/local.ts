@@ -4,6 +4,7 @@
 import type { Cloud, CloudOptions } from "../cloud/cloud.ts";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
 import { Watchdog } from "../cluster/watchdog.ts";
+import { FLAGS_OUTSIDE } from "../terminal/controller.ts";
 import type { Toolchain } from "../toolchain/toolchain.ts";
 import { environmentOf, shellSettings, writeEnvFile } from "./env-file.ts";
 import { Machines } from "./machines.ts";
@@ -27,16 +28,12 @@ export interface Local {
   readonly environment: Readonly<Record<string, string>>;
   /** Path of the shell script that sets the environment. */
   readonly envFile: string;
-  /** Kills processes, and deletes the script, when this process ends, for whatever reason. */
-  readonly watchdog: Watchdog;
 }
 
 const NODES = ["node-1", "node-2", "node-3"];
 
-/**
- * Flags of a controller for this cluster: a single replica needs no lease, and port 0 avoids conflicts between demos.
- */
-export const CONTROLLER_FLAGS = ["--cluster-cidr=10.244.0.0/16", "--leader-elect=false", "--secure-port=0"];
+/** Flags of a controller for this cluster. */
+export const CONTROLLER_FLAGS = ["--cluster-cidr=10.244.0.0/16", ...FLAGS_OUTSIDE];
 
 /** Starts everything. Each part that was started is added to `ends`, for the caller to dispose of. */
 export async function startLocal(
@@ -59,6 +56,6 @@ export async function startLocal(
 
   const environment = environmentOf(cloud, cluster);
   const envFile = await writeEnvFile(folder, await shellSettings(environment, tools, folder));
-  const watchdog = ends.adopt(new Watchdog(envFile), (it) => it.stop());
-  return { cloud, cluster, environment, envFile, watchdog } satisfies Local;
+  ends.adopt(new Watchdog(envFile), (it) => it.stop()); // deletes the script, even if this process is killed
+  return { cloud, cluster, environment, envFile } satisfies Local;
 }

@@ -7,11 +7,11 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Command } from "commander";
-import { ProgressDisplay } from "../toolchain/progress.ts";
-import { ensureToolchain, type Toolchain, ToolchainError, type ToolName } from "../toolchain/toolchain.ts";
+import { MESSAGES } from "../terminal/narrate.ts";
+import { provideTools } from "../toolchain/progress.ts";
+import { type Toolchain, ToolchainError, type ToolName } from "../toolchain/toolchain.ts";
 import { startController } from "./controller.ts";
 import { type Local, startLocal } from "./local.ts";
-import { MESSAGES } from "./narrate.ts";
 import { runReal } from "./real.ts";
 import { elapsed, nextSteps, say, show, stepsWithoutController } from "./screen.ts";
 
@@ -62,7 +62,7 @@ try {
 }
 
 async function demo(flags: readonly string[]): Promise<void> {
-  const tools = await setUp();
+  const tools = await provideTools(process.stdout, TOOLS);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
   await using parts = new AsyncDisposableStack();
   const local = await startLocal({ tools, folder: FOLDER, cloud: CLOUD, say }, parts);
@@ -90,15 +90,6 @@ async function waitWithoutController(local: Local): Promise<void> {
   process.stdout.write(stepsWithoutController(local));
   await aborted();
   announceStop();
-}
-
-async function setUp(): Promise<Toolchain> {
-  const display = new ProgressDisplay(process.stdout);
-  try {
-    return await ensureToolchain(TOOLS, display.report);
-  } finally {
-    display.close();
-  }
 }
 
 async function kubectl(tools: Toolchain, { cluster }: Local, ...args: readonly string[]): Promise<string> {

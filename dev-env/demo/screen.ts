@@ -1,27 +1,10 @@
 /** What the demo prints: lines with a time and a topic, and what to try next. */
 import { relative } from "node:path";
+import { Screen } from "../terminal/screen.ts";
 import { CONTROLLER_FLAGS, type Local } from "./local.ts";
-import type { Line } from "./narrate.ts";
 
-const started = performance.now();
-
-/** Prints a line. */
-export function say(topic: string, text: string): void {
-  show({ topic, text });
-}
-
-/** Prints a line, in the colour of a problem if it is one. */
-export function show({ topic, text, isProblem }: Line): void {
-  const isTerminal = process.stdout.isTTY;
-  const colour = isProblem ? 33 : topic === "ready" ? 32 : 36;
-  const label = isTerminal ? `\u001b[${colour}m${topic.padEnd(13)}\u001b[0m` : topic.padEnd(13);
-  process.stdout.write(`${elapsed().padStart(7)}  ${label} ${text}\n`);
-}
-
-/** The time since the start, such as `6.1 s`. */
-export function elapsed(): string {
-  return `${((performance.now() - started) / 1000).toFixed(1)} s`;
-}
+/** Prints lines on the terminal. */
+export const { elapsed, say, show } = new Screen(process.stdout, { time: 7, topic: 13 });
 
 /** The path of a file as the user would type it. */
 function shown(file: string): string {

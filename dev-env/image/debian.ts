@@ -28,7 +28,6 @@ export async function downloadPackages(
 ): Promise<readonly string[]> {
   const dir = join(cacheRoot(process.env), "debian", architecture);
   const target = join(dir, shortHash(names));
-  await mkdir(dir, { recursive: true });
   await withLock(
     join(dir, "lock"),
     () => {},

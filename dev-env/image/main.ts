@@ -12,8 +12,8 @@ import { ProgressDisplay } from "../toolchain/progress.ts";
 import {
   type Architecture,
   architectures,
-  buildEngine,
   ensureToolchain,
+  provideEngine,
   ToolchainError,
 } from "../toolchain/toolchain.ts";
 import { sourceTime, writeImage } from "./image.ts";
@@ -42,7 +42,7 @@ else explain(new ToolchainError("no-way", `--platform: "${values.platform}" is n
 async function build(selection: readonly Architecture[]): Promise<void> {
   const display = new ProgressDisplay(process.stdout);
   const engines: Partial<Record<Architecture, Engine>> = {};
-  for (const architecture of selection) engines[architecture] = await buildEngine(architecture, display.report);
+  for (const architecture of selection) engines[architecture] = await provideEngine(architecture, display.report);
   await ensureToolchain(["crane", "syft"], display.report);
   display.close();
   const version = `v${programVersion()}`;

@@ -1,5 +1,5 @@
 /** What a machine does on its first boot, as a cloud-init document. */
-import { posix } from "node:path";
+import { readFileSync } from "node:fs";
 import ssh2 from "ssh2";
 import { stringify } from "yaml";
 import type { Machine } from "../../stacks/components/index.ts";
@@ -20,27 +20,22 @@ export interface MachineOptions extends Omit<Machine, "apiPublicIp" | "controlPl
 }
 
 const CONFIG_FILE = "/etc/rancher/k3s/config.yaml";
-const BOOT_FILE = "/etc/rancher/k3s/config.yaml.d/boot.yaml";
 const SCRIPT = "/usr/local/sbin/install-k3s";
-const METADATA = "http://169.254.169.254/hetzner/v1/metadata";
-/** How long a machine waits for its private network, which is attached right after its creation. */
-const NETWORK_PATIENCE_SECONDS = 120;
+const INSTALL = readFileSync(new URL("install-k3s.sh", import.meta.url), "utf8");
 
 /** The kubelet leaves the node to a cloud controller: it taints it, and reports no address but its own. */
 const KUBELET = { "kubelet-arg": ["cloud-provider=external"] };
 
 /** Renders the first boot of a machine. */
 export function renderCloudInit(machine: MachineOptions): string {
-  const { role, hostKey, controlPlaneId } = machine;
+  const { role, hostKey } = machine;
   const config = role === "control-plane" ? controlPlaneConfig(machine) : workerConfig(machine);
-  // A worker of another control plane is another worker: the comment changes the document, and thereby the server.
-  const note = controlPlaneId === undefined ? "" : `# joins server ${controlPlaneId}\n`;
   const document = {
     ssh_pwauth: false,
     ...(hostKey && role === "control-plane" && { ssh_deletekeys: true, ssh_keys: hostKeys(hostKey) }),
     write_files: [
       { path: CONFIG_FILE, permissions: "0600", content: stringify(config, { lineWidth: 0 }) },
-      { path: SCRIPT, permissions: "0700", content: installScript(machine) + note },
+      { path: SCRIPT, permissions: "0700", content: installScript(machine) },
     ],
     runcmd: [[SCRIPT]],
   };
@@ -84,44 +79,20 @@ function hostKeys(privateKey: string): object {
   return { ed25519_private: privateKey, ed25519_public: `${key.type} ${key.getPublicSSH().toString("base64")}` };
 }
 
-/**
- * Waits for the private address, asks the cloud for the public one, and installs k3s. The installer is saved before it
- * runs: a shell that reads from a broken connection would run half of it and report success.
- */
-function installScript(machine: MachineOptions): string {
-  const { ip, role, settings, apiIp, apiPublicIp } = machine;
-  const kind = role === "control-plane" ? "server" : "agent";
-  const names = ["$public", ...(ip === apiIp ? [] : [apiIp]), ...(apiPublicIp ? [apiPublicIp] : [])];
-  const certificate = kind === "server" ? `echo "tls-san: [${names.join(", ")}]" >> ${BOOT_FILE}\n` : "";
-  return `#!/bin/sh
-set -eu
-waited=0
-until ip -4 -oneline address show | grep -qF " ${ip}/"; do
-  waited=$((waited + 1))
-  if [ "$waited" -gt ${NETWORK_PATIENCE_SECONDS} ]; then
-    echo "${ip} is on no interface: the private network is missing" >&2
-    exit 1
-  fi
-  sleep 1
-done
-public=$(curl -sf --retry 30 --retry-connrefused --retry-delay 1 ${METADATA}/public-ipv4)
-mkdir -p ${posix.dirname(BOOT_FILE)}
-echo "node-external-ip: $public" > ${BOOT_FILE}
-${certificate}${foundOrJoin(machine)}curl -sfL --retry 10 --retry-delay 2 -o /run/k3s-installer https://get.k3s.io
-INSTALL_K3S_CHANNEL=${settings.k3sChannel} sh /run/k3s-installer ${kind}
-`;
-}
-
-/**
- * The first of several control planes starts the cluster. If it is replaced later, the others already serve the API
- * behind the load balancer, and it must join them instead of starting a second cluster.
- */
-function foundOrJoin({ role, index, apiIp, settings }: MachineOptions): string {
-  if (role !== "control-plane" || index !== 1 || settings.controlPlanes === 1) return "";
-  return `if curl -skf --max-time 5 --retry 5 --retry-all-errors --retry-delay 2 https://${apiIp}:${API_PORT}/ping; then
-  echo "server: https://${apiIp}:${API_PORT}" >> ${BOOT_FILE}
-else
-  echo "cluster-init: true" >> ${BOOT_FILE}
-fi
-`;
+/** The script with the machine's values. They contain no quotes: settings are parsed, and the rest are addresses. */
+function installScript({ ip, role, index, apiIp, apiPublicIp, controlPlaneId, settings }: MachineOptions): string {
+  const isServer = role === "control-plane";
+  const names = [apiIp, apiPublicIp].filter((name) => name && name !== ip);
+  const values = {
+    private_ip: ip,
+    api: `https://${apiIp}:${API_PORT}`,
+    kind: isServer ? "server" : "agent",
+    channel: settings.k3sChannel,
+    san: names.map((name) => `, ${name}`).join(""),
+    cluster: isServer && settings.controlPlanes > 1 ? (index > 1 ? "join" : "found-or-join") : "found",
+    // A worker of another control plane is another worker: this changes the document, and thereby the server.
+    ...(controlPlaneId !== undefined && { control_plane: controlPlaneId }),
+  };
+  const lines = Object.entries(values).map(([name, value]) => `${name}='${value}'\n`);
+  return `#!/bin/sh\n${lines.join("")}${INSTALL}`;
 }

@@ -1,16 +1,16 @@
 /** An environment on this machine: its folder with keys, configuration and state, and its two stacks. */
 import { existsSync, readFileSync } from "node:fs";
-import { chmod, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parse, stringify } from "yaml";
+import { parse } from "yaml";
 import { KubeClient } from "../../controller/kube/client.ts";
 import { loadAccess } from "../../controller/kube/kubeconfig.ts";
-import { describeStep } from "../../stacks/engine/progress.ts";
-import { StoredStack, stackVariables } from "../../stacks/engine/stack.ts";
-import type { Access } from "../project/api.ts";
+import { type StackOptions, StoredStack, stackVariables } from "../../stacks/engine/stack.ts";
+import { writeState } from "../../stacks/state/workspace.ts";
+import type { ProjectApi } from "../project/api.ts";
+import type { Screen } from "../terminal/screen.ts";
 import type { Toolchain } from "../toolchain/toolchain.ts";
-import type { Screen } from "./screen.ts";
 import { makeSecrets, type Secrets } from "./secrets.ts";
 import { type Choices, SETTING_NAMES, type Settings } from "./settings.ts";
 
@@ -21,20 +21,23 @@ export interface Environment {
   /** Settings that the user chose, now or earlier. */
   readonly choices: Choices;
   readonly folder: Folder;
-  readonly access: Access;
+  /** The project that it is built in. */
+  readonly api: ProjectApi;
+  /** Variables of other processes: those of this one, with the token and the endpoint of the API. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
   readonly screen: Screen;
   readonly tools: Pick<Toolchain, "paths" | "pulumiHome" | "binDir">;
   /** Fires when the user wants to stop. */
   readonly signal: AbortSignal;
 }
 
-/** The two programs, with the name of their project. */
-export type Program = "lotse-dev-env" | "lotse-dev-cluster";
-
-const PROGRAMS: Readonly<Record<Program, string>> = {
+/** Folders of the two programs, by the name of their project. */
+const PROGRAMS = {
   "lotse-dev-env": fileURLToPath(new URL(".", import.meta.url)),
   "lotse-dev-cluster": fileURLToPath(new URL("cluster", import.meta.url)),
 };
+
+type Program = keyof typeof PROGRAMS;
 
 /** Files of one environment. Only their owner may read them. */
 export class Folder {
@@ -68,46 +71,30 @@ export class Folder {
   async write(name: string, text: string): Promise<void> {
     await mkdir(this.path, { recursive: true });
     await chmod(this.path, 0o700);
-    const file = join(this.path, name);
-    await writeFile(`${file}.new`, text, { mode: 0o600 });
-    await rename(`${file}.new`, file);
+    await writeState(join(this.path, name), text);
   }
 
-  /** The configuration of a stack by key; secret values are objects. Empty if there is none. */
-  config(program: Program): Readonly<Record<string, unknown>> {
-    const entries = Object.entries(this.#read(program).config ?? {});
-    return Object.fromEntries(entries.map(([key, value]) => [key.replace(`${program}:`, ""), value]));
-  }
-
-  /** Settings that were chosen earlier. */
+  /** Settings that were chosen earlier, from the configuration of the stack. */
   choices(): Choices {
-    const config = this.config("lotse-dev-env");
-    return Object.fromEntries(SETTING_NAMES.flatMap((key) => (key in config ? [[key, String(config[key])]] : [])));
-  }
-
-  /** Writes plain values beside those in the configuration of a stack, into its own file or another one. */
-  async configure(program: Program, values: object, file = this.configFile(program)): Promise<void> {
-    const { config, ...rest } = this.#read(program);
-    const added = Object.entries(values).map(([key, value]) => [key.includes(":") ? key : `${program}:${key}`, value]);
-    await this.write(
-      file.slice(this.path.length + 1),
-      stringify({ ...rest, config: { ...config, ...Object.fromEntries(added) } }),
-    );
+    const file = this.configFile("lotse-dev-env");
+    // A command that was killed may have left an empty file.
+    const { config = {} } = (existsSync(file) && parse(readFileSync(file, "utf8"))) || {};
+    const values = SETTING_NAMES.map((name) => [name, config[`lotse-dev-env:${name}`]] as const);
+    return Object.fromEntries(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])));
   }
 
   async remove(): Promise<void> {
     await rm(this.path, { recursive: true, force: true });
   }
-
-  #read(program: Program): { readonly config?: Readonly<Record<string, unknown>> } {
-    const file = this.configFile(program);
-    return existsSync(file) ? (parse(readFileSync(file, "utf8")) ?? {}) : {};
-  }
 }
 
-/** Opens a stack. The screen shows each finished step. `configFile` replaces the stack's configuration. */
-export async function openStack(env: Environment, program: Program, configFile?: string): Promise<StoredStack> {
-  const { name, folder, screen, signal, tools, access } = env;
+/** Opens a stack. The screen shows each finished step. `given` replaces options, such as the file of the configuration. */
+export async function openStack(
+  env: Environment,
+  program: Program,
+  given: Partial<Pick<StackOptions, "configFile" | "onChange">> = {},
+): Promise<StoredStack> {
+  const { name, folder, screen, signal, tools, variables } = env;
   await folder.secrets(name);
   return StoredStack.open({
     name,
@@ -115,19 +102,17 @@ export async function openStack(env: Environment, program: Program, configFile?:
     pulumi: join(tools.binDir, "pulumi"),
     plugins: join(tools.pulumiHome, "plugins"),
     directory: folder.path,
-    configFile: configFile ?? folder.configFile(program),
-    env: { ...process.env, HCLOUD_TOKEN: access.token, HCLOUD_ENDPOINT: access.endpoint },
+    configFile: folder.configFile(program),
+    env: variables,
     signal,
-    onStep: (step) => {
-      const line = describeStep(step);
-      if (line) screen.say("pulumi", line);
-    },
+    onChange: (change) => screen.say("pulumi", change),
+    ...given,
   });
 }
 
 /** `dev-env env`: prints variables for a shell: `eval "$(npm run -s dev-env env)"`. */
-export async function printVariables({ name, folder, tools }: Environment): Promise<void> {
-  const files = { name, directory: folder.path, configFile: folder.configFile("lotse-dev-env"), env: process.env };
+export async function printVariables({ name, folder, tools, variables: env }: Environment): Promise<void> {
+  const files = { name, directory: folder.path, configFile: folder.configFile("lotse-dev-env"), env };
   const variables = { KUBECONFIG: folder.kubeconfig, ...stackVariables(files) };
   for (const [key, value] of Object.entries(variables)) process.stdout.write(`export ${key}='${value}'\n`);
   process.stdout.write(`export PATH='${tools.binDir}':"$PATH"\n`);

@@ -2,6 +2,7 @@
 import { CcmError, CloudError, ConfigError } from "../../controller/diagnostics/errors.ts";
 import { describeResource } from "../../stacks/engine/progress.ts";
 import { StackError } from "../../stacks/engine/stack-run.ts";
+import { DeadlineError } from "../cluster/repeat.ts";
 import { explainCloudError } from "../project/api.ts";
 import { hintFor } from "../project/hints.ts";
 import { ToolchainError } from "../toolchain/toolchain.ts";
@@ -15,16 +16,18 @@ const LOCKED = 'another command works on the stack; if not, run "pulumi cancel"'
 
 /** An error in lines for the user. Unexpected errors come with their stack. `endpoint` is that of the API. */
 export function explain(error: unknown, endpoint: string): readonly string[] {
+  // A step failed, and then what was to happen at the end.
+  if (error instanceof SuppressedError)
+    return [error.suppressed, error.error].flatMap((each) => explain(each, endpoint));
   if (error instanceof ConfigError) return error.mistakes;
   if (error instanceof CloudError) return [explainCloudError(error, endpoint)];
   if (error instanceof StackError) return error.failures.map(explainFailure);
-  const isExpected = [CcmError, ToolchainError, DevEnvError].some((kind) => error instanceof kind);
+  const isExpected = [CcmError, DeadlineError, DevEnvError, ToolchainError].some((kind) => error instanceof kind);
   if (error instanceof Error && isExpected) return [error.message];
   return [error instanceof Error ? (error.stack ?? error.message) : String(error)];
 }
 
 function explainFailure({ urn, failure }: StackError["failures"][number]): string {
-  const isLocked = /currently locked/.test(failure.message);
-  const hint = isLocked ? LOCKED : hintFor(failure.code);
+  const hint = /currently locked/.test(failure.message) ? LOCKED : hintFor(failure.code);
   return `${urn ? `${describeResource(urn)}: ` : ""}${failure.message}${hint ? `; ${hint}` : ""}`;
 }

@@ -1,6 +1,6 @@
 /** Worker pools, as they are written in a setting: a list in YAML or JSON, which is YAML, too. */
 import { parse } from "yaml";
-import { LABEL, LABEL_VALUE, typeName } from "./setting-values.ts";
+import { typeName } from "./setting-values.ts";
 
 /** Workers of one type, with labels and taints of their nodes. */
 export interface Pool {
@@ -18,8 +18,16 @@ export const MAX_WORKERS = 10;
 
 /** Pools that the subnet has addresses for. */
 const MAX_POOLS = 20;
+const COUNTS: readonly unknown[] = [...Array(MAX_WORKERS + 1).keys()];
+const NAME = /^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$/;
 const RESERVED = ["worker", "control-plane", "network", "firewall", "ssh-key", "api"];
-const TAINT = /^(?<key>[^=:]+)(=(?<value>[^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/;
+const KEY = "([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([\\w.-]{0,61}[A-Za-z0-9])?";
+const VALUE = "([A-Za-z0-9]([\\w.-]{0,61}[A-Za-z0-9])?)?";
+const LABEL = new RegExp(`^${KEY}=${VALUE}$`);
+const TAINT = new RegExp(`^${KEY}(=${VALUE})?:(NoSchedule|PreferNoSchedule|NoExecute)$`);
+
+/** Labels that Kubernetes reserves, except for those that a kubelet may set. With any other of them, it does not start. */
+const RESERVED_LABEL = /^(?!([^/]+\.)?(kubelet|node)\.kubernetes\.io\/)([^/]+\.)?(kubernetes|k8s)\.io\//;
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -27,35 +35,37 @@ type Entry = Readonly<Record<string, unknown>>;
 const FIELDS: Readonly<Record<string, readonly [allowed: string, isFine: (value: unknown) => boolean]>> = {
   name: [
     `a name of at most 20 lower-case letters, digits and dashes other than ${RESERVED.join(", ")}`,
-    (name) => /^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$/.test(String(name)) && !RESERVED.includes(String(name)),
+    (name) => NAME.test(String(name)) && !RESERVED.includes(String(name)),
   ],
-  count: [
-    `a whole number from 0 to ${MAX_WORKERS}`,
-    (count) => typeof count === "number" && Number.isInteger(count) && count >= 0 && count <= MAX_WORKERS,
+  count: [`a whole number from 0 to ${MAX_WORKERS}`, (count) => COUNTS.includes(count)],
+  type: ["a server type such as cx23", (type) => "value" in typeName(String(type))],
+  labels: [
+    "a map of labels that a kubelet may set: none of kubernetes.io and k8s.io except node.kubernetes.io",
+    (it) => isMap(it) && labelsIn(it).every((text) => LABEL.test(text) && !RESERVED_LABEL.test(text)),
   ],
-  type: ["a server type such as cx23", (type) => type === undefined || "value" in typeName(String(type))],
-  labels: ["a map of labels", (labels) => isMap(labels ?? {}) && Object.entries(labels ?? {}).every(isLabel)],
   taints: [
     "a list of taints such as dedicated=gpu:NoSchedule",
-    (taints) => taints === undefined || (Array.isArray(taints) && taints.every(isTaint)),
+    (it) => Array.isArray(it) && it.every((taint) => TAINT.test(taint)),
   ],
 };
+const NO_FIELD = [`one of ${Object.keys(FIELDS).join(", ")}`, () => false] as const;
 
 /** Parses the pools in a setting. Calls `report` for every mistake, beginning with the place inside the setting. */
 export function parsePools(text: string, fallbackType: string, report: (mistake: string) => void): readonly Pool[] {
   const list = readList(text);
   if (!list) report(`: is not a list of at most ${MAX_POOLS} pools, each with a name and a count`);
-  return (list ?? []).map((entry, index) => {
-    for (const field of new Set([...Object.keys(FIELDS), ...Object.keys(entry)])) {
-      const [allowed, isFine] = FIELDS[field] ?? [`one of ${Object.keys(FIELDS).join(", ")}`, () => false];
-      const given = field in FIELDS ? JSON.stringify(entry[field]) : field;
-      if (!isFine(entry[field])) report(`[${index}].${field}: ${given} is not ${allowed}`);
+  return (list ?? []).map((given, index) => {
+    const entry: Entry = { name: undefined, count: undefined, type: fallbackType, labels: {}, taints: [], ...given };
+    for (const [field, value] of Object.entries(entry)) {
+      const [allowed, isFine] = FIELDS[field] ?? NO_FIELD;
+      const shown = field in FIELDS ? JSON.stringify(value) : field;
+      if (!isFine(value)) report(`[${index}].${field}: ${shown} is not ${allowed}`);
     }
     if (list?.findIndex(({ name }) => name === entry.name) !== index)
       report(`[${index}].name: ${JSON.stringify(entry.name)} is used twice`);
-    const { name, count, type = fallbackType, labels = {}, taints = [] } = entry as unknown as Pool;
-    const texts = Object.entries(labels).map(([key, value]) => [key, String(value)]);
-    return { name, count, type, labels: Object.fromEntries(texts), taints };
+    const { labels, ...pool } = entry as unknown as Pool;
+    const texts = Object.entries(labels ?? {}).map(([key, value]) => [key, String(value)]);
+    return { ...pool, labels: Object.fromEntries(texts) };
   });
 }
 
@@ -68,15 +78,10 @@ function readList(text: string): readonly Entry[] | undefined {
   }
 }
 
+function labelsIn(map: Entry): readonly string[] {
+  return Object.entries(map).map((pair) => pair.join("="));
+}
+
 function isMap(value: unknown): value is Entry {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isLabel([key, value]: readonly [string, unknown]): boolean {
-  return LABEL.test(key) && LABEL_VALUE.test(String(value));
-}
-
-function isTaint(taint: unknown): boolean {
-  const { key, value = "" } = TAINT.exec(String(taint))?.groups ?? {};
-  return key !== undefined && isLabel([key, value]);
 }

@@ -28,32 +28,21 @@ const cluster = new Cluster(name, {
 });
 
 /** The stack's outputs. */
-export const networkId = cluster.networkId;
-export const apiAddress = cluster.apiAddress;
-/** Public addresses by name of the server. */
-export const servers = Object.fromEntries(
-  [["control-plane", cluster.controlPlanes] as const, ...Object.entries(cluster.workers)].flatMap(([pool, machines]) =>
-    Object.entries(machines.servers).map(([index, server]) => [`${name}-${pool}-${index}`, server.ipv4]),
-  ),
-);
-/** Another first control plane of one is another cluster. */
-export const clusterId = cluster.apiBalancer?.loadBalancerId ?? cluster.controlPlanes.servers["1"]?.serverId;
+export const { networkId, apiAddress, addresses: servers } = cluster;
 
 function readSettings(): Settings {
-  const others: string[] = [];
   const named = environmentName(name);
-  if ("allowed" in named) others.push(`stack: ${JSON.stringify(name)} is not ${named.allowed}`);
   const key = publicKey(config.get("sshPublicKey") ?? "");
-  if ("allowed" in key) others.push(`sshPublicKey: is not ${key.allowed}`);
   // The value itself stays secret; `getSecret` does not warn about reading a secret as text.
-  if (config.getSecret("k3sToken") === undefined)
-    others.push("k3sToken: is not set: pulumi config set --secret k3sToken $(openssl rand -hex 32)");
+  const hasToken = config.getSecret("k3sToken") !== undefined;
+  const others = [
+    ...("allowed" in named ? [`stack: ${JSON.stringify(name)} is not ${named.allowed}`] : []),
+    ...("allowed" in key ? [`sshPublicKey: is not ${key.allowed}`] : []),
+    ...(hasToken ? [] : ["k3sToken: is not set: pulumi config set --secret k3sToken $(openssl rand -hex 32)"]),
+  ];
   try {
-    const given = SETTING_NAMES.flatMap((setting) => {
-      const value = config.get(setting);
-      return value === undefined ? [] : [[setting, value] as const];
-    });
-    return parseSettings(Object.fromEntries(given), (setting) => setting, others);
+    const given = SETTING_NAMES.map((setting) => [setting, config.get(setting)]);
+    return parseSettings(Object.fromEntries(given), others);
   } catch (error) {
     throw error instanceof ConfigError ? new pulumi.RunError(error.message) : error;
   }

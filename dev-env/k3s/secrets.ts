@@ -9,25 +9,20 @@ export interface KeyPair {
 }
 
 /** The secrets of an environment. */
-export interface Secrets {
-  /** Opens the servers. */
-  readonly sshKey: KeyPair;
-  /** The control planes' host key. It is created here, so that the very first connection can be checked. */
-  readonly hostKey: KeyPair;
-  /** Lets a machine join the cluster. */
-  readonly k3sToken: string;
-  /** Encrypts secret values in states and configurations. */
-  readonly passphrase: string;
-}
+export type Secrets = ReturnType<typeof makeSecrets>;
 
 /** Creates secrets. */
-export function makeSecrets(environment: string): Secrets {
+export function makeSecrets(environment: string) {
   return {
+    /** Opens the servers. */
     sshKey: makeKey(environment),
+    /** The control planes' host key. It is created here, so that the very first connection can be checked. */
     hostKey: makeKey(`${environment} host`),
+    /** Lets a machine join the cluster. */
     k3sToken: randomBytes(32).toString("hex"),
+    /** Encrypts secret values in states and configurations. */
     passphrase: randomBytes(32).toString("base64url"),
-  };
+  } as const;
 }
 
 /** The library cuts off a leading zero, so that one key in 256 is malformed: then it makes another. */

@@ -1,18 +1,18 @@
 /** Parsers for settings. Some values become part of names, shell scripts and firewall rules, so the parsers are strict. */
 import ipaddr from "ipaddr.js";
 import ssh2 from "ssh2";
-import type { Parser } from "../../controller/formats/values.ts";
-
-const matching =
-  (pattern: RegExp, allowed: string): Parser<string> =>
-  (value) =>
-    pattern.test(value) ? { value } : { allowed };
+import { mapped, matching } from "../../controller/config/flag-values.ts";
+import { oneOf, type Parser } from "../../controller/formats/values.ts";
+import { isPrivate, parseCidr } from "../cloud/state/cidr.ts";
 
 /** Begins the names of servers, which are host names. */
 export const environmentName = matching(
   /^[a-z]([a-z0-9-]{0,28}[a-z0-9])?$/,
   "a name of at most 30 lower-case letters, digits and dashes",
 );
+
+/** A number of control planes: etcd needs a majority. */
+export const controlPlaneCount = mapped(oneOf("1", "3"), Number);
 
 /** A server type. The API's price list says which exist. */
 export const typeName = matching(/^[a-z]{2,5}\d{1,3}$/, "a server type such as cx23");
@@ -35,10 +35,9 @@ export const cidrList: Parser<readonly string[]> = (text) => {
 
 /** A range of private IPv4 addresses. */
 export const privateRange: Parser<string> = (value) => {
+  const range = parseCidr(value);
   const allowed = "a range of private IPv4 addresses such as 10.0.0.0/8, given by its first address";
-  if (!ipaddr.IPv4.isValidCIDRFourPartDecimal(value)) return { allowed };
-  const isFirst = ipaddr.IPv4.networkAddressFromCIDR(value).toString() === value.split("/")[0];
-  return isFirst && ipaddr.IPv4.parseCIDR(value)[0].range() === "private" ? { value } : { allowed };
+  return range && isPrivate(range) ? { value } : { allowed };
 };
 
 /** An OpenSSH public key. */
@@ -47,7 +46,3 @@ export const publicKey: Parser<string> = (value) => {
   const isPublic = !(key instanceof Error) && !key.isPrivateKey() && !/[\r\n]/.test(value.trim());
   return isPublic ? { value: value.trim() } : { allowed: "an OpenSSH public key such as ssh-ed25519 AAAA…" };
 };
-
-/** A label of a Kubernetes node, or of the API's resources. */
-export const LABEL = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?$/;
-export const LABEL_VALUE = /^([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?$/;

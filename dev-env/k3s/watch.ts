@@ -1,10 +1,10 @@
 /** `dev-env watch`: runs the controller from the sources, and restarts it when they change. */
 import { once } from "node:events";
-import { setTimeout as delay } from "node:timers/promises";
 import type { V1Deployment } from "@kubernetes/client-node";
-import { ConfigError, KubeError } from "../../controller/diagnostics/errors.ts";
+import { ConfigError, ifFound } from "../../controller/diagnostics/errors.ts";
 import type { KubeClient } from "../../controller/kube/client.ts";
-import { startController } from "./controller.ts";
+import { type Patience, retry } from "../cluster/repeat.ts";
+import { FLAGS_OUTSIDE, spawnController, VARIABLES_OUTSIDE } from "../terminal/controller.ts";
 import { type Environment, openCluster } from "./environment.ts";
 import { DevEnvError } from "./errors.ts";
 
@@ -12,17 +12,17 @@ import { DevEnvError } from "./errors.ts";
 const DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/lotse";
 /** Keeps the number of replicas on the Deployment: the process that paused it may be killed before it resumes it. */
 const REPLICAS = "lotse-dev-env/replicas";
-const PAUSE = { deadlineMs: 90_000, intervalMs: 1_000 };
+const PATIENCE = { deadlineMs: 90_000, intervalMs: 1_000 };
 
 /** Runs until the user stops it. Meanwhile a controller in the cluster is paused. */
 export async function watch(env: Environment): Promise<void> {
   const { screen, name, signal } = env;
-  const client = await openCluster(env);
+  using client = await openCluster(env);
   if (!client) throw new ConfigError([`${name} has no cluster: run "npm run dev-env up" first`]);
   await using ends = new AsyncDisposableStack();
-  ends.defer(() => client.close());
-  await screen.during("cluster", "pausing the controller in the cluster", () => pauseController(client));
-  ends.defer(() => resumeController(client));
+  ends.defer(() => resumeController(client)); // first, because pausing may fail after the change
+  const pause = () => pauseController(client, { ...PATIENCE, signal });
+  await screen.during("cluster", "pausing the controller in the cluster", pause);
   screen.say("watch", "the controller runs from the sources; Ctrl-C ends it");
   const { ended, stop } = startController(env, true);
   await Promise.race([ended, signal.aborted || once(signal, "abort")]);
@@ -30,20 +30,28 @@ export async function watch(env: Environment): Promise<void> {
   screen.say("watch", "stopped; a controller in the cluster takes over again");
 }
 
+/** Starts the controller on this machine; `isWatched` restarts it when its sources change. The screen shows what it does. */
+export function startController({ folder, name, settings, variables, screen }: Environment, isWatched = false) {
+  return spawnController({
+    flags: [...FLAGS_OUTSIDE, "--kubeconfig", folder.kubeconfig, "--cluster-cidr", settings.pods],
+    env: { ...variables, ...VARIABLES_OUTSIDE, HCLOUD_NETWORK: `${name}-network` },
+    isWatched,
+    show: screen.show,
+  });
+}
+
 /** Scales the controller in the cluster to zero and waits until its pods are gone. Does nothing if there is none. */
-export async function pauseController(client: KubeClient, { deadlineMs, intervalMs } = PAUSE): Promise<void> {
+export async function pauseController(client: KubeClient, patience: Patience): Promise<void> {
   const deployment = await readDeployment(client);
   const { replicas = 1 } = deployment?.spec ?? { replicas: 0 };
   if (replicas > 0) {
     const metadata = { annotations: { [REPLICAS]: String(replicas) } };
     await client.patch(DEPLOYMENT, "merge", { metadata, spec: { replicas: 0 } });
   }
-  const deadline = performance.now() + deadlineMs;
-  while (((await readDeployment(client))?.status?.replicas ?? 0) > 0) {
-    if (performance.now() > deadline)
-      throw new DevEnvError("the controller in the cluster does not end: check its pod");
-    await delay(intervalMs);
-  }
+  await retry(async () => {
+    const { replicas: left = 0 } = (await readDeployment(client))?.status ?? {};
+    if (left > 0) throw new DevEnvError("the controller in the cluster does not end: check its pod");
+  }, patience);
 }
 
 /** Restores the replicas of the controller in the cluster. Does nothing if it was not paused. */
@@ -54,9 +62,4 @@ export async function resumeController(client: KubeClient): Promise<void> {
   await client.patch(DEPLOYMENT, "merge", { metadata, spec: { replicas: Number(replicas) } });
 }
 
-async function readDeployment(client: KubeClient): Promise<V1Deployment | undefined> {
-  return client.get<V1Deployment>(DEPLOYMENT).catch((error: unknown) => {
-    if (error instanceof KubeError && error.status === 404) return undefined;
-    throw error;
-  });
-}
+const readDeployment = (client: KubeClient) => ifFound(client.get<V1Deployment>(DEPLOYMENT));

@@ -51,18 +51,26 @@ export function renderBill(
     });
 }
 
-/** The sum of a bill, without what has no known price. */
-export function totalOf(items: readonly BillItem[]): number {
-  return items.reduce((sum, { count, price = 0 }) => sum + count * price, 0);
+/** How to write a bill down. */
+export interface BillStyle {
+  readonly currency: string;
+  /** What the sum is for, such as `started hour`. */
+  readonly per: string;
+  /** Digits after the decimal point of the parts. */
+  readonly digits: number;
 }
 
-/** A bill in one line, such as `control plane (cx23) 4.15, 2 × worker (cx23) 8.30`. */
-export function describeItems(items: readonly BillItem[], digits: number): string {
+/**
+ * A bill in one line, such as `12.45 EUR per month, taxes included: control plane (cx23) 4.15, 2 × worker (cx23) 8.30`. The
+ * sum is without what has no known price.
+ */
+export function describeBill(items: readonly BillItem[], { currency, per, digits }: BillStyle): string {
+  const total = items.reduce((sum, { count, price = 0 }) => sum + count * price, 0);
   const parts = items.map(({ what, count, price }) => {
     const amount = price === undefined ? "price unknown" : (count * price).toFixed(digits);
     return `${count > 1 ? `${count} × ` : ""}${what} ${amount}`;
   });
-  return parts.join(", ");
+  return `${total.toFixed(2)} ${currency} per ${per}, taxes included: ${parts.join(", ")}`;
 }
 
 /** Server types that the location has. */

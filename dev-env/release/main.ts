@@ -1,6 +1,6 @@
 /**
- * `npm run release -- [version] [--dry-run]`: checks, then commits and tags a release. With --dry-run, says what it would
- * do. With --notes, prints the release notes of a version, which the release workflow publishes.
+ * `npm run release -- [version] [--dry-run]`: checks, then commits and tags a release. With --dry-run, says what would be
+ * tagged instead. With --notes, prints the release notes of a version, which the release workflow publishes.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -35,11 +35,11 @@ function release(): void {
   const options = { root: values.root, date, ...(version && { version }) };
   const plan = planRelease(options);
   if (plan.obstacles.length > 0) for (const obstacle of plan.obstacles) fail(obstacle);
+  else if (!passesCheck()) fail("npm run check failed");
   else if (values["dry-run"]) {
     process.stdout.write("npm run package and npm run image build what the release publishes, to look at it first.\n");
     say(plan, "would be made");
-  } else if (!passesCheck()) fail("npm run check failed");
-  else say(makeRelease(options), "is made");
+  } else say(makeRelease(options), "is made");
 }
 
 function passesCheck(): boolean {

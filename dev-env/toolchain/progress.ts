@@ -1,5 +1,6 @@
 /** Prints the progress of downloads and builds. */
 import type { Progress } from "./provision.ts";
+import { ensureToolchain, type Toolchain, type ToolName } from "./toolchain.ts";
 
 /** Where progress is printed: a terminal gets one live line, a file or pipe gets plain lines. */
 export interface Screen {
@@ -62,6 +63,16 @@ export class ProgressDisplay {
 
   #line(text: string): void {
     this.#screen.write(this.#screen.isTTY ? `${eraseLine}${text}\n` : `${text}\n`);
+  }
+}
+
+/** Provides tools as `ensureToolchain` does, and prints the progress. */
+export async function provideTools(screen: Screen, wanted?: readonly ToolName[]): Promise<Toolchain> {
+  const display = new ProgressDisplay(screen);
+  try {
+    return await ensureToolchain(wanted, display.report);
+  } finally {
+    display.close();
   }
 }
 

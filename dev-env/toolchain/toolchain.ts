@@ -23,10 +23,8 @@ export interface Toolchain {
 /** Other API server versions that LOTSE_KUBERNETES may select. They are always built. */
 export const otherApiServers = ["1.34", "1.35", "1.37"] as const;
 
-/** For tools without an archive, which are never downloaded. */
-const NO_SITE = { url: "", silenceMs: 0 };
-
 const goDir = fileURLToPath(new URL("go", import.meta.url));
+const site = { url: thisHost.env.LOTSE_DOWNLOADS || "https://github.com", silenceMs: 5_000 };
 
 /**
  * Provides tools in their pinned versions, by default those that most commands use, by download or, failing that, by
@@ -39,7 +37,6 @@ export async function ensureToolchain(
 ): Promise<Toolchain> {
   const { env, platform } = thisHost;
   const tools = loadTools(platform, env.LOTSE_KUBERNETES);
-  const site = { url: env.LOTSE_DOWNLOADS || "https://github.com", silenceMs: 5_000 };
   const cache = await provisionTools({ tools, wanted, goDir, site, host: thisHost, report });
   return {
     paths: forEachTool((name) => linkTo(cache, tools[name])),
@@ -57,32 +54,38 @@ export type Architecture = keyof typeof nodeArch;
 /** All architectures of images. */
 export const architectures: readonly Architecture[] = ["amd64", "arm64"];
 
+const engine = ["pulumi", "pulumi-resource-hcloud"] as const;
+type EngineTool = (typeof engine)[number];
+
 /** The architecture of this machine. */
 export const thisArchitecture: Architecture = process.arch === "arm64" ? "arm64" : "amd64";
 
 /**
- * Builds the engine and the plugin for Linux on another architecture, or takes them from the store. Never downloads them,
- * because an image should contain what its Dockerfile builds.
+ * Provides engine and plugin for Linux on an architecture, as the Dockerfile does: the engine is compiled, and the plugin is
+ * the official binary, or compiled where that cannot be downloaded.
  */
-export async function buildEngine(
+export async function provideEngine(
   architecture: Architecture,
   report: (progress: Progress) => void = () => {},
-): Promise<Pick<Toolchain["paths"], "pulumi" | "pulumi-resource-hcloud">> {
+): Promise<Pick<Toolchain["paths"], EngineTool>> {
   const host = { ...thisHost, platform: `linux-${nodeArch[architecture]}` };
-  const described = loadTools(host.platform);
-  const tools = forEachTool((name) => ({ ...described[name], archive: undefined }));
-  const wanted = ["pulumi", "pulumi-resource-hcloud"] as const;
-  const cache = await provisionTools({ tools, wanted, goDir, site: NO_SITE, host, report, isPublished: false });
+  const tools = engineTools(architecture);
+  const cache = await provisionTools({ tools, wanted: engine, goDir, site, host, report, isPublished: false });
   return {
     pulumi: linkTo(cache, tools.pulumi),
     "pulumi-resource-hcloud": linkTo(cache, tools["pulumi-resource-hcloud"]),
   };
 }
 
-/** Whether `buildEngine` would return at once. */
+/** Whether `provideEngine` would return at once. */
 export function hasEngine(architecture: Architecture): boolean {
-  const { pulumi, "pulumi-resource-hcloud": plugin } = loadTools(`linux-${nodeArch[architecture]}`);
-  return [pulumi, plugin].every((tool) => isStored({ ...tool, archive: undefined }, thisHost.env));
+  const tools = engineTools(architecture);
+  return engine.every((name) => isStored(tools[name], thisHost.env));
+}
+
+function engineTools(architecture: Architecture): Tools {
+  const tools = loadTools(`linux-${nodeArch[architecture]}`);
+  return { ...tools, pulumi: { ...tools.pulumi, archive: undefined } };
 }
 
 /** Whether `ensureToolchain` would return at once, as far as this tool is concerned. */

@@ -97,6 +97,8 @@ export class Cluster extends pulumi.ComponentResource {
   /** By index, from 1. */
   readonly controlPlanes: ServerPool;
   readonly workers: Readonly<Record<string, ServerPool>>;
+  /** Public addresses by name of the server: `<name>-worker-1`. */
+  readonly addresses: Readonly<Record<string, pulumi.Output<string>>>;
   readonly apiBalancer: LoadBalancer | undefined;
   readonly #args: ClusterArgs;
 
@@ -121,6 +123,7 @@ export class Cluster extends pulumi.ComponentResource {
       return [worker.name, this.#pool(worker, offset, { ...surroundings, ...join })] as const;
     });
     this.workers = Object.fromEntries(declared);
+    this.addresses = addressesOf(args.name, { "control-plane": this.controlPlanes, ...this.workers });
     this.networkId = network.networkId;
     this.apiBalancer = balancer;
     this.apiAddress = balancer && isPublic(args) ? balancer.ipv4 : first.ipv4;
@@ -232,6 +235,13 @@ function serverOf({ servers }: ServerPool, index: number) {
   const server = servers[String(index)];
   if (!server) throw new Error("a cluster needs at least one control plane");
   return server;
+}
+
+function addressesOf(name: string, pools: Readonly<Record<string, ServerPool>>) {
+  const addresses = Object.entries(pools).flatMap(([pool, { servers }]) =>
+    Object.entries(servers).map(([index, { ipv4 }]) => [`${name}-${pool}-${index}`, ipv4] as const),
+  );
+  return Object.fromEntries(addresses);
 }
 
 function idsOf({ servers }: ServerPool): Readonly<Record<string, pulumi.Output<number>>> {

@@ -13,6 +13,7 @@ import type { UnitId } from "../units/spec.ts";
 import { endPlugins } from "./leftovers.ts";
 import type { Beginning, FromWorker, ToWorker } from "./protocol.ts";
 import type { RunReport, RunRequest, Step, UnitOutcome } from "./run.ts";
+import { WarmPlugin } from "./warm-plugin.ts";
 
 /** Limits and callbacks of an engine. */
 export interface EngineOptions {
@@ -29,15 +30,25 @@ export interface EngineOptions {
 
 /** A file of this folder: TypeScript in a checkout, JavaScript after `npm run build`. */
 const besides = (name: string) => new URL(`./${name}${extname(import.meta.url)}`, import.meta.url);
-/** The default young generation would take a sixth of the worker's memory, and programs allocate little. */
-const WORKER_FLAGS = ["--max-semi-space-size=1", "--import", besides("slim").href];
+/**
+ * The default young generation would take a sixth of the worker's memory. Collecting a small one with several threads costs
+ * more than it saves. The SDK captures a stack trace for every promise, which is a seventh of a large run's time.
+ */
+const COLLECTION = ["--max-semi-space-size=1", "--single-threaded-gc"];
+const WORKER_FLAGS = [...COLLECTION, "--stack-trace-limit=0", "--import", besides("slim").href];
 const WORKER = fileURLToPath(besides("worker"));
 const execute = promisify(execFile);
 
-/** A run that is prepared: its worker, which waits for the request. */
+/** The processes of one run. The worker starts a third one, the command line. */
+interface Processes {
+  readonly worker: ChildProcess;
+  readonly plugin: WarmPlugin;
+}
+
+/** A run that is prepared: its processes, which wait for the request. */
 interface Prepared {
   readonly token: string;
-  readonly worker: Promise<ChildProcess>;
+  readonly processes: Promise<Processes>;
 }
 
 /** Runs requests on the cluster's stack. A failure of the engine itself is reported as the outcome of every unit. */
@@ -46,7 +57,8 @@ export class Engine {
   #prepared: Prepared | undefined;
   /** Ends what is prepared and not requested. */
   #idle: NodeJS.Timeout | undefined;
-  #running: Promise<ChildProcess> | undefined;
+  #running: Promise<Processes> | undefined;
+  #isStopped = false;
   /** Resolves when the processes of earlier runs have ended. All runs use the same folder. */
   #ended: Promise<void> = Promise.resolve();
 
@@ -62,17 +74,24 @@ export class Engine {
 
   /** Starts worker, plugin and command line for a run with this access. The run need not follow, and needs no preparation. */
   prepare({ endpoint, token }: RunRequest["access"]): void {
-    if (this.#running) return;
+    if (this.#running || this.#isStopped) return;
     if (this.#prepared?.token !== token) {
       this.#discard();
-      this.#prepared = { token, worker: this.#start({ mode: "apply", access: { endpoint, token } }) };
+      const prepared = { token, processes: this.#start({ mode: "apply", access: { endpoint, token } }) };
+      this.#prepared = prepared;
+      const forget = () => {
+        if (this.#prepared === prepared) this.#discard();
+      };
+      // Also if they could not be started: then the run tries again.
+      prepared.processes.then(({ plugin }) => plugin.ended).then(forget, forget);
     }
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#discard(), this.#options.idleMs).unref();
   }
 
-  /** Ends everything that the engine has started. A run in progress fails. */
+  /** Ends everything that the engine has started. A run in progress fails, and so does every later one. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     this.#discard();
     if (this.#running) this.#end(this.#running);
     await this.#ended;
@@ -86,7 +105,7 @@ export class Engine {
     const outcomes = await attempt()
       .catch((error: unknown) => {
         // What was prepared has died before it did anything.
-        if (error instanceof EngineFailure && error.isHarmless) return attempt();
+        if (error instanceof EngineFailure && error.isHarmless && !this.#isStopped) return attempt();
         throw error;
       })
       .catch((error: unknown) => failuresOf(request, error));
@@ -94,34 +113,36 @@ export class Engine {
   }
 
   async #attempt(request: RunRequest, onStep: (step: Step) => void): Promise<RunReport["outcomes"]> {
+    if (this.#isStopped) throw new Error("the engine has been stopped");
     const { mode, access } = request;
     const isPrepared = mode === "apply" && this.#prepared?.token === access.token;
     if (!isPrepared) this.#discard();
-    const worker = this.#prepared?.worker ?? this.#start({ mode, access });
+    const processes = this.#prepared?.processes ?? this.#start({ mode, access });
     this.#prepared = undefined;
     clearTimeout(this.#idle);
-    this.#running = worker;
+    this.#running = processes;
     try {
-      return await this.#exchange(await worker, request, onStep);
+      return await this.#exchange((await processes).worker, request, onStep);
     } finally {
-      this.#end(worker);
+      this.#end(processes);
       this.#running = undefined;
     }
   }
 
-  #start(beginning: Beginning): Promise<ChildProcess> {
-    return this.#ended.then(() => startWorker(this.#options, beginning));
+  #start(beginning: Pick<Beginning, "mode" | "access">): Promise<Processes> {
+    return this.#ended.then(() => startProcesses(this.#options, beginning));
   }
 
   #discard(): void {
     clearTimeout(this.#idle);
-    if (this.#prepared) this.#end(this.#prepared.worker);
+    if (this.#prepared) this.#end(this.#prepared.processes);
     this.#prepared = undefined;
   }
 
-  /** Ends a worker and everything it has started, in the background. */
-  #end(worker: Promise<ChildProcess>): void {
-    this.#ended = worker.then((it) => endGroup(it, this.#options.home));
+  /** Ends the processes of a run and everything they have started, in the background. */
+  #end(processes: Promise<Processes>): void {
+    const nothing = () => {}; // a failed start leaves nothing behind
+    this.#ended = processes.then((it) => endProcesses(it, this.#options.home), nothing);
   }
 
   async #exchange(worker: ChildProcess, request: RunRequest, onStep: (step: Step) => void) {
@@ -190,8 +211,11 @@ class BusyUnits {
   }
 }
 
-function startWorker({ home, onWorker }: EngineOptions, beginning: Beginning): ChildProcess {
+/** Starts worker and plugin side by side. */
+function startProcesses({ home, onWorker }: EngineOptions, { mode, access }: Omit<Beginning, "plugin">): Processes {
   onWorker?.();
+  using started = new DisposableStack();
+  const plugin = started.use(new WarmPlugin(pluginFile(home), cliEnvironment(home, access)));
   // In its own process group, so that worker and command line can be killed together.
   const worker = fork(WORKER, [JSON.stringify(home)], {
     detached: true,
@@ -200,8 +224,11 @@ function startWorker({ home, onWorker }: EngineOptions, beginning: Beginning): C
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
   worker.on("error", () => {}); // an exit follows, or a failure to send
-  send(worker, { kind: "begin", beginning });
-  return worker;
+  void plugin.environment().then((variables) => {
+    send(worker, { kind: "begin", beginning: { mode, access, plugin: variables } });
+  });
+  started.move(); // `endProcesses` ends them
+  return { worker, plugin };
 }
 
 /** Fails early with a clear error. The engine would try to download the plugin, or take one from PATH. */
@@ -216,7 +243,8 @@ async function requireBinaries(home: EngineHome): Promise<void> {
     throw new Error(`pulumi ${version} does not match the SDK ${VERSIONS.pulumi}: run "npm run setup"`);
 }
 
-async function endGroup(worker: ChildProcess, home: EngineHome): Promise<void> {
+async function endProcesses({ worker, plugin }: Processes, home: EngineHome): Promise<void> {
+  plugin[Symbol.dispose]();
   if (worker.pid === undefined) return;
   const exited = worker.exitCode !== null || worker.signalCode !== null ? undefined : once(worker, "exit");
   try {

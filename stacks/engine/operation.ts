@@ -1,18 +1,11 @@
 /**
- * One `pulumi` operation, started ahead of its request to hide the start-up time: plugin and command line start at
- * once, and the command line blocks at the key service, before it reads the state, until the request has arrived.
+ * One `pulumi` operation, started ahead of its request to hide the start-up time: the command line starts at once, and
+ * blocks at the key service, before it reads the state, until the request has arrived.
  */
 import type { Stack } from "@pulumi/pulumi/automation/index.js";
 import { narrow, recordsFor, renderCheckpoint } from "../state/checkpoint.ts";
 import { VERSIONS } from "../state/versions.ts";
-import {
-  backendFile,
-  cliEnvironment,
-  type EngineHome,
-  pluginFile,
-  removeLocks,
-  writeState,
-} from "../state/workspace.ts";
+import { backendFile, cliEnvironment, type EngineHome, removeLocks, writeState } from "../state/workspace.ts";
 import { unitOf, unitsPattern } from "../units/names.ts";
 import { type Cli, CliError } from "./cli.ts";
 import type { KeyService } from "./key-service.ts";
@@ -20,7 +13,6 @@ import { declare } from "./program.ts";
 import { advance, type Ending, newProgress, outcomesOf } from "./progress.ts";
 import type { Beginning } from "./protocol.ts";
 import type { RunReport, RunRequest, Step } from "./run.ts";
-import { WarmPlugin } from "./warm-plugin.ts";
 
 /** Resources the engine works on at once. The gateway enforces the order that the API requires. */
 const PARALLEL = 64;
@@ -44,18 +36,20 @@ export interface Workbench {
 }
 
 /**
- * Starts plugin and command line, waits for the request, carries it out, and returns the outcome of each unit. Throws if one
- * of them ends before the command line has read the state: then nothing has happened.
+ * Starts the command line, waits for the request, carries it out, and returns the outcome of each unit. Throws if the command
+ * line ends before it has read the state: then nothing has happened.
  */
 export async function operate(
   bench: Workbench,
-  beginning: Beginning,
+  { mode, access, plugin }: Beginning,
   requested: Promise<RunRequest>,
 ): Promise<RunReport["outcomes"]> {
-  using plugin = await startPlugin(bench, beginning);
-  const { home, keys } = bench;
-  const command = new Command(bench, beginning.mode);
-  const request = await Promise.race([requested, command.ended.then(failEarly), plugin.ended.then(failEarly)]);
+  const { home, keys, cli } = bench;
+  // The command line requires that the stack exists; it reads the resources later, when it has its key.
+  await writeState(backendFile(home), renderCheckpoint([], home.stack));
+  cli.environment = { ...cliEnvironment(home, access), ...keys.environment, ...plugin };
+  const command = new Command(bench, mode);
+  const request = await Promise.race([requested, command.ended.then(failEarly)]);
   await removeLocks(home);
   const { units, existing } = narrow(request);
   const records = recordsFor(existing, units, { stack: home.stack, provider: PROVIDER });
@@ -73,17 +67,7 @@ export async function operate(
 }
 
 function failEarly(): never {
-  throw new Error("the command line or the plugin ended before the run");
-}
-
-/** Starts the plugin, and tells the command line about it. */
-async function startPlugin({ home, cli, keys }: Workbench, { access }: Beginning): Promise<WarmPlugin> {
-  const environment = cliEnvironment(home, access);
-  const plugin = new WarmPlugin(pluginFile(home), environment);
-  // The command line requires that the stack exists; it reads the resources later, when it has its key.
-  await writeState(backendFile(home), renderCheckpoint([], home.stack));
-  cli.environment = { ...environment, ...keys.environment, ...(await plugin.environment()) };
-  return plugin;
+  throw new Error("the command line ended before the run");
 }
 
 /** The command line, from its start to its end. */
@@ -120,7 +104,7 @@ function endingOf(error: unknown, isInterrupted: boolean): Ending {
     const message = "the run exceeded its deadline and was interrupted";
     return { ok: false, output: message, failure: { code: "deadline", message, retry: "soon" } };
   }
-  if (error instanceof CliError) return { ok: false, output: error.message };
+  if (error instanceof CliError && error.exitCode !== null) return { ok: false, output: error.message };
   const message = error instanceof Error ? error.message : String(error);
   return { ok: false, output: message, failure: { code: "engine", message, retry: "backoff" } };
 }

@@ -52,16 +52,18 @@ export function advance(progress: Progress, event: EngineEvent): Step | undefine
   return found?.operation === "delete-replaced" ? undefined : step;
 }
 
-/** The outcome of every requested unit. A unit without an error of its own fails only if the run failed as a whole. */
+/**
+ * The outcome of every requested unit. A unit without an error of its own fails if the run was ended before it finished, or
+ * failed without an error of any unit.
+ */
 export function outcomesOf(
   progress: Progress,
   units: readonly UnitId[],
   ended: Ending,
 ): Readonly<Record<string, UnitOutcome>> {
   const isExplained = ended.ok || units.some((unit) => progress.failures.has(unit));
-  const general = isExplained
-    ? undefined
-    : (ended.failure ?? parseFailure(progress.general.join("\n") || ended.output));
+  const unexplained = isExplained ? undefined : parseFailure(progress.general.join("\n") || ended.output);
+  const general = ended.failure ?? unexplained;
   const outcomeOf = (unit: UnitId): UnitOutcome => {
     const changes = progress.changes.get(unit) ?? [];
     const failure = progress.failures.get(unit) ?? general;
@@ -70,7 +72,7 @@ export function outcomesOf(
   return Object.fromEntries(units.map((unit) => [unit, outcomeOf(unit)]));
 }
 
-/** How the command line ended. `failure` is set if the cause is known without its output. */
+/** How the command line ended. `failure` is set if it did not finish the run. */
 export interface Ending {
   readonly ok: boolean;
   readonly output: string;
@@ -121,6 +123,14 @@ export function describeStep({ phase, operation, urn, type }: ResourceStep): str
   return phase === "done" && done && !type.startsWith("lotse:") ? `${describeResource(urn)} ${done}` : undefined;
 }
 
+const SIGNS: Readonly<Record<string, string>> = { create: "+", update: "~", delete: "-", replace: "±" };
+
+/** A planned change in words, such as `~ update server dev-worker-1 (labels)`. */
+export function describePlan({ operation, urn, fields }: ResourceStep): string {
+  const changed = fields.length > 0 ? ` (${fields.join(", ")})` : "";
+  return `${SIGNS[operation]} ${operation} ${describeResource(urn)}${changed}`;
+}
+
 /** A resource in words: `server dev-worker-1` for the part `server-1` of `dev-worker`, `placement group dev-worker`. */
 export function describeResource(urn: string): string {
   const [, , types = "", ...rest] = urn.split("::");
@@ -131,6 +141,6 @@ export function describeResource(urn: string): string {
 }
 
 /** A type in words: `placement group` for `hcloud:index/placementGroup:PlacementGroup`. */
-export function describeType(type: string): string {
+function describeType(type: string): string {
   return (type.split(":").at(-1) ?? "").replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
 }

@@ -2,7 +2,10 @@
 import type { RunReport, RunRequest, Step } from "./run.ts";
 
 /** What is known of a run before its request. */
-export type Beginning = Pick<RunRequest, "mode" | "access">;
+export interface Beginning extends Pick<RunRequest, "mode" | "access"> {
+  /** Variables with which the command line finds the plugin. */
+  readonly plugin: Readonly<Record<string, string>>;
+}
 
 /** Messages to the worker: `begin` first, `run` at most once. */
 export type ToWorker =

@@ -14,7 +14,7 @@ import { Cli } from "./cli.ts";
 import { parseFailure } from "./errors.ts";
 import { createStack, repairBackend } from "./file-backend.ts";
 import { endRun } from "./leftovers.ts";
-import { type ResourceStep, resourceStepOf } from "./progress.ts";
+import { describeStep, type ResourceStep, resourceStepOf } from "./progress.ts";
 import { Failures, Interruption, StackError } from "./stack-run.ts";
 import type { Deployment } from "./stored-state.ts";
 
@@ -37,7 +37,8 @@ export interface StackOptions {
   readonly signal?: AbortSignal;
   /** Interrupts a run that takes longer. */
   readonly deadlineMs?: number;
-  readonly onStep?: (step: ResourceStep) => void;
+  /** Receives each finished change in words, such as `server dev-worker-1 created`. */
+  readonly onChange?: (change: string) => void;
 }
 
 /** Options of one run. */
@@ -59,8 +60,6 @@ export class StoredStack {
   readonly #stack: PulumiStack;
   readonly #cli: Cli;
   readonly #options: StackOptions;
-  /** Version of the state's format. */
-  #format = 3;
 
   private constructor(stack: PulumiStack, cli: Cli, options: StackOptions) {
     this.#stack = stack;
@@ -111,24 +110,39 @@ export class StoredStack {
 
   /** The stored state, with secrets encrypted. */
   async deployment(): Promise<Deployment> {
-    const text = await this.pulumi(["stack", "export"]);
-    const { version, deployment } = JSON.parse(text) as { readonly version: number; readonly deployment: Deployment };
-    this.#format = version;
-    return deployment;
+    return this.amend(() => undefined);
   }
 
-  /** Replaces the stored state, which was read before. */
-  async setDeployment(deployment: Deployment): Promise<void> {
-    const file = join(this.#options.directory, "import.json");
+  /** Stores what `change` makes of the state; undefined means that it stays as it is. Returns the state. */
+  async amend(
+    change: (state: Deployment) => Deployment | undefined | Promise<Deployment | undefined>,
+  ): Promise<Deployment> {
+    const { directory, name } = this.#options;
+    const { version, deployment } = JSON.parse(await this.pulumi(["stack", "export"])) as StateFile;
+    const changed = await change(deployment);
+    if (!changed) return deployment;
+    const file = join(directory, "import.json");
     try {
-      await writeFile(file, JSON.stringify({ version: this.#format, deployment }), { mode: 0o600 });
-      await this.pulumi(["stack", "import", "--stack", this.#options.name, "--file", file]);
+      await writeFile(file, JSON.stringify({ version, deployment: changed }), { mode: 0o600 });
+      await this.pulumi(["stack", "import", "--stack", name, "--file", file]);
     } finally {
       await rm(file, { force: true });
     }
+    return changed;
   }
 
-  /** Runs another command of `pulumi`, such as `config set-all`. `input` is its standard input. Returns its output. */
+  /** Sets values of the configuration. Secrets that it has already are left alone: encrypting one again changes it. */
+  async configure(values: object, secrets: Readonly<Record<string, string>> = {}): Promise<void> {
+    const plain = Object.entries(values).flatMap(([key, value]) => ["--plaintext", `${key}=${value}`]);
+    if (plain.length > 0) await this.pulumi(["config", "set-all", ...plain]);
+    if (Object.keys(secrets).length === 0) return;
+    const stored = Object.keys(JSON.parse(await this.pulumi(["config", "--json"])));
+    const missing = Object.entries(secrets).filter(([key]) => !stored.some((it) => it.endsWith(`:${key}`)));
+    // By standard input: other users can read arguments.
+    for (const [key, value] of missing) await this.pulumi(["config", "set", "--secret", key], value);
+  }
+
+  /** Runs another command of `pulumi`, such as `plugin install`. `input` is its standard input. Returns its output. */
   async pulumi(args: readonly string[], input = ""): Promise<string> {
     const { program, pulumi } = this.#options;
     const options = { cwd: program, env: this.#cli.environment, maxBuffer: MAX_STATE_BYTES };
@@ -156,7 +170,7 @@ export class StoredStack {
 
   /** Runs one operation with events, interruption and a deadline. */
   async #run(operation: (common: Common) => Promise<unknown>, note?: (step: ResourceStep) => void): Promise<void> {
-    const { signal: stop, deadlineMs, onStep } = this.#options;
+    const { signal: stop, deadlineMs, onChange } = this.#options;
     stop?.throwIfAborted();
     const failures = new Failures();
     const onEvent = (event: EngineEvent) => {
@@ -164,7 +178,8 @@ export class StoredStack {
       const step = resourceStepOf(event);
       if (!step || step.type.startsWith("pulumi:")) return;
       note?.(step);
-      onStep?.(step);
+      const change = describeStep(step);
+      if (change) onChange?.(change);
     };
     const limits = [stop, deadlineMs === undefined ? undefined : AbortSignal.timeout(deadlineMs)];
     using interruption = new Interruption(AbortSignal.any(limits.filter((signal) => signal !== undefined)), () =>
@@ -182,6 +197,8 @@ export class StoredStack {
 const RUN_VARIABLE = "LOTSE_STACK_RUN";
 /** Operations that count as changes in a preview. Those inside a replacement do not count again. */
 const CHANGES = new Set(["create", "update", "delete", "replace"]);
+
+type StateFile = { readonly version: number; readonly deployment: Deployment };
 
 interface Common {
   readonly onEvent: (event: EngineEvent) => void;

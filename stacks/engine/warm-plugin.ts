@@ -18,10 +18,12 @@ export class WarmPlugin implements Disposable {
   constructor(path: string, env: Record<string, string>) {
     const child = spawn(path, [], { env, stdio: ["ignore", "pipe", "ignore"] });
     this.#child = child;
-    // The first line of its output is the port it listens on.
-    const line = once(createInterface({ input: child.stdout }), "line").then(([text]) => String(text).trim());
     this.ended = new Promise((resolve) => child.on("error", () => resolve()).on("exit", () => resolve()));
-    this.#port = Promise.race([line, this.ended.then(() => ""), setTimeout(START_MS, "", { ref: false })]);
+    // The first line of its output is the port it listens on. A process without file descriptors left has no output.
+    const { stdout } = this.#child;
+    const line = stdout ? once(createInterface({ input: stdout }), "line") : this.ended.then(() => [""]);
+    const port = line.then(([text]) => String(text).trim());
+    this.#port = Promise.race([port, this.ended.then(() => ""), setTimeout(START_MS, "", { ref: false })]);
   }
 
   /** Variables that make the command line use this plugin; none if it has ended: then it starts its own. */

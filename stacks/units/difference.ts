@@ -1,6 +1,7 @@
 /** Compares spec and state, field by field. Decides which units need a run, and words drift. */
 import { comparePartNames, listenerPart, mainPart, rdnsPart, targetPart } from "./names.ts";
 import type {
+  CertificateContent,
   CertificateSpec,
   IpVersion,
   LoadBalancerSpec,
@@ -100,11 +101,15 @@ function routeParts({ networkId, gateway }: RouteSpec): Parts {
   return { route: { gateway, "network id": String(networkId) } };
 }
 
-/** Identifies the content by domains or fingerprint, because these fields are shown to users. */
 function certificateParts({ name, labels, content }: CertificateSpec): Parts {
-  const identity =
-    content.type === "managed" ? { domains: content.domains.join(",") } : { fingerprint: content.fingerprint };
-  return { certificate: { name, ...labelFields(labels), ...identity } };
+  return { certificate: { name, ...labelFields(labels), ...identityOf(content) } };
+}
+
+/** Domains, or hashes of the certificate and its chain, because these fields are shown to users. */
+function identityOf(content: CertificateContent): Fields {
+  if (content.type === "managed") return { domains: content.domains.join(",") };
+  const { fingerprint, chain } = content;
+  return { fingerprint, ...(chain !== undefined && { chain }) };
 }
 
 function labelFields(labels: Fields): Fields {

@@ -45,9 +45,11 @@ export function certificateUnit(
   return `certificate/${serviceKey(service)}/${contentKey(content)}${copy === undefined ? "" : `-${copy}`}`;
 }
 
-/** Twelve hexadecimal digits that identify the content of a certificate. */
+/** Twelve hexadecimal digits that identify the content of a certificate, for an uploaded one with its chain. */
 export function contentKey(content: CertificateContent): string {
-  if (content.type === "uploaded") return content.fingerprint.replaceAll(":", "").slice(0, 12).toLowerCase();
+  if (content.type === "uploaded") {
+    return (content.chain ?? content.fingerprint).replaceAll(":", "").slice(0, 12).toLowerCase();
+  }
   const text = [...content.domains, ...(content.isStaging ? ["staging"] : [])].join("\n");
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }

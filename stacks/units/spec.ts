@@ -136,6 +136,8 @@ export type CertificateContent =
       readonly pem: string;
       /** SHA-256 of the certificate, as hexadecimal digits with colons. */
       readonly fingerprint: string;
+      /** Identifies the certificate together with its chain, as hexadecimal digits; absent without a chain. */
+      readonly chain?: string;
     };
 
 /** What exists of a unit, in the terms of its spec, with ids. */

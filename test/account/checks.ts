@@ -1,8 +1,9 @@
 /** What is checked before a run creates anything: token, leftovers, an empty project, the price. */
 import { InvalidArgumentError } from "commander";
 import type { ProjectApi } from "../../dev-env/project/api.ts";
+import { describeFound } from "../../dev-env/project/inventory.ts";
 import { describePrice } from "./price.ts";
-import { describeFound, listOwn, listProject, removeOwn } from "./project.ts";
+import { listOwn, listProject, removeOwn } from "./project.ts";
 
 /** How to run the suite. */
 export interface AccountOptions {

@@ -1,13 +1,13 @@
 /** `npm run test:account`: the suite on a real account, in an empty project. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { CloudError, messageOf } from "../../controller/diagnostics/errors.ts";
 import { programVersion } from "../../controller/diagnostics/version.ts";
-import { Screen } from "../../dev-env/k3s/screen.ts";
 import { type Access, DEFAULT_ENDPOINT, explainCloudError, ProjectApi } from "../../dev-env/project/api.ts";
+import { ask } from "../../dev-env/terminal/ask.ts";
+import { Screen } from "../../dev-env/terminal/screen.ts";
 import type { AccountRun } from "./account.ts";
 import { AccountError, type AccountOptions, clean, parseSeconds, priceOf, refuseUsedProject } from "./checks.ts";
 import { record } from "./recording.ts";
@@ -101,10 +101,9 @@ async function main(): Promise<number> {
 /** Asks before money is spent. Throws unless the user agrees. */
 async function agree(): Promise<void> {
   if (flags.yes) return;
-  if (!process.stdin.isTTY) throw new AccountError("nothing was created: pass --yes to agree to the price");
-  using terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const answer = await terminal.question("Type yes to create all this, and remove it at the end: ");
-  if (answer.trim() !== "yes") throw new AccountError("nothing was created");
+  const answer = await ask("Type yes to create all this, and remove it at the end: ");
+  if (answer === undefined) throw new AccountError("nothing was created: pass --yes to agree to the price");
+  if (answer !== "yes") throw new AccountError("nothing was created");
 }
 
 /**

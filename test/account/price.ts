@@ -1,12 +1,5 @@
 /** What a run costs. Hetzner bills every started hour of every server and load balancer. */
-import {
-  describeItems,
-  type Order,
-  type PriceList,
-  renderBill,
-  totalOf,
-  typesIn,
-} from "../../dev-env/project/prices.ts";
+import { describeBill, type Order, type PriceList, renderBill, typesIn } from "../../dev-env/project/prices.ts";
 
 /** Number of servers. */
 export const SERVERS = 2;
@@ -33,6 +26,5 @@ export function describePrice(
     }),
   ];
   const items = renderBill(orders, prices, { location, period: "hourly" });
-  const total = `${totalOf(items).toFixed(2)} ${prices.currency}`;
-  return `at most ${total} per started hour, taxes included: ${describeItems(items, 4)}`;
+  return `at most ${describeBill(items, { currency: prices.currency, per: "started hour", digits: 4 })}`;
 }

@@ -1,31 +1,14 @@
 /** What is in the project: refuses one that is in use, finds what the suite has left there, and removes it. */
 import { setTimeout as delay } from "node:timers/promises";
 import { CloudError } from "../../controller/diagnostics/errors.ts";
-import type { ProjectApi, Resource } from "../../dev-env/project/api.ts";
+import type { ProjectApi } from "../../dev-env/project/api.ts";
+import { COLLECTIONS, describeFound, type Found, listAll } from "../../dev-env/project/inventory.ts";
 
 /** Label of everything that the suite creates; its value names the run. Nothing without it is ever removed. */
 export const LABEL = "lotse-test-account";
 
-/** A resource with its collection. */
-export interface Found extends Resource {
-  readonly collection: string;
-}
-
-/** What a project can contain, with a query where the list has more than the project's own. */
-const COLLECTIONS: Readonly<Record<string, string>> = {
-  servers: "",
-  load_balancers: "",
-  certificates: "",
-  networks: "",
-  primary_ips: "",
-  firewalls: "",
-  placement_groups: "",
-  ssh_keys: "",
-  volumes: "",
-  floating_ips: "",
-  images: "&type=snapshot",
-  zones: "",
-};
+/** Queries of collections that list more than the project's own. */
+const QUERIES: Readonly<Record<string, string>> = { images: "&type=snapshot" };
 
 /** What the suite creates, in the order of removal: each before what it uses. */
 const CREATED = ["load_balancers", "servers", "certificates", "networks"] as const;
@@ -33,28 +16,17 @@ const CREATED = ["load_balancers", "servers", "certificates", "networks"] as con
 const RETRY_MS = 1_000;
 const DEADLINE_MS = 300_000;
 
-/** Everything in the project, except the DNS zone of `domain`, which managed certificates need. */
+/** Everything in the project, except the DNS zone of `domain`, which managed certificates need. Users of others come first. */
 export async function listProject(api: ProjectApi, domain = ""): Promise<readonly Found[]> {
-  const lists = Object.entries(COLLECTIONS).map(([name, query]) => find(api, name, "", query));
+  const all = await listAll((name) => api.list(name, "", QUERIES[name]), COLLECTIONS.toReversed(), "");
   const isZone = ({ collection, name }: Found) =>
     collection === "zones" && (domain === name || domain.endsWith(`.${name}`));
-  return (await Promise.all(lists)).flat().filter((found) => !isZone(found));
+  return all.filter((found) => !isZone(found));
 }
 
 /** What carries the suite's label: of this run, or left by one that was killed. */
 export async function listOwn(api: ProjectApi): Promise<readonly Found[]> {
-  return (await Promise.all(CREATED.map((name) => find(api, name, LABEL)))).flat();
-}
-
-async function find(api: ProjectApi, collection: string, selector: string, query = ""): Promise<readonly Found[]> {
-  return (await api.list(collection, selector, query)).map((it) => ({ ...it, collection }));
-}
-
-/** Resources for the user: `server node-1 (4711)`. */
-export function describeFound(found: readonly Found[]): string {
-  return found
-    .map(({ collection, name, id }) => `${collection.slice(0, -1).replace("_", " ")} ${name} (${id})`)
-    .join(", ");
+  return listAll(api.list, CREATED, LABEL);
 }
 
 /**

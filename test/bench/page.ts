@@ -42,10 +42,13 @@ function renderFigures(rows: readonly Row[], date: Date, official: string): stri
   return `${taken}\n\n${table.map((cells) => `| ${cells.join(" | ")} |`).join("\n")}\n`;
 }
 
-function figuresOf({ target }: Scenario, { seconds, calls, memory, cpuMs, apiServerRequests }: Result): string {
+function figuresOf({ target }: Scenario, { seconds, calls, memory, cpuMs, apiServerRequests, note }: Result): string {
   const isAtRest = target.cpuMs !== undefined;
+  const isLocal = memory.tree === 0;
   const requests = `${calls} ${calls === 1 ? "call" : "calls"}`;
-  if (!isAtRest) return `${seconds.toFixed(2)} s, ${requests}, ${memory.tree} MB`;
+  const time = `${seconds.toFixed(2)} s`;
+  if (isLocal) return [time, ...(note ? [note] : [])].join(", ");
+  if (!isAtRest) return `${time}, ${requests}, ${memory.tree} MB`;
   const figures = [
     requests,
     `${memory.own} MB, of which ${memory.anonymous} MB are not backed by files`,
@@ -58,7 +61,7 @@ function figuresOf({ target }: Scenario, { seconds, calls, memory, cpuMs, apiSer
 function targetOf({ target }: Scenario, seconds: number | undefined): string {
   const { calls, treeMb, cpuMs, apiServerRequests } = target;
   const parts = [
-    [seconds?.toFixed(1), "s"],
+    [seconds && Number(seconds.toFixed(2)), "s"],
     [calls, "calls"],
     [treeMb, "MB"],
     [cpuMs, "ms CPU"],

@@ -23,6 +23,12 @@ export interface Result {
   readonly note?: string;
 }
 
+/** The result of work without requests, in a process that is not measured. */
+export function localResult(ms: number, note?: string): Result {
+  const memory = { own: 0, anonymous: 0, tree: 0 };
+  return { seconds: ms / 1000, calls: 0, memory, cpuMs: 0, ...(note !== undefined && { note }) };
+}
+
 /** Some work to measure. */
 export interface Scenario {
   readonly name: string;

@@ -72,11 +72,11 @@ describe("200 Services at once: valid, invalid and hostile", () => {
 
   it("does not touch Services of other controllers", async () => {
     const services = await readAll();
-    const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
+    const events = await world.events();
     for (const { name } of FOREIGN) {
       expect(services.get(name)?.metadata?.finalizers, name).toBeUndefined();
       expect(services.get(name)?.status?.loadBalancer?.ingress, name).toBeUndefined();
-      expect(items.filter(({ involvedObject }) => involvedObject.name === name)).toEqual([]);
+      expect(events.filter(({ involvedObject }) => involvedObject.name === name)).toEqual([]);
     }
   });
 
@@ -106,8 +106,8 @@ describe("200 Services at once: valid, invalid and hostile", () => {
   }
 
   async function warningsByName(): Promise<ReadonlyMap<string, readonly CoreV1Event[]>> {
-    const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
-    const warnings = items.filter(
+    const events = await world.events();
+    const warnings = events.filter(
       ({ type, involvedObject }) => type === "Warning" && involvedObject.kind === "Service",
     );
     return Map.groupBy(warnings, ({ involvedObject }) => involvedObject.name ?? "");

@@ -60,7 +60,7 @@ describe("load balancers that an operator hands over", { timeout: 120_000 }, () 
     const { code, stdout } = await lotse(...(documented?.text ?? "").split(" ").slice(1));
     const output = documented?.output.map((line) => line.replace("1000005", String(before?.id))) ?? [];
     expect(isExpected(output, stdout), stdout).toBe(true);
-    expect(stdout).toMatch(/destinationPort: 31999 → \d+/);
+    expect(stdout).toMatch(/destination port: 31999 → \d+/);
     expect([code, balancer("shop")]).toEqual([2, before]);
   });
 

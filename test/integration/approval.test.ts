@@ -96,10 +96,12 @@ describe("a controller whose changes need approval", () => {
     const [second = ""] = await eventually(() => waiting("default/other"));
     expect(await lotse("approve", "0".repeat(32))).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`no change with the id ${"0".repeat(32)} waits`),
+      stderr: expect.stringContaining(`nothing waits under the id ${"0".repeat(32)}: `),
     });
     const { stdout } = await lotse("approve", first);
-    expect(stdout).toMatch(/: Service default\/web approved by \S+; the controller makes the changes now\n$/);
+    expect(stdout).toMatch(
+      /: Service default\/web approved by \S+; a running controller makes the changes within seconds\n$/,
+    );
     await eventually(() => expect(balancers()).toHaveLength(1));
     expect(await waiting("default/other")).toEqual([second]);
     // The route of the node waits as well.
@@ -124,15 +126,22 @@ describe("a controller whose changes need approval", () => {
   it("shows replacements where people approve: another subnet replaces the attachment and private targets", async () => {
     const subnet = { type: "cloud", ip_range: "10.0.9.0/24", network_zone: "eu-central" };
     await world.changeCloud("POST", `/networks/${world.networkId}/actions/add_subnet`, subnet);
-    const path = "/metadata/annotations/load-balancer.hetzner.cloud~1";
-    const body = [
-      { op: "add", path: `${path}private-subnet-ip-range`, value: "10.0.9.0/24" },
-      { op: "add", path: `${path}use-private-ip`, value: "true" },
-    ];
-    await world.core.patchNamespacedService({ namespace: "default", name: "other", body });
+    const annotate = (key: string, value: string) =>
+      world.core.patchNamespacedService({
+        namespace: "default",
+        name: "other",
+        body: [{ op: "add", path: `/metadata/annotations/load-balancer.hetzner.cloud~1${key}`, value }],
+      });
+    await annotate("use-private-ip", "true");
+    await lotse("approve", ...(await eventually(() => waiting("default/other"))));
+    const isPrivate = () =>
+      balancers().some(({ targets }) => targets.some((it) => it.type === "server" && it.use_private_ip));
+    await eventually(() => expect(isPrivate()).toBe(true));
+    await annotate("private-subnet-ip-range", "10.0.9.0/24");
     const ids = await eventually(async () => {
       const { stdout } = await lotse("approve", "default/other");
       expect(stdout).toContain("± network");
+      expect(stdout).toMatch(/± server-\d+/);
       expect(stdout).toMatch(/subnet: \S+ → 10\.0\.9\.0\/24/);
       return waiting("default/other");
     });
@@ -140,6 +149,13 @@ describe("a controller whose changes need approval", () => {
     await eventually(() =>
       expect(balancers().some(({ private_net }) => private_net[0]?.ip.startsWith("10.0.9."))).toBe(true),
     );
+    // The record has what the engine did.
+    await eventually(async () => {
+      const { stdout } = await lotse("audit", "default/other", "--since=1h", "--json");
+      const operations = parseEntries(stdout).flatMap((entry) => (entry.kind === "outcome" ? entry.operations : []));
+      expect(operations).toContain("replace network");
+      expect(operations).toContainEqual(expect.stringMatching(/^replace server-\d+$/));
+    });
   });
 
   it("approves, records and undoes as docs/how-to/preview.md says", async () => {

@@ -200,6 +200,64 @@ describe("the chart", () => {
     expect(names).toEqual(expect.arrayContaining(["lotse-state-prod-1", "lotse-state-prod-1-1"]));
   });
 
+  it.each([
+    ["a number", 12_345_678],
+    ["text", "12345678"],
+  ])("uses a cluster name that is %s as text", async (_, given) => {
+    const objects = await objectsOf({ args: { "cluster-name": given } });
+    const names = objects.flatMap(({ rules = [] }) => rules.flatMap(({ resourceNames = [] }) => resourceNames));
+    expect(names).toEqual(expect.arrayContaining(["lotse-state-12345678", "lotse-plan-12345678"]));
+    expect(names.filter((it) => it.startsWith("lotse-") && !/-12345678(-\d)?$/.test(it))).toEqual([]);
+    expect((await configOf(objects)).clusterName).toBe("12345678");
+  });
+
+  it.each([
+    ["a number", 0],
+    ["text", "0"],
+  ])("has no HTTPS port and no probes with a --secure-port 0 that is %s", async (_, given) => {
+    const objects = await objectsOf({ args: { "secure-port": given } });
+    const { args, ports, ...container } = containerOf(objects);
+    expect(args).toContain("--secure-port=0");
+    expect(ports?.map(({ name }) => name)).toEqual(["metrics"]);
+    expect(Object.keys(container).filter((field) => field.endsWith("Probe"))).toEqual([]);
+    expect(objects.flatMap(({ rules = [] }) => rules.flatMap(({ resources }) => resources))).not.toContain(
+      "tokenreviews",
+    );
+  });
+
+  it.each([
+    ["a number", 10_999],
+    ["text", "10999"],
+  ])("probes the --secure-port that is %s", async (_, given) => {
+    const { ports, livenessProbe } = containerOf(await objectsOf({ args: { "secure-port": given } }));
+    expect(ports).toContainEqual({ name: "health", containerPort: 10_999 });
+    expect(livenessProbe?.httpGet?.port).toBe("health");
+  });
+
+  it.each([
+    ["the default Lease", {}, "cloud-controller-manager"],
+    ["another Lease", { "leader-elect-resource-name": "pilot" }, "pilot"],
+    ["a Lease of digits", { "leader-elect-resource-name": 12_345_678 }, "12345678"],
+    ["no leader election", { "leader-elect": false, "leader-elect-resource-name": "pilot" }, ""],
+    ["no leader election, abbreviated", { "leader-elect": "f" }, ""],
+    ["no leader election, as a number", { "leader-elect": 0 }, ""],
+  ])("has alerts, a dashboard and rights for %s", async (_, args, lease) => {
+    const { monitoring } = SETS.monitoring ?? {};
+    const objects = await objectsOf({ args, monitoring }, { apis: MONITORING_APIS });
+    expect((await configOf(objects)).lease?.name ?? "").toBe(lease);
+    const textOf = (kind: string) => JSON.stringify(objects.filter((it) => it.kind === kind)).replaceAll("\\", "");
+    const series = (text: string) => text.match(/leader_election_master_status.*?\}/g);
+    const rules = textOf("PrometheusRule");
+    const expected = `leader_election_master_status{name="${lease}"}`;
+    expect(series(rules)).toEqual([expected, expected]);
+    expect(series(textOf("ConfigMap"))).toEqual([expected]);
+    expect(rules).toContain("absent(lotse_build_info)");
+    const leases = objects
+      .flatMap(({ rules: found = [] }) => found)
+      .filter(({ resources }) => resources.includes("leases"));
+    expect(leases.flatMap(({ resourceNames = [] }) => resourceNames)).toEqual(lease === "" ? [] : [lease]);
+  });
+
   it("grants no wildcards, and no access to all Secrets", async () => {
     const rules = (await objectsOf({ replicaCount: 2 })).flatMap(({ rules: found = [] }) => found);
     expect(rules.length).toBeGreaterThan(5);

@@ -117,6 +117,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
         /- Service default\/web: deleted, load balancer[\s\S]*- route 10\.244\.1\.0\/24: deleted[\s\S]*\nto proceed: lotse destroy --cluster-cidr 10\.244\.0\.0\/16 --yes\n$/,
       ),
     });
+    expect((await lotse("destroy")).stdout).toContain("\nnote: no Lease found: ");
     // The controller has left the ranges beside its status (B10).
     expect((await lotse("destroy")).stdout).toContain("- route 10.244.1.0/24: deleted");
     await publishRanges();
@@ -127,6 +128,7 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
       code: 0,
       stdout: expect.stringMatching(/^Service default\/web has load balancer .*: no changes$/m),
     });
+    expect(settled.stdout.match(/^Cluster /gm)).toHaveLength(1);
     const name = "cloud-controller-manager";
     await world.observer.create(paths.lease("kube-system"), {
       metadata: { name },
@@ -212,7 +214,10 @@ describe("commands that change a cluster", { timeout: 150_000 }, () => {
     for (const name of ["shop", "held", "kept"]) await eventually(() => hasAddress(name), PATIENT);
     await controller.stop();
     const shop = await balancerOf("shop");
-    const { code, stdout } = await lotse("destroy", CIDR, "--yes", "--json");
+    const effect = { kind: "slow-action", ms: 3_000 } as const;
+    world.cloud.faults.add({ method: "POST", path: "/networks/*/actions/delete_route", effect });
+    const { code, stdout, stderr } = await lotse("destroy", CIDR, "--yes", "--json");
+    expect(stderr, "it waits for slow actions").toBe("");
     const { dispositions, isDone } = JSON.parse(stdout) as DepartureReport;
     expect({
       code,

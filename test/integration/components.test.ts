@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { openStack } from "../../dev-env/k3s/environment.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 import { StoredStack } from "../../stacks/engine/stack.ts";
 import { backendFile } from "../../stacks/state/workspace.ts";
@@ -34,7 +35,7 @@ test("the controller and the environment build a load balancer from the same cla
   await using env = await startDevEnv();
   await env.up({ controlPlanes: "3", workers: "0" });
   expect(env.cloud.state.loadBalancers.find("dev-api")?.services).toHaveLength(1);
-  const { stack } = await env.open(await env.environment());
+  const stack = await openStack(await env.environment(), "lotse-dev-env");
   const { resources = [] } = await stack.deployment();
 
   const types = [

@@ -24,8 +24,7 @@ const balancer = () => world.cloud.state.loadBalancers.values()[0];
 const settled = (check: () => Promise<void> | void) => eventually(check, { timeoutMs: 20_000 });
 /** Events of one reason about an object, with their counts. */
 async function events(name: string, reason: string) {
-  const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
-  return items
+  return (await world.events())
     .filter((event) => event.involvedObject.name === name && event.reason === reason)
     .map(({ message, count }) => ({ message, count }));
 }

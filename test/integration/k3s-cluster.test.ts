@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { connect } from "../../dev-env/cluster/cluster.ts";
 import { Folder } from "../../dev-env/k3s/environment.ts";
-import { Screen } from "../../dev-env/k3s/screen.ts";
 import { obtainKubeconfig } from "../../dev-env/k3s/ssh.ts";
 import { pauseController, resumeController } from "../../dev-env/k3s/watch.ts";
+import { Screen } from "../../dev-env/terminal/screen.ts";
 import { eventually } from "../support/eventually.ts";
 import { SshServer } from "../support/ssh-server.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -76,7 +76,8 @@ test("the kubeconfig is fetched over SSH, leads to the API server, and is readab
   const told: string[] = [];
   const screen = new Screen({ write: (text) => told.push(text) });
   const env = { folder, name: "dev", screen, signal: AbortSignal.timeout(60_000) };
-  await obtainKubeconfig(env, "127.0.0.1", "127.0.0.1", machine.port);
+  const uid = await obtainKubeconfig(env, "127.0.0.1", "127.0.0.1", machine.port);
+  expect(uid).toBe((await world.core.readNamespace({ name: NAMESPACE })).metadata?.uid);
 
   expect((await stat(folder.kubeconfig)).mode & 0o777).toBe(0o600);
   const core = connect(folder.kubeconfig, CoreV1Api);

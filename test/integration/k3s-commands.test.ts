@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -38,7 +39,9 @@ function start(given: Readonly<Record<string, string>>, command: string, ...flag
       ...given,
     },
   });
-  const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  // A test may close the output early.
+  const output = text(child.stdout).catch(() => "");
+  const ended = Promise.all([output, text(child.stderr), once(child, "exit")]);
   return { child, ended: ended.then(([output, errors, [code]]) => ({ output, errors, code: code as number })) };
 }
 
@@ -54,9 +57,26 @@ describe("the commands", PATIENT, () => {
     expect(code).toBe(1);
     expect(output).toMatch(/cost +about [\d.]+ EUR per month/);
     expect(errors).toMatch(/the Pulumi plugin kubernetes [\d.]+ is not installed and could not be downloaded/);
-    expect(errors).toContain("connect to the internet");
+    expect(errors).toMatch(/connect to the internet .* or set LOTSE_KUBERNETES_PLUGIN/);
+    expect(errors).not.toContain("downloading from");
+    expect(output).not.toContain("resources that exist already");
     expect(env.cloud.journal.writes).toEqual([]);
     expect(env.folder.choices()).toEqual({ workers: "1" });
+  });
+
+  test("preview says that it compares, then what would change, and nothing as if it had happened", async () => {
+    const { output, errors, code } = await run("preview", "--workers", "1");
+    expect(errors).toBe("");
+    expect(code).toBe(2);
+    expect(lines(output)[0]).toBe("preview    comparing with the cloud …");
+    expect(lines(output)).toContain("preview    + create server dev-worker-1");
+    expect(output).not.toMatch(/created$/m);
+  });
+
+  test("end silently when the reader of their output has gone", async () => {
+    const { child, ended } = start({}, "env");
+    child.stdout.destroy();
+    expect(await ended).toEqual({ output: "", errors: "", code: 0 });
   });
 
   test("report all mistakes at once, before they create anything", async () => {
@@ -98,6 +118,10 @@ describe("the commands", PATIENT, () => {
     expect(stopped.code).toBe(1);
     expect(env.cloud.state.networks.size).toBe(1);
 
+    // As if a newer version refused what this one accepted.
+    const file = env.folder.configFile("lotse-dev-env");
+    await writeFile(file, (await readFile(file, "utf8")).replace(/(:workers:) .*/, "$1 many"));
+    expect((await run("status")).errors).toMatch(/^dev-env: workers of the last time: "many" is not /);
     const last = await run("down");
     expect(last.errors).toBe("");
     expect(lines(last.output)).toContain("gone       nothing of dev is left in the cloud");

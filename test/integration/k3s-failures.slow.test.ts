@@ -48,13 +48,14 @@ describe("manual changes", PATIENT, () => {
 
     const second = env.server("dev-worker-1")?.id;
     await env.change("DELETE", `/servers/${control}`);
-    const { clusterId } = await env.up();
-    expect(clusterId).toBeGreaterThan(control ?? 0);
+    await env.up();
+    const renewed = env.server("dev-control-plane-1")?.id;
+    expect(renewed).toBeGreaterThan(control ?? 0);
     expect(env.server("dev-worker-1")?.id).toBeGreaterThan(second ?? 0);
-    expect(await env.userData("dev-worker-1")).toContain(`joins server ${clusterId}`);
+    expect(await env.userData("dev-worker-1")).toContain(`control_plane='${renewed}'`);
     expect(env.counts()).toEqual(built(2));
 
-    await env.change("DELETE", `/servers/${clusterId}`);
+    await env.change("DELETE", `/servers/${renewed}`);
     await env.down();
     expect(env.counts()).toEqual(NOTHING);
   });

@@ -33,16 +33,7 @@ async function openStack(cluster: Cluster, directory: string): Promise<StoredSta
   await symlink(plugin ?? "", join(plugins, FOLDER, NAME));
   const folder = new Folder("dev", directory);
   await folder.secrets("dev");
-  await folder.configure("lotse-dev-cluster", {
-    kubeconfig: cluster.kubeconfig,
-    chart: CHART,
-    demo: resolve("dev-env/examples/ingress.yaml"),
-    image: "",
-    location: "fsn1",
-    pods: "10.244.0.0/16",
-    networkId: "7",
-  });
-  return StoredStack.open({
+  const stack = await StoredStack.open({
     name: "dev",
     program: resolve("dev-env/k3s/cluster"),
     pulumi: paths.pulumi,
@@ -51,6 +42,16 @@ async function openStack(cluster: Cluster, directory: string): Promise<StoredSta
     configFile: folder.configFile("lotse-dev-cluster"),
     env: { ...process.env, HCLOUD_TOKEN: TOKEN },
   });
+  await stack.configure({
+    kubeconfig: cluster.kubeconfig,
+    chart: CHART,
+    demo: resolve("dev-env/examples/ingress.yaml"),
+    image: "",
+    location: "fsn1",
+    pods: "10.244.0.0/16",
+    networkId: "7",
+  });
+  return stack;
 }
 
 /** Does what a controller manager would do for the Deployment of no replicas. Helm waits for it. */

@@ -83,12 +83,12 @@ describe("previews of an environment", { timeout: 300_000 }, () => {
   test.each<[string, () => Promise<unknown>, readonly string[]]>([
     ["nothing", async () => {}, []],
     ["a second worker", () => set("workers", "2"), ["create dev-worker#server-2"]],
-    ["another range for SSH", () => set("allowFrom", "198.51.100.0/24"), ["update dev-firewall#firewall"]],
     [
       "a firewall changed by hand",
       () => change("POST", `/firewalls/${idOf("firewalls", "dev-firewall")}/actions/set_rules`, { rules: [] }),
-      [],
+      ["update dev-firewall#firewall"],
     ],
+    ["another range for SSH", () => set("allowFrom", "198.51.100.0/24"), []],
     [
       "a label changed by hand",
       () =>

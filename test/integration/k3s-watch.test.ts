@@ -5,12 +5,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { AppsV1Api } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import { connect } from "../../dev-env/cluster/cluster.ts";
 import { Folder } from "../../dev-env/k3s/environment.ts";
 import { eventually } from "../support/eventually.ts";
+import { reply, startServer } from "../support/http-server.ts";
 import { startWorld } from "../support/world.ts";
 
 const MAIN = fileURLToPath(new URL("../../dev-env/k3s/main.ts", import.meta.url));
@@ -67,4 +69,42 @@ test("the controller from the sources takes over, restarts when a source changes
   watch.child.kill("SIGINT");
   expect(await watch.ended).toBe(0);
   expect(await replicas()).toBe(1);
+});
+
+test("a closed terminal, which may send SIGHUP twice, hands back, too", async () => {
+  await using ends = new AsyncDisposableStack();
+  let replicas = 2;
+  let annotations = {};
+  const hangUp = () => watch.child.kill("SIGHUP");
+  const api = await startServer(async ({ method, path, body }, response) => {
+    if (!path.endsWith("/deployments/lotse")) return reply(response, {}, 401); // the controller gives up
+    if (method === "PATCH") {
+      const patch = JSON.parse(body);
+      replicas = patch.spec.replicas;
+      annotations = patch.metadata.annotations;
+      if (replicas > 0) hangUp(); // for the second time
+      await delay(200);
+    }
+    reply(response, { metadata: { annotations }, spec: { replicas }, status: { replicas } });
+  });
+  ends.defer(() => api.stop());
+  const directory = await mkdtemp(join(tmpdir(), "lotse-dev-env-"));
+  ends.defer(() => rm(directory, { recursive: true, force: true }));
+  const cluster = { name: "a", cluster: { server: api.url } };
+  const context = { name: "a", context: { cluster: "a", user: "a" } };
+  const kubeconfig = { "current-context": "a", contexts: [context], clusters: [cluster], users: [{ name: "a" }] };
+  await new Folder("dev", directory).write("kubeconfig", JSON.stringify(kubeconfig));
+
+  const watch = startWatch({
+    HCLOUD_TOKEN: "x".repeat(64),
+    HCLOUD_ENDPOINT: `${api.url}/v1`,
+    LOTSE_DEV_STATE: directory,
+    TMPDIR: directory,
+  });
+  ends.defer(() => void watch.child.kill("SIGKILL"));
+  await eventually(() => expect(watch.lines.join("\n")).toMatch(/the controller runs from the sources/));
+  expect(replicas).toBe(0);
+  hangUp();
+  expect(await watch.ended).toBe(0);
+  expect(replicas).toBe(2);
 });

@@ -108,8 +108,8 @@ describe("three replicas under load", () => {
       expect(replica(name).records("controller running")).toEqual([]);
     }
     await eventually(async () => {
-      const { items } = await world.core.listNamespacedEvent({ namespace: "kube-system" });
-      expect(items.filter(({ reason }) => reason === "LeaderElection").map(({ message }) => message)).toEqual([
+      const events = await world.events();
+      expect(events.filter(({ reason }) => reason === "LeaderElection").map(({ message }) => message)).toEqual([
         expect.stringMatching(/_[0-9a-f-]{36} became leader$/),
       ]);
     });

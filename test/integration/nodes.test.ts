@@ -64,8 +64,8 @@ describe("node lifecycle", () => {
   });
 
   it("framework L01, L18: deletes a node with an Event, and its route", async () => {
-    const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
-    const event = items.find(
+    const events = await world.events();
+    const event = events.find(
       ({ reason, involvedObject }) => reason === "DeletingNode" && involvedObject.name === "node-2",
     );
     expect(event).toMatchObject({

@@ -19,7 +19,8 @@ import { startWorld, type World } from "../support/world.ts";
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PREFIX = "load-balancer.hetzner.cloud/";
-const FLAGS = { "cluster-cidr": "10.244.0.0/16", "cluster-name": "kubernetes" };
+/** The pod ranges are those that the controller has published. */
+const FLAGS = { "cluster-name": "kubernetes" };
 
 /** Changes in a preview, such as `load-balancer/default/web#listener-80 update`, without UIDs. */
 type Resources = readonly string[];
@@ -64,7 +65,8 @@ describe("previews of a cluster", () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  const look = (...from: readonly string[]): Promise<Forecast> => forecastChanges(commandConfig(FLAGS, env), from);
+  const look = async (...from: readonly string[]): Promise<Forecast> =>
+    (await forecastChanges(commandConfig(FLAGS, env), from)).forecast;
   const annotate = (name: string, annotations: Record<string, string>) =>
     world.core.patchNamespacedService({
       name,
@@ -298,6 +300,17 @@ describe("previews of a cluster", () => {
     await world.createService("bad", { protocol: "tpc" });
   });
 
+  it("without pod ranges say that routes are missing, except in JSON", async () => {
+    // No controller has published them in this namespace.
+    const printed = async (...args: readonly string[]) =>
+      (await runCommand(world, args, { POD_NAMESPACE: "default" })).stdout;
+    const note = "note: routes are not shown: pass --cluster-cidr as for the controller\n";
+    expect(await printed("preview")).toContain(note);
+    expect(await printed("status", "--once")).toContain(note);
+    const json = await printed("status", "--json");
+    expect(JSON.parse(json)).toMatchObject({ notes: expect.not.arrayContaining([expect.stringContaining("routes")]) });
+  });
+
   it("come from Pulumi itself, whose commands run on a fresh stack unless they would change something", async () => {
     const pulumi = (...args: readonly string[]) =>
       runCommand(world, ["pulumi", "--cluster-cidr=10.244.0.0/16", ...args]);
@@ -315,7 +328,7 @@ describe("previews of a cluster", () => {
 
   it("continue in a dry run, which writes nothing to cloud or cluster and takes no lease", async () => {
     const writes = world.cloud.journal.writes.length;
-    const events = (await world.core.listEventForAllNamespaces()).items.length;
+    const events = (await world.events()).length;
     const controller = world.startController(["--dry-run", "--leader-elect=true"]);
     await eventually(() => expect(controller.records("would change").length).toBeGreaterThan(2), { timeoutMs: 90_000 });
     await eventually(() =>
@@ -323,7 +336,7 @@ describe("previews of a cluster", () => {
     );
     await controller.stop();
     expect(world.cloud.journal.writes.length).toBe(writes);
-    expect((await world.core.listEventForAllNamespaces()).items.length).toBe(events);
+    expect(await world.events()).toHaveLength(events);
   });
 
   it("leave no files except the requested ones", async () => {

@@ -1,19 +1,24 @@
 /** Whether the records that we write from the cloud's lists are those that the engine writes itself. */
 import { X509Certificate } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Gateway } from "../../controller/hcloud/gateway.ts";
 import { Upstream } from "../../controller/hcloud/sender.ts";
 import { insertKeys } from "../../controller/render/certificates.ts";
 import { PROVIDER } from "../../stacks/engine/operation.ts";
+import type { RunRequest } from "../../stacks/engine/run.ts";
 import { recordsFor } from "../../stacks/state/checkpoint.ts";
+import { parseMirror, renderMirror } from "../../stacks/state/mirror.ts";
 import { backendFile } from "../../stacks/state/workspace.ts";
 import { PRIVATE_KEY } from "../../stacks/units/inputs.ts";
 import { unitOf } from "../../stacks/units/names.ts";
+import type { StackOutputs } from "../../stacks/units/outputs.ts";
 import type { UnitSpec } from "../../stacks/units/spec.ts";
 import { aBalancerSpec, aListener } from "../support/builders.ts";
 import { aCertificateSpec, aPair, managed } from "../support/certificates.ts";
 import { type EngineWorld, startEngineWorld } from "../support/engine.ts";
+import { aPulumiUser } from "../support/pulumi-user.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -110,8 +115,9 @@ function without(fields: Fields, names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }
 
-it("writes whole records as the engine does, for all eight types, and no others", () => {
-  const existing = Object.assign(
+/** What the cloud's lists show. */
+function listed(): RunRequest["existing"] {
+  return Object.assign(
     {},
     ...specs.map((spec) =>
       spec.kind === "certificate"
@@ -119,12 +125,29 @@ it("writes whole records as the engine does, for all eight types, and no others"
         : world.stateOf(unitOf(spec), spec.kind === "load-balancer" ? spec.name : undefined),
     ),
   );
-  const ours = recordsFor(existing, specs, { stack: "test", provider: PROVIDER });
+}
+
+it("writes whole records as the engine does, for all eight types, and no others", () => {
+  const ours = recordsFor(listed(), specs, { stack: "test", provider: PROVIDER });
   const types = new Set(ours.map(({ type }) => type).filter((type) => type.startsWith("hcloud:")));
   expect(types.size).toBe(8);
   const byUrn = (records: readonly { readonly urn?: unknown }[]) =>
     Object.fromEntries(records.map((record) => [record.urn, normal(record as Fields)]));
   expect(byUrn(ours)).toEqual(byUrn(written));
+});
+
+it("writes a mirror of all eight types that `pulumi refresh` finds unchanged", async () => {
+  await using user = await aPulumiUser(world);
+  const outputs: StackOutputs = { schemaVersion: 1, nodes: {}, services: {}, routes: {} };
+  const text = renderMirror({ stack: "test", existing: listed(), specs, outputs }, new Date());
+  const file = join(user.folder, "mirror.json");
+  await writeFile(file, JSON.stringify(parseMirror(text)?.exported));
+  await user.pulumi(["stack", "init", "test"]);
+  await user.pulumi(["stack", "import", "--file", file]);
+  const { length } = recordsFor(listed(), specs, { stack: "test", provider: PROVIDER });
+  const said = await user.pulumi(["refresh", "--preview-only", "--diff"]);
+  expect(said).toMatch(/Resources:\n {4}\d+ unchanged/);
+  expect(Number(/(\d+) unchanged/.exec(said)?.[1])).toBeGreaterThan(length - 3);
 });
 
 it("has seen every difference that a new engine or provider brings to these records", async () => {

@@ -83,8 +83,8 @@ describe("routes", () => {
     world.cloud.addServer({ name: "elsewhere", network: world.networkId });
     await world.cluster.registerNode({ name: "elsewhere", podCidrs: ["10.99.0.0/24"] });
     await settled(async () => {
-      const { items } = await world.core.listNamespacedEvent({ namespace: "default" });
-      expect(items.find(({ reason }) => reason === "ClusterCIDRMisconfigured")).toMatchObject({
+      const events = await world.events();
+      expect(events.find(({ reason }) => reason === "ClusterCIDRMisconfigured")).toMatchObject({
         involvedObject: { name: "elsewhere" },
         source: { component: "route_controller" },
       });

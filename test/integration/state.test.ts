@@ -102,7 +102,7 @@ describe("the mirror", () => {
     eventually(async () => expect(await read()).toContain(text), { timeoutMs: 20_000 });
   const inBucket = () => readFile(join(bucket, ".pulumi", "stacks", "lotse", "kubernetes.json"), "utf8");
 
-  it("is in Secrets by default, with every unit and output, and overwrites one of a newer format", async () => {
+  it("is in Secrets by default, with every unit and output, also one that changes alone, and overwrites one of a newer format", async () => {
     await new SecretState(world.observer, "kube-system", "kubernetes").save(JSON.stringify({ version: 99 }));
     const first = world.startController();
     await world.createService("web");
@@ -123,6 +123,13 @@ describe("the mirror", () => {
       routes: { "10.244.1.0/24": { node: "node-1" } },
     });
     expect(second.records("state not saved, retrying")).toEqual([]);
+
+    const runs = second.records("run finished").length;
+    const key = "/metadata/annotations/load-balancer.hetzner.cloud~1hostname";
+    const body = [{ op: "add", path: key, value: "web.example.com" }];
+    await world.core.patchNamespacedService({ namespace: "default", name: "web", body });
+    await shows("web.example.com");
+    expect(second.records("run finished"), "a change of outputs alone starts no run").toHaveLength(runs);
     await second.stop();
   });
 

@@ -19,7 +19,11 @@ const HANDLED_MS = 2_000;
 const HALF_OPEN_MS = 20_000 / 3 + 500;
 const RED_MS = 30_000 / 3 + 5_000;
 
-const LABEL = "node.kubernetes.io/instance-type";
+/**
+ * Taken in turn. The controller's copy of the node may still lack the one before: it would restore that one without having
+ * heard of anything.
+ */
+const LABELS = ["node.kubernetes.io/instance-type", "topology.kubernetes.io/region"] as const;
 
 describe("watches over a faulty connection", () => {
   let world: World;
@@ -40,7 +44,7 @@ describe("watches over a faulty connection", () => {
     const secure = [`--secure-port=${securePort}`, "--bind-address=127.0.0.1"];
     controller = world.startController(["--kubeconfig", kubeconfig, "-v=2", ...secure]);
     await eventually(() => expect(balancer()?.services).toHaveLength(1), { timeoutMs: 90_000 });
-    await eventually(async () => expect(await labels()).toHaveProperty([LABEL]));
+    await eventually(expectLabels);
   });
   afterAll(async () => {
     await wire?.[Symbol.asyncDispose]();
@@ -49,17 +53,20 @@ describe("watches over a faulty connection", () => {
 
   const balancer = () => world.cloud.state.loadBalancers.values()[0];
   const readyz = () => askSecurePort(securePort, "/readyz?verbose");
-  const labels = async () => (await world.observer.get<V1Node>(paths.node("node-1"))).metadata?.labels ?? {};
+  const expectLabels = async () => {
+    const { metadata } = await world.observer.get<V1Node>(paths.node("node-1"));
+    expect(Object.keys(metadata?.labels ?? {})).toEqual(expect.arrayContaining([...LABELS]));
+  };
   const interruptions = () => controller.records("watch interrupted, retrying");
+  let taken = 0;
   /** Takes a label from the node. The controller's own copy of the node has it until the watch says otherwise. */
-  const takeLabel = () =>
-    world.observer.patch(paths.node("node-1"), "merge", { metadata: { labels: { [LABEL]: null } } });
+  const takeLabel = () => {
+    const label = LABELS[taken++ % 2] as string;
+    return world.observer.patch(paths.node("node-1"), "merge", { metadata: { labels: { [label]: null } } });
+  };
   /** Milliseconds until the label is restored, because the controller has handled an event. */
   async function handled(since: number, withinMs = HANDLED_MS): Promise<number> {
-    await eventually(async () => expect(await labels()).toHaveProperty([LABEL]), {
-      timeoutMs: withinMs + 10_000,
-      intervalMs: 20,
-    });
+    await eventually(expectLabels, { timeoutMs: withinMs + 10_000, intervalMs: 20 });
     return performance.now() - since;
   }
   /** Removes the label, and measures the time until it is restored. */
@@ -107,10 +114,12 @@ describe("watches over a faulty connection", () => {
   it("tolerate a latency of seconds, and recover with it", async () => {
     wire.delay(1_000);
     wire.drop();
-    // A handshake and a probe, another handshake for the watch, and the patch: two seconds each.
-    const slowMs = await takenNow(40_000);
-    expect(slowMs, "the wire is slow").toBeGreaterThan(4_000);
-    wire.delay(0);
+    try {
+      // A handshake and a probe, another handshake for the watch, and the patch: two seconds each.
+      expect(await takenNow(40_000), "the wire is slow").toBeGreaterThan(4_000);
+    } finally {
+      wire.delay(0);
+    }
     expect(await takenNow()).toBeLessThan(HANDLED_MS);
   }, 90_000);
 

@@ -79,8 +79,8 @@ export function managed(...domains: readonly string[]): CertificateContent {
   return { type: "managed", domains, isStaging: false };
 }
 
-export function uploaded(fingerprint: string, pem = "PEM"): CertificateContent {
-  return { type: "uploaded", pem, fingerprint };
+export function uploaded(fingerprint: string, pem = "PEM", chain?: string): CertificateContent {
+  return { type: "uploaded", pem, fingerprint, ...(chain !== undefined && { chain }) };
 }
 
 /** The spec of a managed certificate of `aService()` for `example.com`. */

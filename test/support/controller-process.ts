@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const MAIN = fileURLToPath(new URL("../../controller/main.ts", import.meta.url));
 /** The same after `npm run build`. */
-const BUILT_MAIN = fileURLToPath(new URL("../../dist/controller/main.js", import.meta.url));
+export const BUILT_MAIN = fileURLToPath(new URL("../../dist/controller/main.js", import.meta.url));
 /** Node's compile cache, which saves stripping the types again: a test run starts dozens of processes. */
 export const COMPILE_CACHE = fileURLToPath(new URL("../../.lotse/compile-cache", import.meta.url));
 

@@ -3,13 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
+import { destroyMachines } from "../../dev-env/k3s/down.ts";
 import { type Environment, Folder, openStack } from "../../dev-env/k3s/environment.ts";
-import { openProject } from "../../dev-env/k3s/inventory.ts";
-import { applyMachines, destroyMachines, type MachineOutputs } from "../../dev-env/k3s/machines.ts";
-import { Screen } from "../../dev-env/k3s/screen.ts";
 import { type Choices, parseSettings } from "../../dev-env/k3s/settings.ts";
-import { configureMachines } from "../../dev-env/k3s/up.ts";
-import type { ProjectApi } from "../../dev-env/project/api.ts";
+import { applyMachines, configureMachines, type MachineOutputs } from "../../dev-env/k3s/up.ts";
+import { ProjectApi } from "../../dev-env/project/api.ts";
+import { Screen } from "../../dev-env/terminal/screen.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
 
 export const ENVIRONMENT = "dev";
@@ -50,7 +49,7 @@ export class DevEnv implements AsyncDisposable {
     this.cloud = cloud;
     this.directory = directory;
     this.folder = new Folder(ENVIRONMENT, directory);
-    this.#api = openProject(this.access);
+    this.#api = new ProjectApi(this.access, "dev-env");
   }
 
   get access() {
@@ -82,32 +81,31 @@ export class DevEnv implements AsyncDisposable {
   /** As in a command with these settings. */
   async environment(choices: Choices = {}, signal = new AbortController().signal): Promise<Environment> {
     const tools = await ensureToolchain(["pulumi", "pulumi-language-nodejs", "pulumi-resource-hcloud"]);
-    const settings = parseSettings({ ...this.folder.choices(), ...choices }, (name) => name);
+    const settings = parseSettings({ ...this.folder.choices(), ...choices });
     this.lines = [];
     const screen = new Screen({
       write: (line) => this.lines.push(line.replace(/^ *[\d.]+ s +pulumi +/, "").trimEnd()),
     });
-    return { name: ENVIRONMENT, settings, choices, folder: this.folder, access: this.access, screen, tools, signal };
+    const variables = { ...process.env, HCLOUD_TOKEN: this.access.token, HCLOUD_ENDPOINT: this.access.endpoint };
+    const project = { api: this.#api, variables };
+    return { name: ENVIRONMENT, settings, choices, folder: this.folder, ...project, screen, tools, signal };
   }
 
   /** Like `dev-env up`, without the cluster on the machines. */
   async up(choices: Choices = {}, signal?: AbortSignal): Promise<MachineOutputs> {
     const env = await this.environment(choices, signal);
-    await configureMachines(env, choices);
-    await this.folder.configure("lotse-dev-env", { "hcloud:pollInterval": "20ms" });
-    return applyMachines(await this.open(env));
+    const stack = await configureMachines(env, choices);
+    await stack.configure({ "hcloud:pollInterval": "20ms" });
+    return applyMachines(env, stack);
   }
 
   /** Like `dev-env down`, without a cluster. Refuses to remove what the state does not know, unless it is agreed. */
   async down(isAgreed = false): Promise<void> {
-    const confirm = async (unknown: readonly string[]) => {
-      if (!isAgreed) throw new Error(`not agreed: ${unknown.join(", ")}`);
+    const confirm = async (unknown: string) => {
+      if (!isAgreed) throw new Error(`not agreed: ${unknown}`);
     };
-    await destroyMachines(await this.open(await this.environment()), confirm);
-  }
-
-  async open(env: Environment) {
-    return { name: ENVIRONMENT, stack: await openStack(env, "lotse-dev-env"), list: this.#api.list };
+    const env = await this.environment();
+    await destroyMachines(env, await openStack(env, "lotse-dev-env"), confirm);
   }
 
   /** Number of resources of each kind in the cloud. */

@@ -1,5 +1,5 @@
 /** Waits for conditions in tests. */
-import { setTimeout as delay } from "node:timers/promises";
+import { retry } from "../../dev-env/cluster/repeat.ts";
 
 /** Timeout and interval. */
 export interface EventuallyOptions {
@@ -9,14 +9,6 @@ export interface EventuallyOptions {
 
 /** Calls `probe` until it no longer throws, and returns its value. At the deadline, throws the last error. */
 export async function eventually<T>(probe: () => T | Promise<T>, options: EventuallyOptions = {}): Promise<T> {
-  const { timeoutMs = 30_000, intervalMs = 50 } = options;
-  const deadline = performance.now() + timeoutMs;
-  for (;;) {
-    try {
-      return await probe();
-    } catch (error) {
-      if (performance.now() >= deadline) throw error;
-    }
-    await delay(intervalMs);
-  }
+  const { timeoutMs: deadlineMs = 30_000, intervalMs = 50 } = options;
+  return retry(probe, { deadlineMs, intervalMs });
 }

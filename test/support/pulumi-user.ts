@@ -23,7 +23,7 @@ export interface PulumiUserOptions {
 }
 
 /** The user works with the world's cloud. */
-export async function aPulumiUser(world: World, given: PulumiUserOptions = {}): Promise<PulumiUser> {
+export async function aPulumiUser(world: Pick<World, "cloud">, given: PulumiUserOptions = {}): Promise<PulumiUser> {
   const { paths, pulumiHome } = await ensureToolchain(["pulumi", "pulumi-language-nodejs", "pulumi-resource-hcloud"]);
   const folder = await mkdtemp(join(tmpdir(), "lotse-pulumi-user-"));
   const empty = join(folder, "lotse");

@@ -1,8 +1,16 @@
 /** A simulated cloud, a cluster with nodes, and controllers: everything an integration test needs. */
 import { readFile } from "node:fs/promises";
-import { CoreV1Api, KubeConfig, KubernetesObjectApi, loadAllYaml, type V1Service } from "@kubernetes/client-node";
+import {
+  CoreV1Api,
+  type CoreV1Event,
+  KubeConfig,
+  KubernetesObjectApi,
+  loadAllYaml,
+  type V1Service,
+} from "@kubernetes/client-node";
 import { KubeClient } from "../../controller/kube/client.ts";
 import { loadAccess } from "../../controller/kube/kubeconfig.ts";
+import { EVENTS } from "../../controller/publish/events.ts";
 import { renderChart } from "../../dev-env/chart/render.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { type Cluster, connect, type NodeOptions, type SimNode, startCluster } from "../../dev-env/cluster/cluster.ts";
@@ -33,6 +41,8 @@ const RIGHTS: ReadonlySet<unknown> = new Set([
   "ValidatingAdmissionPolicy",
   "ValidatingAdmissionPolicyBinding",
 ]);
+/** Components in whose names the controller writes Events. */
+const COMPONENTS: ReadonlySet<string> = new Set(Object.values(EVENTS).map(({ component }) => component));
 /** The identity of the controller in a cluster. */
 export const IDENTITY = { name: "system:serviceaccount:kube-system:lotse" };
 
@@ -159,10 +169,15 @@ export class World implements AsyncDisposable {
     });
   }
 
-  /** Reasons and messages of the Events about one object. */
+  /** The controller's Events. The API server writes some about Services too, when it repairs its list of cluster IPs. */
+  async events(): Promise<readonly CoreV1Event[]> {
+    const { items } = await this.core.listEventForAllNamespaces();
+    return items.filter(({ source }) => COMPONENTS.has(source?.component ?? ""));
+  }
+
+  /** Reasons and messages of the controller's Events about one object. */
   async eventsAbout(name: string): Promise<readonly string[]> {
-    const { items } = await this.core.listNamespacedEvent({ namespace: "default" });
-    return items
+    return (await this.events())
       .filter((event) => event.involvedObject.name === name)
       .map(({ reason, message }) => `${reason}: ${message}`);
   }

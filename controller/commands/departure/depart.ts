@@ -1,32 +1,28 @@
 /** `lotse destroy` and `lotse release`: stop using Lotse, and delete or keep everything in the cloud. */
+import { createInterface } from "node:readline/promises";
 import type { RunReport } from "../../../stacks/engine/run.ts";
 import { startOwnEngine } from "../../app/assemble.ts";
 import { Absence, proven } from "../../apply/proof.ts";
 import { Runner } from "../../apply/runner.ts";
-import type { Config } from "../../config/config.ts";
 import type { FlagValues } from "../../config/flags.ts";
 import { ConfigError, messageOf, NotLeader } from "../../diagnostics/errors.ts";
-import { forPeople, jsonText, parseJson } from "../../diagnostics/printable.ts";
-import { CloudReader } from "../../hcloud/reader.ts";
+import { oneLine } from "../../diagnostics/printable.ts";
 import { OwnConfigMap } from "../../kube/config-map.ts";
 import type { Leadership } from "../../kube/lease.ts";
 import { SecretState } from "../../kube/state-secrets.ts";
 import { Patcher } from "../../kube/write.ts";
 import { AuditRecord } from "../../record/record.ts";
-import { STATUS } from "../../record/status-board.ts";
 import type { Rendered } from "../../render/cluster.ts";
 import { serviceName } from "../../render/service/ours.ts";
 import { SYSTEM_CLOCK } from "../../work/clock.ts";
 import type { Given } from "../command-line.ts";
 import { commandConfig, open, type Session } from "../open.ts";
+import { EXIT, placeText, print } from "../output.ts";
 import { accessFlags, commandText } from "../shell.ts";
-import { isConfirmed } from "./confirmation.ts";
 import { type Departure, type DepartureMode, dispositionsOf, planDeparture, unproven } from "./departure.ts";
 import { type DepartureReport, departureText, hasWork } from "./departure-text.ts";
-import { becomeSoleWriter, holderOf, readLease } from "./sole-writer.ts";
+import { becomeSoleWriter, leaseNotes, readLease } from "./sole-writer.ts";
 
-/** Exit code when there is something to do and it was only shown. */
-const TO_DO = 2;
 /** Maximum number of runs: certificates go after the load balancers that use them, and locked resources need another run. */
 const ROUNDS = 4;
 
@@ -55,10 +51,10 @@ async function depart(mode: DepartureMode, flags: FlagValues): Promise<number> {
   const before = await observeAndPlan(departing);
   if (flags.yes !== true) {
     const shown = reportOf(departing, before, { isDone: false, failures: [], notes: await warnings(departing, true) });
-    print(shown, flags);
+    show(shown, flags);
     if (!hasWork(shown)) return 0;
     const isTerminal = process.stdin.isTTY && process.stdout.isTTY && !flags.json;
-    if (!isTerminal || !(await isConfirmed(mode, departing.place))) return TO_DO;
+    if (!isTerminal || !(await isConfirmed(departing))) return EXIT.changes;
     const now = await observeAndPlan(departing);
     if (JSON.stringify(dispositionsOf(now)) !== JSON.stringify(shown.dispositions))
       throw new ConfigError([
@@ -67,39 +63,41 @@ async function depart(mode: DepartureMode, flags: FlagValues): Promise<number> {
   }
   const failures = await carryOut(departing, flags.force === true);
   const notes = await warnings(departing, false);
-  print(reportOf(departing, before, { isDone: failures.length === 0, failures, notes }), flags);
+  show(reportOf(departing, before, { isDone: failures.length === 0, failures, notes }), flags);
   return failures.length > 0 ? 1 : 0;
 }
 
-function print(report: DepartureReport, flags: FlagValues): void {
+function show(report: DepartureReport, flags: FlagValues): void {
   const proceed = commandText([report.mode], { ...flags, yes: true });
   const audit = commandText(["audit"], accessFlags(flags));
-  process.stdout.write(flags.json ? jsonText(report) : departureText(forPeople(report), forPeople({ proceed, audit })));
+  print(report, flags, (shown) => departureText(shown, { proceed, audit }));
+}
+
+/** Whether the user typed the name of the cluster. Ctrl-C and Ctrl-D decline. */
+async function isConfirmed({ mode, place }: Departing): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const ended = new AbortController();
+  terminal.once("close", () => ended.abort());
+  const question = `\n${placeText(place)}\nType the cluster's name, ${oneLine(place.cluster)}, to ${mode} it: `;
+  const answer = await terminal.question(question, { signal: ended.signal }).catch(() => "");
+  terminal.close();
+  const isRight = answer.trim() === place.cluster;
+  if (!isRight) process.stdout.write("\nnothing was changed\n");
+  return isRight;
 }
 
 async function openDeparting(mode: DepartureMode, flags: FlagValues): Promise<Departing> {
-  const config = commandConfig(flags, process.env);
+  const config = commandConfig(flags);
   let departing: Departing | undefined;
   const session = await open(config, {
     mayWrite: () => departing?.leadership?.isHeld ?? false,
     onExchange: (exchange) => departing?.record.note(exchange),
   });
-  const { client, gateway, log, ends } = session;
+  const { client, reader, log, ends } = session;
   const record = new AuditRecord({ map: new OwnConfigMap(client, config, "audit"), log });
   ends.defer(() => record.stop());
-  const { clusterCidrs } = flags["cluster-cidr"] === undefined ? await withControllerRanges(session, flags) : config;
-  const options = { ...session.options, clusterCidrs };
-  const absence = new Absence(new CloudReader(gateway));
-  departing = { ...session, options, mode, record, absence, leadership: undefined };
+  departing = { ...session, mode, record, absence: new Absence(reader), leadership: undefined };
   return departing;
-}
-
-/** The configuration with the pod ranges that the last controller published in its status, if it did. */
-async function withControllerRanges({ client, config }: Session, flags: FlagValues): Promise<Config> {
-  const board = await new OwnConfigMap(client, config, "status").read();
-  const { clusterCidrs = [] } = parseJson<{ readonly clusterCidrs?: readonly string[] }>(board[STATUS]) ?? {};
-  if (clusterCidrs.length === 0) return config;
-  return commandConfig({ ...flags, "cluster-cidr": clusterCidrs.join(",") }, process.env);
 }
 
 async function observeAndPlan({ mode, observe, options, absence }: Departing): Promise<Departure> {
@@ -109,9 +107,8 @@ async function observeAndPlan({ mode, observe, options, absence }: Departing): P
 }
 
 async function warnings({ mode, client, config }: Departing, isAhead: boolean): Promise<readonly string[]> {
-  const holder = isAhead ? holderOf(await readLease(client, config), new Date()) : undefined;
   return [
-    ...(holder === undefined ? [] : [`a controller is running, stop it first: ${holder}`]),
+    ...(isAhead ? leaseNotes(await readLease(client, config), new Date()) : []),
     ...(mode === "release" || config.network !== undefined
       ? []
       : ["routes are neither shown nor deleted: set HCLOUD_NETWORK as for the controller"]),
@@ -207,13 +204,7 @@ function reportOf(
   departure: Departure,
   ended: Pick<DepartureReport, "isDone" | "failures" | "notes">,
 ): DepartureReport {
-  const services = departure.claimed.map(serviceName);
-  return {
-    ...place,
-    mode,
-    dispositions: dispositionsOf(departure),
-    services,
-    refused: departure.refused,
-    ...ended,
-  };
+  const { claimed, refused } = departure;
+  const dispositions = dispositionsOf(departure);
+  return { ...place, mode, dispositions, services: claimed.map(serviceName), refused, ...ended };
 }

@@ -1,6 +1,6 @@
 /** The output of `lotse destroy` and `lotse release`. */
 import type { Refusal } from "../../render/refusals.ts";
-import { type Place, placeText } from "../place.ts";
+import { type Place, placeText } from "../output.ts";
 import type { DepartureMode, Disposition } from "./departure.ts";
 
 /** What was or would be done. The JSON output. */

@@ -3,7 +3,7 @@ import type { V1Service } from "@kubernetes/client-node";
 import { certificateUnit } from "../../../stacks/units/names.ts";
 import type { LoadBalancerState, UnitId } from "../../../stacks/units/spec.ts";
 import type { Absence, Doubt } from "../../apply/proof.ts";
-import { FINALIZER } from "../../formats/finalizer.ts";
+import { FINALIZER, hasFinalizer } from "../../formats/finalizer.ts";
 import { type Plan, planRun, removal } from "../../guard/plan.ts";
 import type { Network } from "../../hcloud/api.ts";
 import { leaveCertificate } from "../../render/certificate/owned.ts";
@@ -46,12 +46,13 @@ export interface Departure {
 export function planDeparture(mode: DepartureMode, snapshot: Snapshot, options: RenderOptions): Departure {
   const ours = snapshot.services.filter((service) => intentOf(service, options.classes) !== "none");
   const deleted = renderCluster({ ...snapshot, services: ours.map(asDeleted) }, options);
-  const rendered = mode === "release" ? keepingCertificates(keepingBalancers(deleted)) : deleted;
+  const rendered = mode === "release" ? keepingAll(deleted) : deleted;
   const { routes: _, ...balancers } = rendered;
-  const routes = mode === "destroy" ? routesOf(rendered) : [];
   const refused = refusalsOf(balancers);
-  const claimed = ours.filter(({ metadata }) => metadata?.finalizers?.includes(FINALIZER));
-  const plan = [...planRun(balancers), ...routes.map((unit) => removal(unit, true))];
+  const claimed = ours.filter(hasFinalizer);
+  const routes = (Object.keys(rendered.existing) as UnitId[]).filter((unit) => unit.startsWith("route/"));
+  const removals = mode === "destroy" ? routes.map((unit) => removal(unit, true)) : [];
+  const plan = [...planRun(balancers), ...removals];
   const routesLeft = mode === "destroy" && !rendered.routes ? routesToNodes(snapshot) : [];
   return { snapshot, rendered, plan, services: settled(claimed, rendered), claimed, refused, routesLeft };
 }
@@ -68,34 +69,22 @@ function asDeleted(service: V1Service): V1Service {
   return { ...service, metadata: { ...metadata, deletionTimestamp: new Date(0), finalizers: [FINALIZER] } };
 }
 
-/** Keeps every load balancer that would be deleted or changed, without an owner. */
-function keepingBalancers(rendered: Rendered): Rendered {
-  const existing = { ...rendered.existing };
-  const services = rendered.services.map((intent): ServiceIntent => {
-    const state = existing[intent.unit];
-    if (intent.kind !== "retire" || state?.kind !== "load-balancer") return intent;
-    const { spec, existing: seen, reason } = leaveBehind(intent.service, state, "the cluster is released");
-    existing[intent.unit] = seen;
-    return { ...intent, keeps: { spec, reason } };
-  });
-  return { ...rendered, services, existing };
-}
-
-/** Keeps all certificates, without an owner. Of several with the same content, one per run. */
-function keepingCertificates(rendered: Rendered): Rendered {
+/** Keeps every load balancer and certificate, without an owner. Of certificates with the same content, one per run. */
+function keepingAll(rendered: Rendered): Rendered {
   const existing = { ...rendered.existing };
   const services = rendered.services.map((intent): ServiceIntent => {
     if (intent.kind !== "retire") return intent;
     const { owned } = intent.certificates;
     const left = new Map(owned.toReversed().map(({ state }) => [certificateUnit(state), state]));
     for (const [unit, state] of left) existing[unit] = state;
-    return { ...intent, certificates: { owned, stale: [], left: [...left.values()].map(leaveCertificate) } };
+    const kept = { ...intent, certificates: { owned, stale: [], left: [...left.values()].map(leaveCertificate) } };
+    const state = existing[intent.unit];
+    if (state?.kind !== "load-balancer") return kept;
+    const { spec, existing: seen, reason } = leaveBehind(intent.service, state, "the cluster is released");
+    existing[intent.unit] = seen;
+    return { ...kept, keeps: { spec, reason } };
   });
   return { ...rendered, services, existing };
-}
-
-function routesOf({ existing }: Rendered): readonly UnitId[] {
-  return (Object.keys(existing) as UnitId[]).filter((unit) => existing[unit]?.kind === "route");
 }
 
 /** Services of which the cloud lists nothing, or only a protected load balancer. */
@@ -104,14 +93,11 @@ function settled(services: readonly V1Service[], { services: intents, existing }
     if (intent.kind !== "retire") return false;
     const { stale, left = [] } = intent.certificates;
     if (stale.length > 0 || left.length > 0) return false;
-    return !existing[intent.unit] || (!intent.keeps && isProtected(existing[intent.unit]));
+    const state = existing[intent.unit];
+    return !state || (!intent.keeps && state.kind === "load-balancer" && state.deleteProtection);
   };
   const done = new Set(intents.filter(isSettled).map(({ service }) => service.metadata?.uid));
   return services.filter(({ metadata }) => done.has(metadata?.uid));
-}
-
-function isProtected(state: Rendered["existing"][UnitId]): state is LoadBalancerState {
-  return state?.kind === "load-balancer" && state.deleteProtection;
 }
 
 /** Settled Services for which a list is not enough proof that nothing is left in the cloud. */
@@ -140,19 +126,15 @@ export function dispositionsOf({ rendered, plan, routesLeft }: Departure): reado
     const why = intent.keeps ? `: ${intent.keeps.reason}` : step ? "" : ": it is protected against deletion";
     return [{ object: `Service ${serviceName(intent.service)}`, disposition, what: `${balancerText(state)}${why}` }];
   });
-  const routes = plan
-    .filter(({ unit }) => unit.startsWith("route/"))
-    .map(({ unit }): Disposition => {
-      const what = gatewayText(rendered.existing[unit]);
-      return { object: unit.replace("/", " "), disposition: "deleted", what };
-    });
-  const left = routesLeft.map(
-    ({ destination, gateway }): Disposition => ({
-      object: `route ${destination}`,
-      disposition: "stays",
-      what: `via ${gateway}: set --cluster-cidr as for the controller to delete it`,
-    }),
-  );
+  const routes = plan.flatMap(({ unit }): readonly Disposition[] => {
+    const state = rendered.existing[unit];
+    if (state?.kind !== "route") return [];
+    return [{ object: `route ${state.destination}`, disposition: "deleted", what: `via ${state.gateway}` }];
+  });
+  const left = routesLeft.map(({ destination, gateway }): Disposition => {
+    const what = `via ${gateway}: set --cluster-cidr as for the controller to delete it`;
+    return { object: `route ${destination}`, disposition: "stays", what };
+  });
   return [...balancers, ...rendered.services.flatMap(certificateDispositions), ...routes, ...left];
 }
 
@@ -169,8 +151,4 @@ function certificateDispositions(intent: ServiceIntent): readonly Disposition[] 
 function balancerText({ name, id, ipv4, ipv6 }: LoadBalancerState): string {
   const addresses = [ipv4, ipv6].filter((address) => address !== undefined);
   return [`load balancer ${name} (id ${id})`, ...addresses].join(", ");
-}
-
-function gatewayText(state: Rendered["existing"][UnitId]): string {
-  return state?.kind === "route" ? `via ${state.gateway}` : "";
 }

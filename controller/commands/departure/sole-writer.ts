@@ -1,7 +1,7 @@
 /** Ensures that no controller runs while a command changes its resources. */
 import { openLeadership } from "../../app/assemble.ts";
 import type { Config } from "../../config/config.ts";
-import { ConfigError, KubeError } from "../../diagnostics/errors.ts";
+import { ConfigError, ifFound } from "../../diagnostics/errors.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { ALONE, type Leadership, type LeaseObject } from "../../kube/lease.ts";
 import { paths } from "../../kube/paths.ts";
@@ -9,13 +9,7 @@ import type { Session } from "../open.ts";
 
 /** The controllers' Lease; undefined when there is none. */
 export async function readLease(client: KubeClient, { lease }: Config): Promise<LeaseObject | undefined> {
-  if (!lease) return undefined;
-  try {
-    return await client.get<LeaseObject>(paths.lease(lease.namespace, lease.name));
-  } catch (error) {
-    if (error instanceof KubeError && error.status === 404) return undefined;
-    throw error;
-  }
+  return lease && ifFound(client.get<LeaseObject>(paths.lease(lease.namespace, lease.name)));
 }
 
 /** The holder of a Lease that has not expired. */
@@ -23,6 +17,13 @@ export function holderOf(lease: LeaseObject | undefined, now: Date): string | un
   const { holderIdentity, renewTime, leaseDurationSeconds = 15 } = lease?.spec ?? {};
   const ageMs = now.getTime() - Date.parse(renewTime ?? "");
   return holderIdentity && ageMs < leaseDurationSeconds * 1000 ? holderIdentity : undefined;
+}
+
+/** What the Lease says about controllers that have to be stopped first. */
+export function leaseNotes(lease: LeaseObject | undefined, now: Date): readonly string[] {
+  if (!lease) return ["no Lease found: make sure that no controller with --leader-elect=false is running"];
+  const holder = holderOf(lease, now);
+  return holder === undefined ? [] : [`a controller is running, stop it first: ${holder}`];
 }
 
 /**

@@ -1,8 +1,12 @@
 /**
  * `lotse run --dry-run`, the observe-only mode: previews at every resync and logs the result when it differs from the last one.
- * It writes nothing, not even Events, and takes no Lease, so it can run next to a controller.
+ * It writes nothing, not even Events, and takes no Lease, so it can run next to a controller. Health and metrics are served as
+ * by the controller, because the probes of a pod rely on them.
  */
+import { openServing } from "../../app/assemble.ts";
+import { Telemetry } from "../../app/telemetry.ts";
 import type { Config } from "../../config/config.ts";
+import { renderConfigz } from "../../config/configz.ts";
 import { messageOf } from "../../diagnostics/errors.ts";
 import type { Logger } from "../../diagnostics/log.ts";
 import { SYSTEM_CLOCK } from "../../work/clock.ts";
@@ -12,17 +16,55 @@ import { forecastChanges } from "./preview.ts";
 /** Previews until the signal fires. */
 export async function previewForever(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   log.info({ cluster: config.clusterName }, "dry run: observing only, no changes are made");
+  await using ends = new AsyncDisposableStack();
+  const telemetry = new Telemetry(config);
+  const progress = new Progress();
+  const checks = telemetry.checks({ observer: progress, leadership: { isHeld: false }, loops: progress });
+  const served = { registry: telemetry.metrics.registry, checks, configz: renderConfigz(config), log };
+  await openServing(config, served, ends);
+  const options = { ...telemetry.cloudPorts(() => {}), log };
   let last = "";
   while (!signal.aborted) {
+    progress.started();
     try {
-      const forecast = await forecastChanges(config, []);
+      const { forecast } = await forecastChanges(config, [], options);
       const current = JSON.stringify(forecast);
       if (current !== last) report(forecast, log);
       last = current;
+      progress.ended(true);
     } catch (error) {
       log.warn({ error: messageOf(error) }, "observation failed, retrying");
+      progress.ended(false);
     }
     await SYSTEM_CLOCK.pause(config.resyncMs, signal);
+  }
+}
+
+/** How the previews get on, for health checks. */
+class Progress {
+  #problem: string | undefined = "nothing has been observed yet";
+  #startedAt: number | undefined;
+
+  started(): void {
+    this.#startedAt = SYSTEM_CLOCK.now();
+  }
+
+  ended(isFine: boolean): void {
+    this.#startedAt = undefined;
+    this.#problem = isFine ? undefined : "the last observation failed";
+  }
+
+  staleness(): string | undefined {
+    return this.#problem;
+  }
+
+  /** A dry run has no watches. */
+  agesMs(): Readonly<Record<string, number>> {
+    return {};
+  }
+
+  get runningMs(): Readonly<Record<string, number>> {
+    return { preview: this.#startedAt === undefined ? 0 : SYSTEM_CLOCK.now() - this.#startedAt };
   }
 }
 

@@ -1,6 +1,7 @@
 /** A forecast as Markdown, for a comment on a pull request. */
 import type { PartForecast, UnitForecast } from "../../record/forecast.ts";
 import { costText, fieldText } from "../../record/forecast-text.ts";
+import { paragraphs } from "../output.ts";
 import type { Forecast } from "./forecast.ts";
 import { costLine, headline } from "./forecast-text.ts";
 
@@ -9,19 +10,18 @@ const VERBS = { create: "create", adopt: "take over", change: "change", delete: 
 /** A table of units, with the resources in collapsible sections. */
 export function forecastMarkdown(forecast: Forecast): string {
   const { units, refused, heldBack, notes, cost } = forecast;
-  const blocks = [
+  return paragraphs(
     `### ${escapeMarkdown(headline(forecast))}`,
-    ...(units.length > 0 ? [table(units, cost?.currency)] : []),
+    units.length > 0 && table(units, cost?.currency),
     ...units.filter(({ parts }) => parts.length > 0).map(details),
     ...refused.map(
       ({ object, mistakes }) =>
         `> [!WARNING]\n> ${escapeMarkdown(object)} is refused: ${mistakes.map(escapeMarkdown).join("; ")}`,
     ),
-    ...(heldBack === undefined ? [] : [`> [!CAUTION]\n> Held back by the guard: ${escapeMarkdown(heldBack)}`]),
-    ...(notes.length > 0 ? [notes.map((note) => `- ${escapeMarkdown(note)}`).join("\n")] : []),
-    ...(cost ? [costLine(cost)] : []),
-  ];
-  return `${blocks.join("\n\n")}\n`;
+    heldBack !== undefined && `> [!CAUTION]\n> Held back by the guard: ${escapeMarkdown(heldBack)}`,
+    notes.length > 0 && notes.map((note) => `- ${escapeMarkdown(note)}`).join("\n"),
+    cost && costLine(cost),
+  );
 }
 
 function table(units: readonly UnitForecast[], currency: string | undefined): string {
@@ -44,15 +44,18 @@ function partLines({ part, operation, summary, reason, fields }: PartForecast): 
   const isNew = operation === "create";
   const why = fields.length === 0 || isNew ? ` (${escapeMarkdown(reason)})` : "";
   const inner = fields.map(
-    (field) => `  - ${escapeMarkdown(fieldText(field, isNew))} (${escapeMarkdown(field.reason)})`,
+    (field) => `  - ${escapeMarkdown(fieldText({ ...field, part }, isNew))} (${escapeMarkdown(field.reason)})`,
   );
   return [`${what}${why}`, ...inner];
 }
 
-/** Names and annotations are untrusted: nothing in them may become markup, a link or a mention. */
+/**
+ * Names and annotations are untrusted: nothing in them may become markup, a link or a mention. A backslash does not keep
+ * addresses and mentions from becoming links; a zero-width space does, here as an entity, because a terminal may show it.
+ */
 function escapeMarkdown(text: string): string {
   return text
     .replace(/\s+/g, " ")
-    .replace(/[\\`*_{}[\]<>()#|!~]/g, "\\$&")
-    .replace(/@/g, "@\u200b");
+    .replace(/[\\`*_{}[\]<>()#|!~&]/g, "\\$&")
+    .replace(/@|:(?=\/\/)|www(?=\.)/gi, "$&&#8203;");
 }

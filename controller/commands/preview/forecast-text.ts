@@ -2,23 +2,23 @@
 
 import { type Paint, plain } from "../../diagnostics/paint.ts";
 import { money, signed, unitText } from "../../record/forecast-text.ts";
-import { placeText } from "../place.ts";
+import { paragraphs, placeText } from "../output.ts";
 import type { Forecast } from "./forecast.ts";
 
-/** Units with their resources, fields and reasons. */
-export function forecastText(forecast: Forecast, paint: Paint = plain): string {
+/** Units with their resources, fields and reasons. `list` comes below the headline. */
+export function forecastText(forecast: Forecast, paint: Paint = plain, list?: string): string {
   const { units, refused, heldBack, notes } = forecast;
-  const blocks = [
+  return paragraphs(
     paint(headline(forecast), "bold"),
+    list?.trimEnd(),
     ...units.map((unit) => unitText(unit, forecast.cost?.currency, paint).join("\n")),
     ...refused.map(({ object, mistakes }) =>
       [paint(`! ${object} is refused:`, "red"), ...mistakes.map((text) => `    ${text}`)].join("\n"),
     ),
-    ...(heldBack === undefined ? [] : [paint(`! held back by the guard: ${heldBack}`, "red")]),
-    ...(notes.length > 0 ? [notes.map((note) => paint(`note: ${note}`, "dim")).join("\n")] : []),
-    ...(forecast.cost ? [costLine(forecast.cost)] : []),
-  ];
-  return `${blocks.join("\n\n")}\n`;
+    heldBack !== undefined && paint(`! held back by the guard: ${heldBack}`, "red"),
+    notes.length > 0 && notes.map((note) => paint(`note: ${note}`, "dim")).join("\n"),
+    forecast.cost && costLine(forecast.cost),
+  );
 }
 
 /** The forecast in one line. */

@@ -6,7 +6,7 @@ import type { Prices } from "../../hcloud/prices.ts";
 import { costOf, type ForecastContext, forecastUnit, type UnitForecast } from "../../record/forecast.ts";
 import type { Rendered } from "../../render/cluster.ts";
 import { type Refusal, refusalsOf } from "../../render/refusals.ts";
-import type { Place } from "../place.ts";
+import { EXIT, type Place } from "../output.ts";
 import { eventNotes } from "./event-notes.ts";
 
 /** All changes of the next run. The JSON output. */
@@ -44,9 +44,6 @@ export function renderForecast(input: ForecastInput): Forecast {
     ...(prices && cost && { cost: { currency: prices.currency, ...cost } }),
   };
 }
-
-/** Exit codes of commands that make a forecast. 2 is that of `terraform plan -detailed-exitcode`. */
-export const EXIT = { nothing: 0, error: 1, changes: 2, refused: 3 } as const;
 
 /** The exit code for a forecast: the worst that applies. */
 export function exitCodeOf({ units, refused, heldBack }: Forecast): number {

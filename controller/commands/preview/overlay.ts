@@ -1,6 +1,8 @@
 /** Applies manifests to a snapshot: the cluster as it would be after `kubectl apply`. Pure. */
 import { createHash } from "node:crypto";
 import type { V1Node, V1Service, V1ServicePort } from "@kubernetes/client-node";
+import { parseJson } from "../../diagnostics/printable.ts";
+import { keyOf } from "../../kube/informer.ts";
 import type { Snapshot } from "../../render/cluster.ts";
 import { findServer } from "../../render/node/metadata.ts";
 import { parseProviderId } from "../../render/node/provider-id.ts";
@@ -15,13 +17,13 @@ export function applyManifests(
   snapshot: Snapshot,
   given: Pick<Manifests, "services" | "nodes">,
 ): { readonly snapshot: Snapshot; readonly notes: readonly string[] } {
-  const ports = new NodePorts(snapshot.services);
+  const assignPorts = portAssigner(snapshot.services);
   const notes: string[] = [];
   const made: string[] = [];
   const numbered: string[] = [];
   const services = overlay(snapshot.services, given.services.map(withNamespace), (observed, manifest) => {
     const applied = applyService(observed, manifest);
-    if (ports.fill(applied)) numbered.push(keyOf(applied));
+    if (assignPorts(applied)) numbered.push(keyOf(applied));
     if (!observed) made.push(keyOf(applied));
     return applied;
   });
@@ -83,18 +85,11 @@ function withNodePort(port: V1ServicePort, observed: V1Service | undefined): V1S
 /** kubectl removes annotations that it applied last time and that are gone from the manifest. Others stay. */
 function appliedAnnotations(observed: V1Service | undefined, manifest: V1Service): Record<string, string> {
   const before = observed?.metadata?.annotations ?? {};
-  const formerly = new Set(Object.keys(lastApplied(before[LAST_APPLIED])));
+  // Undefined if it was not written by kubectl, which then removes nothing.
+  const applied = parseJson<V1Service>(before[LAST_APPLIED])?.metadata?.annotations ?? {};
+  const formerly = new Set(Object.keys(applied));
   const kept = Object.entries(before).filter(([key]) => !formerly.has(key));
   return { ...Object.fromEntries(kept), ...manifest.metadata?.annotations };
-}
-
-function lastApplied(text: string | undefined): Record<string, string> {
-  try {
-    const { metadata } = JSON.parse(text ?? "{}") as { metadata?: { annotations?: Record<string, string> } };
-    return metadata?.annotations ?? {};
-  } catch {
-    return {}; // not written by kubectl, which then removes nothing
-  }
 }
 
 function applyNode(observed: V1Node | undefined, manifest: V1Node): V1Node {
@@ -110,41 +105,28 @@ function applyNode(observed: V1Node | undefined, manifest: V1Node): V1Node {
   };
 }
 
-/** Assigns unused node ports. */
-class NodePorts {
-  readonly #taken: Set<number>;
-
-  constructor(services: readonly V1Service[]) {
-    this.#taken = new Set(
-      services.flatMap(({ spec }) => (spec?.ports ?? []).flatMap(({ nodePort }) => nodePort ?? [])),
-    );
-  }
-
-  /** Fills in missing node ports, and the one of the health check for local traffic. Returns whether there were any. */
-  fill({ spec }: V1Service): boolean {
+/** A function that fills in missing node ports, and the one of the health check for local traffic. It returns whether there were any. */
+function portAssigner(services: readonly V1Service[]): (service: V1Service) => boolean {
+  const taken = new Set(services.flatMap(({ spec }) => (spec?.ports ?? []).map(({ nodePort }) => nodePort)));
+  const next = () => {
+    let port = NODE_PORTS.first;
+    while (taken.has(port) && port < NODE_PORTS.last) port += 1;
+    taken.add(port);
+    return port;
+  };
+  return ({ spec }) => {
     const isBalanced = spec?.type === "LoadBalancer";
     const needsThem = spec?.type === "NodePort" || (isBalanced && spec.allocateLoadBalancerNodePorts !== false);
     const without = needsThem ? (spec.ports ?? []).filter(({ nodePort }) => !nodePort) : [];
-    for (const port of without) port.nodePort = this.#next();
+    for (const port of without) port.nodePort = next();
     const needsCheck = isBalanced && spec.externalTrafficPolicy === "Local" && !spec.healthCheckNodePort;
-    if (needsCheck) spec.healthCheckNodePort = this.#next();
+    if (needsCheck) spec.healthCheckNodePort = next();
     return without.length > 0 || needsCheck;
-  }
-
-  #next(): number {
-    let port = NODE_PORTS.first;
-    while (this.#taken.has(port) && port < NODE_PORTS.last) port += 1;
-    this.#taken.add(port);
-    return port;
-  }
+  };
 }
 
 /** A placeholder UID, the same in every preview of a Service. It begins with zeros, so it is never a real one. */
 function placeholderUid(key: string): string {
   const digits = createHash("sha256").update(key).digest("hex");
   return `00000000-0000-4000-8000-${digits.slice(0, 12)}`;
-}
-
-function keyOf({ metadata }: V1Service | V1Node): string {
-  return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : (metadata?.name ?? "");
 }

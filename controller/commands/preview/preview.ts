@@ -1,17 +1,22 @@
 /** `lotse preview`: shows what the controller would change right now. Read-only. */
 import { startOwnEngine } from "../../app/assemble.ts";
 import { previewRun } from "../../apply/runner.ts";
-import type { Config } from "../../config/config.ts";
-import type { FlagValues } from "../../config/flags.ts";
 import { messageOf } from "../../diagnostics/errors.ts";
-import { paintFor } from "../../diagnostics/paint.ts";
-import { forPeople, jsonText } from "../../diagnostics/printable.ts";
-import { type Prices, pricesOf } from "../../hcloud/prices.ts";
-import { CloudReader } from "../../hcloud/reader.ts";
+import { pricesOf } from "../../hcloud/prices.ts";
 import type { Snapshot } from "../../render/cluster.ts";
 import type { Refusal } from "../../render/refusals.ts";
 import type { Given } from "../command-line.ts";
-import { type ClusterPlan, commandConfig, open, planOf, type Session, textOf } from "../open.ts";
+import {
+  type ClusterPlan,
+  type CommandConfig,
+  commandConfig,
+  type OpenOptions,
+  open,
+  planOf,
+  type Session,
+  textOf,
+} from "../open.ts";
+import { print } from "../output.ts";
 import { exitCodeOf, type Forecast, renderForecast } from "./forecast.ts";
 import { forecastMarkdown } from "./forecast-markdown.ts";
 import { forecastText } from "./forecast-text.ts";
@@ -21,8 +26,11 @@ import { applyManifests } from "./overlay.ts";
 /** Prints the forecast. */
 export async function preview(given: Given): Promise<number> {
   const { flags } = given;
-  const forecast = await forecastChanges(commandConfig(flags, process.env), manifestPaths(given));
-  process.stdout.write(formatted(forecast, flags));
+  const { forecast, notes } = await forecastChanges(commandConfig(flags), manifestPaths(given));
+  print(forecast, flags, (shown, paint) => {
+    const all = { ...shown, notes: [...shown.notes, ...notes] };
+    return flags.markdown ? forecastMarkdown(all) : forecastText(all, paint);
+  });
   return exitCodeOf(forecast);
 }
 
@@ -31,17 +39,12 @@ export function manifestPaths({ flags, operands }: Given): readonly string[] {
   return [...(textOf(flags.from)?.split("\n") ?? []), ...operands];
 }
 
-function formatted(forecast: Forecast, flags: FlagValues): string {
-  if (flags.json) return jsonText(forecast);
-  const shown = forPeople(forecast);
-  return flags.markdown ? forecastMarkdown(shown) : forecastText(shown, paintFor(process.stdout));
-}
-
-/** The forecast for the cluster as it is, or with manifests applied. */
-export async function forecastChanges(config: Config, paths: readonly string[]): Promise<Forecast> {
-  await using session = await open(config);
+/** The forecast for the cluster as it is, or with manifests applied, and notes on what it cannot show. */
+export async function forecastChanges(config: CommandConfig, paths: readonly string[], options?: OpenOptions) {
+  await using session = await open(config, options);
   const { snapshot, ...manifests } = await observeWith(paths, session);
-  return await forecastPlan(planOf(snapshot, session), session, manifests);
+  const forecast = await forecastPlan(planOf(snapshot, session), session, manifests);
+  return { forecast, notes: session.notes };
 }
 
 /** What came of reading and applying manifests. */
@@ -70,8 +73,9 @@ export async function forecastPlan(
   { notes, refused }: Applied = { notes: [], refused: [] },
 ): Promise<Forecast> {
   const { snapshot, rendered, plan, heldBack } = planned;
-  const { prices, notes: unpriced } = await fetchPrices(session);
-  const { config, gateway, ends } = session;
+  const { config, gateway, reader, ends } = session;
+  // Prices are optional: without them, the forecast has a note instead.
+  const priced = await reader.pricing().then(pricesOf).catch(messageOf);
   const outcomes =
     plan.length === 0 ? {} : await previewRun({ engine: await startOwnEngine(config, ends), gateway }, plan, rendered);
   return renderForecast({
@@ -86,18 +90,6 @@ export async function forecastPlan(
     ...(heldBack !== undefined && { heldBack }),
     outcomes,
     refused,
-    notes: [...notes, ...unpriced],
-    ...(prices && { prices }),
+    ...(typeof priced === "string" ? { notes: [...notes, `no prices: ${priced}`] } : { notes, prices: priced }),
   });
-}
-
-/** Prices are optional: without them the forecast has a note instead. */
-async function fetchPrices({
-  gateway,
-}: Session): Promise<{ readonly prices?: Prices; readonly notes: readonly string[] }> {
-  try {
-    return { prices: pricesOf(await new CloudReader(gateway).pricing()), notes: [] };
-  } catch (error) {
-    return { notes: [`no prices: ${messageOf(error)}`] };
-  }
 }

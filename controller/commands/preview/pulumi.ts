@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { ConfigError } from "../../diagnostics/errors.ts";
 import type { Given } from "../command-line.ts";
 import { commandConfig } from "../open.ts";
-import { defaultFolder, runIn, writeStack } from "./stack.ts";
+import { runIn, writeStack } from "./stack.ts";
 
 /** Commands that only read, with the sub-commands of those that have some. */
 const READING: Readonly<Record<string, readonly string[]>> = {
@@ -33,20 +33,25 @@ const INSTEAD: Readonly<Record<string, string>> = {
 export async function pulumi({ flags, operands }: Given): Promise<number> {
   const refusal = refusalOf(operands);
   if (refusal !== undefined) throw new ConfigError([refusal]);
-  const config = commandConfig(flags, process.env);
-  const environment = await writeStack(config, flags, defaultFolder(config, process.env));
+  const config = commandConfig(flags);
+  const environment = await writeStack(config, flags);
   // The project's folder has Pulumi.yaml, which names the program of a preview.
   const cwd = fileURLToPath(new URL("../../../", import.meta.url));
   return runIn({ ...environment, PULUMI_STACK: config.clusterName }, "pulumi", operands, cwd);
 }
 
 /** Why a command of Pulumi is refused; undefined when it only reads. */
-export function refusalOf([command = "help", sub = "", ...rest]: readonly string[]): string | undefined {
+export function refusalOf([command = "help", ...rest]: readonly string[]): string | undefined {
   if (command.startsWith("-")) return "pulumi: put the command before its flags, e.g. `lotse pulumi preview --diff`";
   const known = READING[command];
-  const name = sub.startsWith("-") ? "" : sub;
+  const [name = ""] = rest.filter((word) => !word.startsWith("-"));
+  // After a flag it may also be the value of that flag, and the command may follow.
+  if (known?.length && name && rest[0] !== name)
+    return `pulumi ${command}: put what follows it before its flags, e.g. \`lotse pulumi stack output --json\``;
   const isReading = known && (known.length === 0 || known.includes(name));
-  const isPreview = command !== "refresh" || [sub, ...rest].includes("--preview-only");
+  const previews = rest.filter((word) => word.startsWith("--preview-only"));
+  const isPreview =
+    command !== "refresh" || (previews.length > 0 && previews.every((word) => word === "--preview-only"));
   if (isReading && isPreview) return undefined;
   const full = known && name ? `${command} ${name}` : command;
   const instead = INSTEAD[command === "update" || command === "watch" ? "up" : command];

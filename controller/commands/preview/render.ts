@@ -6,13 +6,13 @@ import { renderCluster } from "../../render/cluster.ts";
 import { refusalsOf } from "../../render/refusals.ts";
 import type { Given } from "../command-line.ts";
 import { commandConfig, open } from "../open.ts";
-import { EXIT } from "./forecast.ts";
+import { EXIT } from "../output.ts";
 import { manifestPaths, observeWith } from "./preview.ts";
 
 /** Prints the specs of all units, and refused objects. */
 export async function render(given: Given): Promise<number> {
   const { flags } = given;
-  await using session = await open(commandConfig(flags, process.env));
+  await using session = await open(commandConfig(flags));
   const observed = await observeWith(manifestPaths(given), session);
   const rendered = renderCluster(observed.snapshot, session.options);
   const refused = [...observed.refused, ...refusalsOf(rendered)];
@@ -23,5 +23,5 @@ export async function render(given: Given): Promise<number> {
     refused,
   };
   process.stdout.write(flags.json ? jsonText(spec) : printable(stringify(spec)));
-  return refused.length > 0 ? EXIT.refused : 0;
+  return refused.length > 0 ? EXIT.refused : EXIT.nothing;
 }

@@ -2,13 +2,12 @@
 import { parseMirror, type SavedMirror } from "../../../stacks/state/mirror.ts";
 import type { NodeOutput, ServiceOutput } from "../../../stacks/units/outputs.ts";
 import { ConfigError } from "../../diagnostics/errors.ts";
-import { type Paint, paintFor, plain } from "../../diagnostics/paint.ts";
+import { type Paint, plain } from "../../diagnostics/paint.ts";
 import { forPeople, jsonText } from "../../diagnostics/printable.ts";
 import { SecretState } from "../../kube/state-secrets.ts";
 import type { Given } from "../command-line.ts";
 import { openAccess } from "../open.ts";
-import { type Place, placeText } from "../place.ts";
-import { table } from "../status/status-text.ts";
+import { type Place, paragraphs, placeText, print, table } from "../output.ts";
 
 const WORDS = ["export", "outputs"] as const;
 
@@ -27,14 +26,11 @@ export async function printSaved(word: SavedWord, { flags, operands: [, ...more]
     ...(flags.dir === undefined ? [] : [`--dir: has no effect with stack ${word}, which writes no files`]),
   ];
   if (mistakes.length > 0) throw new ConfigError(mistakes);
-  using access = await openAccess(flags, process.env);
+  using access = await openAccess(flags);
   const store = new SecretState(access.client, access.namespace, access.clusterName);
   const saved = savedMirror(await store.load(), store.place);
-  if (word === "export" || flags.json) {
-    process.stdout.write(jsonText(word === "export" ? saved.exported : saved.outputs));
-    return;
-  }
-  process.stdout.write(outputsText(saved, access.place, paintFor(process.stdout)));
+  if (word === "export") process.stdout.write(jsonText(saved.exported));
+  else print(saved.outputs, flags, (_, paint) => outputsText(saved, access.place, paint));
 }
 
 /** The mirror in the text. Throws with a remedy if there is none. */
@@ -56,7 +52,7 @@ export function outputsText({ outputs, savedAt }: SavedMirror, place: Place, pai
       `the outputs have version ${outputs.schemaVersion}: use --json, or the same version of lotse as the controller`,
     ]);
   const { services, nodes, routes } = forPeople(outputs);
-  const blocks = [
+  return paragraphs(
     `${placeText(place)}: outputs of ${forPeople(savedAt)}`,
     table("SERVICES", ["service", "id", "addresses", "ports"], Object.entries(services).map(serviceRow), paint),
     table("NODES", ["name", "provider id", "addresses", "pods"], Object.entries(nodes).map(nodeRow), paint),
@@ -66,8 +62,7 @@ export function outputsText({ outputs, savedAt }: SavedMirror, place: Place, pai
       Object.entries(routes).map(([destination, { gateway, node }]) => [destination, gateway, node]),
       paint,
     ),
-  ];
-  return `${blocks.join("\n\n")}\n`;
+  );
 }
 
 function serviceRow([name, service]: readonly [string, ServiceOutput]): readonly string[] {

@@ -9,12 +9,12 @@ import { delimiter, dirname, join } from "node:path";
 import { writeBackend } from "../../../stacks/state/mirror.ts";
 import type { UnitId } from "../../../stacks/units/spec.ts";
 import { findEngine } from "../../app/engine-home.ts";
-import type { Config, Environment } from "../../config/config.ts";
+import type { Environment } from "../../config/config.ts";
 import { CLUSTER_FLAGS, type FlagValues } from "../../config/flags.ts";
 import { ConfigError, messageOf } from "../../diagnostics/errors.ts";
 import { wantedSpecs } from "../../guard/plan.ts";
 import type { Given } from "../command-line.ts";
-import { commandConfig, FLAGS_VARIABLE, open, planOf } from "../open.ts";
+import { type CommandConfig, commandConfig, FLAGS_VARIABLE, open, planOf, textOf } from "../open.ts";
 import { quoted } from "../shell.ts";
 import { isSavedWord, printSaved } from "./saved-stack.ts";
 
@@ -27,9 +27,8 @@ export async function stack(given: Given): Promise<number> {
     return 0;
   }
   if (flags.json) throw new ConfigError(["--json: use it with `lotse stack outputs`"]);
-  const config = commandConfig(flags, process.env);
-  const directory = typeof flags.dir === "string" ? flags.dir : defaultFolder(config, process.env);
-  const environment = await writeStack(config, flags, directory);
+  const config = commandConfig(flags);
+  const environment = await writeStack(config, flags, textOf(flags.dir));
   if (program !== undefined) return runIn(environment, program, args);
   const lines = Object.entries(environment).map(([name, value]) => `export ${name}=${quoted(value)}`);
   process.stdout.write(`${lines.join("\n")}\n`);
@@ -56,9 +55,9 @@ export async function runIn(
 
 /** Writes the stack to a directory. Returns the environment variables that `pulumi` needs in addition to HCLOUD_*. */
 export async function writeStack(
-  config: Config,
+  config: CommandConfig,
   flags: FlagValues,
-  directory: string,
+  directory = defaultFolder(config),
 ): Promise<Readonly<Record<string, string>>> {
   await using session = await open(config);
   const snapshot = await session.observe();
@@ -69,13 +68,14 @@ export async function writeStack(
   const existing = Object.fromEntries([...concerned].map((unit) => [unit, rendered.existing[unit]]));
   const home = { ...findEngine(process.env), directory, isScratch: false, stack: config.clusterName };
   const outputs = await session.outputs(snapshot, rendered);
+  const ranges = session.config.clusterCidrs.join(",");
   const backend = await writeBackend(home, { stack: home.stack, specs: [...units.values()], existing, outputs });
   return {
     ...backend,
     // The language host starts the first `node` in PATH, which must be able to run TypeScript sources.
     PATH: [dirname(process.execPath), dirname(home.pulumi), process.env.PATH ?? ""].join(delimiter),
     ...(config.kubeconfig !== undefined && { KUBECONFIG: config.kubeconfig }),
-    [FLAGS_VARIABLE]: JSON.stringify(clusterFlags(flags)),
+    [FLAGS_VARIABLE]: JSON.stringify(clusterFlags({ ...flags, "cluster-cidr": ranges || undefined })),
   };
 }
 
@@ -85,6 +85,6 @@ function clusterFlags(flags: FlagValues): FlagValues {
 }
 
 /** The folder of the stack in the user's cache. */
-export function defaultFolder({ clusterName }: Config, env: Environment): string {
-  return join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "lotse", "stacks", clusterName);
+function defaultFolder({ clusterName }: CommandConfig): string {
+  return join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "lotse", "stacks", clusterName);
 }

@@ -57,30 +57,27 @@ function fieldPath(path: string, key: string): string {
 interface Scalar {
   readonly name: string;
   readonly fits: (value: unknown) => boolean;
-  /** What to do about a value that does not fit, if that is known. */
-  readonly remedy: (value: unknown) => string | false;
+  /** What looks like this fits without its quotes. Absent for strings, which fit with quotes. */
+  readonly unquoted?: RegExp;
 }
 
 const isText = (value: unknown) => typeof value === "string";
-const unquote = (plain: RegExp) => (value: unknown) =>
-  isText(value) && plain.test(String(value)) && "remove the quotes";
 
 /** Every other type, such as a date, is a string in a manifest. */
-const TEXT: Scalar = { name: "a string", fits: isText, remedy: () => "put it in quotes" };
+const TEXT: Scalar = { name: "a string", fits: isText };
 const SCALARS: Readonly<Record<string, Scalar>> = {
-  number: { name: "a whole number", fits: Number.isInteger, remedy: unquote(/^-?\d+$/) },
-  boolean: { name: "a boolean", fits: (value) => typeof value === "boolean", remedy: unquote(/^(true|false)$/) },
+  number: { name: "a whole number", fits: Number.isInteger, unquoted: /^-?\d+$/ },
+  boolean: { name: "a boolean", fits: (value) => typeof value === "boolean", unquoted: /^(true|false)$/ },
   IntOrString: { ...TEXT, fits: (value) => isText(value) || Number.isInteger(value) },
   any: { ...TEXT, fits: () => true },
 };
 
 function checkScalar(value: unknown, type: string, path: string): readonly string[] {
-  const { name, fits, remedy } = SCALARS[type] ?? TEXT;
+  const { name, fits, unquoted } = SCALARS[type] ?? TEXT;
   if (fits(value)) return [];
   if (typeof value === "object") return [`${path}: must be ${name}`];
-  const advice = remedy(value);
-  const shown = typeof value === "string" ? quote(value) : String(value);
-  return [`${path}: ${shown} is not ${name}${advice ? `: ${advice}` : ""}`];
+  if (typeof value !== "string") return [`${path}: ${value} is not ${name}${unquoted ? "" : ": put it in quotes"}`];
+  return [`${path}: ${quote(value)} is not ${name}${unquoted?.test(value) ? ": remove the quotes" : ""}`];
 }
 
 function checkName({ metadata }: ManifestObject): readonly string[] {

@@ -7,16 +7,12 @@ import type { KubeClient } from "../../kube/client.ts";
 import { OwnConfigMap } from "../../kube/config-map.ts";
 import type { Given } from "../command-line.ts";
 import { openAccess } from "../open.ts";
-import { placeText } from "../place.ts";
+import { counted, EXIT, paragraphs, placeText } from "../output.ts";
 import { commandText } from "../shell.ts";
-import { counted } from "../words.ts";
-
-/** Exit code when changes wait and were only shown. */
-const PENDING = 2;
 
 /** Approves the changes with the given ids, or shows those that wait: all, or those of one object. */
 export async function approve({ flags, operands }: Given): Promise<number> {
-  using access = await openAccess(flags, process.env);
+  using access = await openAccess(flags);
   const map = new OwnConfigMap(access.client, access, "plan");
   const { waiting } = parsePending(await map.read());
   const head = placeText(access.place);
@@ -24,7 +20,7 @@ export async function approve({ flags, operands }: Given): Promise<number> {
   if (!operands.some(isId)) {
     const next = (ids: readonly string[]) => commandText(["approve", ...ids], flags);
     process.stdout.write(`${head}: ${pendingText(forPeople(chosen), next)}`);
-    return chosen.length > 0 ? PENDING : 0;
+    return chosen.length > 0 ? EXIT.changes : EXIT.nothing;
   }
   const by = await whoAmI(access.client);
   const ids = chosen.map(({ id }) => id);
@@ -33,7 +29,8 @@ export async function approve({ flags, operands }: Given): Promise<number> {
     return withApprovals(data, ids, by);
   });
   const names = [...new Set(chosen.map(({ object }) => oneLine(object)))].join(", ");
-  process.stdout.write(`${head}: ${names} approved by ${oneLine(by)}; the controller makes the changes now\n`);
+  const next = "a running controller makes the changes within seconds";
+  process.stdout.write(`${head}: ${names} approved by ${oneLine(by)}; ${next}\n`);
   return 0;
 }
 
@@ -47,9 +44,7 @@ export function selectSteps(waiting: readonly PendingStep[], operands: readonly 
   const chosen = operands.map((operand) => waiting.filter((step) => isNamed(step, operand)));
   const mistakes = operands.flatMap((operand, index) =>
     chosen[index]?.length === 0
-      ? [
-          `no change ${isId(operand) ? `with the id ${operand}` : `of ${operand}`} waits: run the command without operands to see those that do`,
-        ]
+      ? [`nothing waits ${isId(operand) ? "under the id" : "for"} ${operand}: \`lotse approve\` lists what does`]
       : [],
   );
   if (mistakes.length > 0) throw new ConfigError(mistakes);
@@ -66,8 +61,7 @@ export function pendingText(steps: readonly PendingStep[], next: (ids: readonly 
   const blocks = steps.map(({ id, text, at }) =>
     [...text, `  waiting since ${at}; approve with: ${next([id])}`].join("\n"),
   );
-  const verb = steps.length === 1 ? "waits" : "wait";
-  return `${[`${counted(steps.length, "change")} ${verb} for approval`, ...blocks].join("\n\n")}\n`;
+  return paragraphs(`${counted(steps.length, "change waits", "changes wait")} for approval`, ...blocks);
 }
 
 /** The user name according to the API server, or else on this machine. */

@@ -8,16 +8,14 @@ import { type AuditEntry, attemptKey, parseEntries, renderEntries } from "../../
 import { fieldText } from "../../record/forecast-text.ts";
 import { ENTRIES } from "../../record/record.ts";
 import type { Given } from "../command-line.ts";
-import { openAccess, textOf } from "../open.ts";
-import { placeText } from "../place.ts";
-import { counted } from "../words.ts";
+import { type ClusterAccess, openAccess, textOf } from "../open.ts";
+import { counted, placeText } from "../output.ts";
 
 /** Prints the recorded changes. */
 export async function audit({ flags, operands: [object] }: Given): Promise<void> {
   const sinceMs = parseAge(textOf(flags.since));
-  using access = await openAccess(flags, process.env);
-  const data = await new OwnConfigMap(access.client, access, "audit").read();
-  const entries = select(parseEntries(data[ENTRIES] ?? ""), {
+  using access = await openAccess(flags);
+  const entries = select(await readEntries(access), {
     ...(sinceMs !== undefined && { after: new Date(Date.now() - sinceMs).toISOString() }),
     ...(object !== undefined && { object }),
   });
@@ -26,6 +24,12 @@ export async function audit({ flags, operands: [object] }: Given): Promise<void>
       ? printable(renderEntries(entries))
       : `${placeText(access.place)}: ${auditText(forPeople(entries), flags.verbose === true)}`,
   );
+}
+
+/** The record of changes in a cluster. */
+export async function readEntries(access: ClusterAccess): Promise<readonly AuditEntry[]> {
+  const data = await new OwnConfigMap(access.client, access, "audit").read();
+  return parseEntries(data[ENTRIES] ?? "");
 }
 
 /** A duration in Go's syntax, in milliseconds. */

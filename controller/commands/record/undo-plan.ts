@@ -56,29 +56,46 @@ const LASTING: Readonly<Record<string, string>> = {
   [PREFIX + OPTIONS.networkZone.annotation]: DOES_NOT_MOVE,
 };
 
-const PORTS = "spec.ports";
+const PORTS = "spec.ports ";
 
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Annotations that differ, and the differing fields of each port. */
 function restored(now: RecordedWish, then: RecordedWish): readonly ChangedField[] {
-  const keys = [...new Set([...Object.keys(now.annotations), ...Object.keys(then.annotations)])].sort();
-  const sides = [
-    ...keys.map((key) => [key, now.annotations[key], then.annotations[key]] as const),
-    [PORTS, portsText(now), portsText(then)] as const,
+  const [ports, earlier] = [portsOf(now), portsOf(then)];
+  return [
+    ...differing(now.annotations, then.annotations).map((field) => {
+      return { field, from: now.annotations[field], to: then.annotations[field] };
+    }),
+    ...[...new Set([...ports.keys(), ...earlier.keys()])].flatMap((field) => {
+      const [from, to] = [ports.get(field), earlier.get(field)];
+      const keys = differing(from, to);
+      return keys.length === 0 ? [] : [{ field, from: portText(from, keys), to: portText(to, keys) }];
+    }),
   ];
-  return sides.filter(([, from, to]) => from !== to).map(([field, from, to]) => ({ field, from, to }));
 }
 
-/** Every field of every port, in a fixed order. */
-function portsText({ ports }: RecordedWish): string {
-  const port = (fields: object) =>
-    Object.entries(fields)
-      .toSorted(([a], [b]) => a.localeCompare(b))
-      .map(([key, value]) => `${key} ${value}`)
-      .join(" ");
-  return ports.map(port).join(", ");
+/** The names of fields with different values, sorted. */
+function differing(a: Fields = {}, b: Fields = {}): readonly string[] {
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((key) => a[key] !== b[key]).toSorted();
+}
+
+/** Ports by their number and protocol, which are unique in a Service: `spec.ports 443/TCP`. */
+function portsOf({ ports }: RecordedWish): ReadonlyMap<string, Fields> {
+  const all = ports.map((port): Fields => ({ ...port }));
+  return new Map(all.map((port) => [`${PORTS}${port.port}/${port.protocol ?? "TCP"}`, port]));
+}
+
+/** These fields of a port, as far as it has them. */
+function portText(port: Fields | undefined, keys: readonly string[]): string | undefined {
+  const set = keys.filter((key) => port?.[key] !== undefined);
+  return set.length > 0 ? set.map((key) => `${key} ${port?.[key]}`).join(" ") : undefined;
 }
 
 function patchTo(intent: RecordedWish, { metadata }: V1Service, fields: readonly ChangedField[]): object {
-  const annotations = fields.filter(({ field }) => field !== PORTS).map(({ field, to }) => [field, to ?? null]);
+  const annotations = fields
+    .filter(({ field }) => !field.startsWith(PORTS))
+    .map(({ field, to }) => [field, to ?? null]);
   return {
     metadata: {
       uid: metadata?.uid,

@@ -6,52 +6,43 @@ import type { V1Service } from "@kubernetes/client-node";
 import { loadBalancerUnit } from "../../../stacks/units/names.ts";
 import { objectName } from "../../config/flag-values.ts";
 import { ConfigError, ifFound, isConflict } from "../../diagnostics/errors.ts";
-import { forPeople, jsonText } from "../../diagnostics/printable.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { OwnConfigMap } from "../../kube/config-map.ts";
 import { paths } from "../../kube/paths.ts";
-import { type AuditEntry, parseEntries } from "../../record/entry.ts";
+import type { AuditEntry } from "../../record/entry.ts";
 import { fieldText } from "../../record/forecast-text.ts";
-import { ENTRIES } from "../../record/record.ts";
 import { serviceName, serviceRef } from "../../render/service/ours.ts";
 import type { Given } from "../command-line.ts";
 import { openAccess } from "../open.ts";
-import { placeText } from "../place.ts";
+import { EXIT, placeText, print } from "../output.ts";
 import { commandText } from "../shell.ts";
+import { readEntries } from "./audit.ts";
 import { planUndo, type Undo } from "./undo-plan.ts";
-
-/** Exit code when there is something to undo and it was only shown. */
-const TO_DO = 2;
 
 /** Restores the previous configuration, or shows it. */
 export async function undo({ flags, operands: [operand = ""] }: Given): Promise<number> {
   const path = servicePath(operand);
-  using access = await openAccess(flags, process.env);
-  const record = await new OwnConfigMap(access.client, access, "audit").read();
-  const entries = parseEntries(record[ENTRIES] ?? "");
-  const service = await readService(access.client, path, operand);
+  using access = await openAccess(flags);
+  const entries = await readEntries(access);
+  const service = await ifFound(access.client.get<V1Service>(path));
+  if (!service) throw new ConfigError([`Service ${operand} does not exist: ${LOST}`]);
   requireUndoable(service, entries);
   const planned = planUndo(service, entries);
   const isDone = planned !== undefined && flags.yes === true;
   if (isDone) await carryOut(access.client, path, planned);
   const data = { ...access.place, service: operand, isDone, ...(planned && { undo: planned }) };
   const next = commandText(["undo", operand], { ...flags, yes: true });
-  process.stdout.write(
-    flags.json ? jsonText(data) : `${placeText(access.place)}\n${undoText(forPeople({ ...data, next }))}`,
-  );
-  return planned && !isDone ? TO_DO : 0;
+  print(data, flags, (shown) => `${placeText(access.place)}\n${undoText(shown, next)}`);
+  return planned && !isDone ? EXIT.changes : EXIT.nothing;
 }
 
 interface ShownUndo {
   readonly service: string;
   readonly undo?: Undo;
   readonly isDone: boolean;
-  /** The command that restores it. */
-  readonly next: string;
 }
 
-/** What would be or was restored, for a terminal. */
-export function undoText({ service, undo: planned, isDone, next }: ShownUndo): string {
+/** What would be or was restored, for a terminal. `next` is the command that restores it. */
+export function undoText({ service, undo: planned, isDone }: ShownUndo, next: string): string {
   if (!planned) return `Service ${service}: nothing to undo: no earlier configuration of this Service is on record\n`;
   const { at, run, fields, notes } = planned;
   const lines = [
@@ -73,12 +64,6 @@ function servicePath(operand: string): string {
       `undo: ${JSON.stringify(operand)} is not of the form namespace/service, such as default/web`,
     ]);
   return paths.service(namespace, name);
-}
-
-async function readService(client: KubeClient, path: string, name: string): Promise<V1Service> {
-  const service = await ifFound(client.get<V1Service>(path));
-  if (!service) throw new ConfigError([`Service ${name} does not exist: ${LOST}`]);
-  return service;
 }
 
 /** Throws for a Service that has no load balancer, with what is known of the reason. */

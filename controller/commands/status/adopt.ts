@@ -1,19 +1,17 @@
 /** `lotse adopt`: shows what a migration to Lotse would change, or hands a load balancer over to a Service. */
 import { loadBalancerUnit, mainPart } from "../../../stacks/units/names.ts";
 import { ConfigError, messageOf } from "../../diagnostics/errors.ts";
-import { paintFor } from "../../diagnostics/paint.ts";
-import { forPeople, jsonText, printable } from "../../diagnostics/printable.ts";
 import { planRun } from "../../guard/plan.ts";
-import { CloudReader } from "../../hcloud/reader.ts";
 import { OwnConfigMap } from "../../kube/config-map.ts";
+import { openWayOut, readText } from "../../net/outbound.ts";
 import type { AuditEntry } from "../../record/entry.ts";
 import { AuditRecord } from "../../record/record.ts";
 import type { Snapshot } from "../../render/cluster.ts";
 import { serviceName, serviceRef } from "../../render/service/ours.ts";
 import type { Given } from "../command-line.ts";
 import { commandConfig, open, planOf, type Session, textOf } from "../open.ts";
-import { placeText } from "../place.ts";
-import { EXIT, exitCodeOf, type Forecast } from "../preview/forecast.ts";
+import { EXIT, placeText, print } from "../output.ts";
+import { exitCodeOf } from "../preview/forecast.ts";
 import { forecastText } from "../preview/forecast-text.ts";
 import { forecastPlan } from "../preview/preview.ts";
 import { whoAmI } from "../record/approve.ts";
@@ -34,29 +32,26 @@ export async function adopt({ flags, operands: [service] }: Given): Promise<numb
 
 /** Prints the load balancer of each Service, and the changes of the first run. Read-only. */
 async function overview(flags: Given["flags"]): Promise<number> {
-  await using session = await open(commandConfig(flags, process.env));
+  await using session = await open(commandConfig(flags));
   const planned = planOf(await session.observe(), session);
   const forecast = await forecastPlan(planned, session);
-  const services = adoptionsOf(planned.rendered, forecast);
-  const shown = forPeople({ services, forecast });
-  const paint = paintFor(process.stdout);
-  process.stdout.write(
-    flags.json
-      ? jsonText({ services, forecast })
-      : `${placeText(session.place)}\n\n${adoptionText(shown.services)}\n${forecastText(shown.forecast, paint)}`,
+  print({ services: adoptionsOf(planned.rendered, forecast), forecast }, flags, (shown, paint) =>
+    forecastText(shown.forecast, paint, adoptionText(shown.services)),
   );
   return exitCodeOf(forecast);
 }
 
 /** Shows what a handover would change and, with `--yes`, sets the labels with which the controller makes it. */
 async function handOver(request: HandoverRequest, flags: Given["flags"]): Promise<number> {
-  await using session = await open(commandConfig(flags, process.env));
+  await using session = await open(commandConfig(flags));
   const snapshot = await session.observe();
   const planned = planHandover(request, snapshot, session.options);
   const { place } = session;
   if (!planned) {
-    const text = `${placeText(place)}: nothing to hand over: Service ${request.service} has this load balancer, or gets it from the controller soon\n`;
-    process.stdout.write(flags.json ? jsonText({ ...place, ...request, isDone: true }) : printable(text));
+    const why = "has this load balancer, or gets it from the controller soon";
+    print({ ...place, ...request, isDone: true }, flags, ({ service }) => {
+      return `${placeText(place)}: nothing to hand over: Service ${service} ${why}\n`;
+    });
     return EXIT.nothing;
   }
   const forecast = await forecastHandover(planned, snapshot, session);
@@ -67,32 +62,17 @@ async function handOver(request: HandoverRequest, flags: Given["flags"]): Promis
   if (isDone) await carryOut(planned, session);
   const next = commandText(["adopt", request.service], { ...flags, yes: true });
   const { id, name } = planned.balancer;
-  const data = { ...place, ...request, isDone, id, name, notes: planned.notes, forecast };
-  process.stdout.write(flags.json ? jsonText(data) : handoverText(forPeople({ ...data, next }), isPossible));
+  const { notes } = planned;
+  print({ ...place, ...request, isDone, id, name, notes, forecast }, flags, (shown, paint) => {
+    const verb = isDone ? "was handed over" : "would be handed over";
+    const end = isDone
+      ? "the controller takes it over with its next full comparison, by default within a minute"
+      : `hand it over with: ${next}`;
+    const head = `load balancer ${shown.name} (id ${id}) ${verb} to Service ${shown.service}:`;
+    const lines = [head, ...shown.notes.map((note) => `note: ${note}`)].join("\n");
+    return `${lines}\n\n${forecastText(shown.forecast, paint)}${isPossible ? `\n${end}\n` : ""}`;
+  });
   return isDone ? EXIT.nothing : code;
-}
-
-interface ShownHandover extends HandoverRequest {
-  readonly isDone: boolean;
-  readonly id: number;
-  readonly name: string;
-  readonly notes: readonly string[];
-  readonly forecast: Forecast;
-  /** The command that carries it out. */
-  readonly next: string;
-}
-
-function handoverText({ service, isDone, id, name, notes, forecast, next }: ShownHandover, isPossible: boolean) {
-  const verb = isDone ? "was handed over" : "would be handed over";
-  const end = isDone
-    ? "the controller takes it over with its next full comparison, by default within a minute\n"
-    : `hand it over with: ${next}\n`;
-  const lines = [
-    `load balancer ${name} (id ${id}) ${verb} to Service ${service}:`,
-    ...notes.map((note) => `note: ${note}`),
-  ];
-  const changes = forecastText(forecast, paintFor(process.stdout));
-  return `${lines.join("\n")}\n\n${changes}${isPossible ? `\n${end}` : ""}`;
 }
 
 /** What the controller would change once the labels are set: of this Service only. */
@@ -116,7 +96,11 @@ async function carryOut({ service, balancer, consent, labels }: Handover, sessio
   const differences = Object.entries(consent).map(([key, to]) => ({ field: `label ${key}`, to, reason }));
   const object = `Service ${serviceName(service)}`;
   await save([{ kind: "change", at: new Date().toISOString(), ...common, object, differences }], session);
-  const failure = await setLabels(balancer, labels, { ...session, run }).catch((error: unknown) => error);
+  const failure = await setLabels(balancer, labels, {
+    ...session,
+    run,
+    deadlineMs: session.config.runDeadlineMs,
+  }).catch((error: unknown) => error);
   const outcome = { kind: "outcome", at: new Date().toISOString(), ...common } as const;
   await save(
     failure === undefined
@@ -129,39 +113,41 @@ async function carryOut({ service, balancer, consent, labels }: Handover, sessio
 
 /** Adds entries to the record of changes. Unlike the controller's, this fails when they cannot be saved. */
 async function save(entries: readonly AuditEntry[], { client, config, log }: Session): Promise<void> {
-  const own = new OwnConfigMap(client, config, "audit");
-  let saved: Promise<void> | undefined;
-  const map = {
-    update: (change: Parameters<OwnConfigMap["update"]>[0]) => {
-      saved = own.update(change);
-      return saved;
-    },
-  };
-  const record = new AuditRecord({ map, log });
+  const map = new OwnConfigMap(client, config, "audit");
+  const saved = Promise.withResolvers<void>();
+  const record = new AuditRecord({ map: { update: async (change) => saved.resolve(map.update(change)) }, log });
   record.add(entries);
   await record.stop();
-  await saved;
+  await saved.promise;
+}
+
+interface LabelParts extends Pick<Session, "gateway" | "reader"> {
+  readonly run: string;
+  /** Time limit for the request. */
+  readonly deadlineMs: number;
 }
 
 /** Sets the labels of a load balancer through the gateway, which lets nothing else pass. */
-async function setLabels(
+export async function setLabels(
   { id, name, labels: before }: Handover["balancer"],
   labels: Handover["labels"],
-  { gateway, run }: Session & { readonly run: string },
+  { gateway, reader, run, deadlineMs }: LabelParts,
 ): Promise<void> {
   const path = `/load_balancers/${id}`;
-  const now = await new CloudReader(gateway).labels("load_balancer", id);
+  const now = await reader.labels("load_balancer", id);
   if (JSON.stringify(now) !== JSON.stringify(before))
     throw new ConfigError([`load balancer ${JSON.stringify(name)} has just been changed: run the command again`]);
   const permits = (request: { readonly method: string; readonly path: string }) =>
     request.method === "PUT" && request.path === path;
   const access = gateway.open({ run, mode: "apply", permits });
+  const direct = openWayOut(access.endpoint, {}, 1); // `fetch` would pass the credential to a proxy of the environment
   try {
     const headers = { authorization: `Bearer ${access.token}`, "content-type": "application/json" };
-    const body = JSON.stringify({ labels });
-    const response = await fetch(access.endpoint + path, { method: "PUT", headers, body });
-    if (!response.ok) throw new Error(`the labels could not be set: ${await response.text()}`);
+    const options = { method: "PUT", headers, body: JSON.stringify({ labels }), timeoutMs: deadlineMs };
+    const { status, body } = await readText(direct, access.endpoint + path, options);
+    if (status < 200 || status >= 300) throw new Error(`the labels could not be set: ${body}`);
   } finally {
+    direct.agent.destroy();
     await access.close();
   }
 }

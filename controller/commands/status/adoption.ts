@@ -3,8 +3,8 @@ import type { LoadBalancerState } from "../../../stacks/units/spec.ts";
 import type { Rendered } from "../../render/cluster.ts";
 import type { ServiceIntent } from "../../render/intents.ts";
 import { serviceName } from "../../render/service/ours.ts";
+import { counted } from "../output.ts";
 import type { Forecast } from "../preview/forecast.ts";
-import { counted } from "../words.ts";
 
 /**
  * | Service | finds |

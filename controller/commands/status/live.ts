@@ -1,4 +1,5 @@
 /** A live view in a terminal, redrawn in place until it is interrupted. */
+import { stripVTControlCharacters } from "node:util";
 import { SYSTEM_CLOCK } from "../../work/clock.ts";
 
 /** The part of a terminal's interface that is used. */
@@ -59,17 +60,10 @@ export function frame(text: string, { columns, rows }: Pick<Screen, "columns" | 
 
 /** Truncates a line to the window, so that it does not wrap. Colour codes have no width. */
 function cut(line: string, columns: number): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with one
-  const pieces = line.split(/(\u001b\[\d+m)/);
-  const isText = (_: string, index: number) => index % 2 === 0;
-  const width = pieces.filter(isText).join("").length;
-  if (width <= columns) return line;
+  const text = stripVTControlCharacters(line);
+  if (text.length <= columns) return line;
   let room = columns - 1;
-  const kept = pieces.map((piece, index) => {
-    if (!isText(piece, index)) return piece;
-    const part = piece.slice(0, Math.max(room, 0));
-    room -= part.length;
-    return part;
-  });
-  return `${kept.join("")}…${pieces.length > 1 ? RESET : ""}`;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with one
+  const kept = line.replace(/(\u001b\[\d+m)|./g, (piece, code) => code ?? (room-- > 0 ? piece : ""));
+  return `${kept}…${text === line ? "" : RESET}`;
 }

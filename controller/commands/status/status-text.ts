@@ -1,8 +1,7 @@
 /** The status of a cluster for a terminal. */
 
 import { type Paint, plain } from "../../diagnostics/paint.ts";
-import { wayText } from "../place.ts";
-import { counted } from "../words.ts";
+import { counted, paragraphs, table, wayText } from "../output.ts";
 import type { BalancerStatus, ClusterStatus, NodeStatus } from "./status-view.ts";
 
 /** How to show a status. */
@@ -18,7 +17,7 @@ interface StatusTextOptions {
 export function statusText(status: ClusterStatus, { paint = plain, hint, approve }: StatusTextOptions = {}): string {
   const { balancers, routes, budget, refused, notes, heldBack, waiting, lastRun } = status;
   const degraded = balancers.filter(({ state }) => state === "degraded");
-  const blocks = [
+  return paragraphs(
     `${paint(`Cluster ${status.cluster}`, "bold")}: ${stateText(status)}\n${paint(circumstances(status, hint), "dim")}`,
     table("NODES", ["name", "state", "server", "addresses"], status.nodes.map(nodeRow), paint),
     table(
@@ -27,32 +26,30 @@ export function statusText(status: ClusterStatus, { paint = plain, hint, approve
       balancers.map(balancerRow),
       paint,
     ),
-    ...(routes ? [`${paint("ROUTES", "bold")}  ${routes.wanted} in total, ${routes.toChange} to change`] : []),
-    ...(lastRun ? [lastRunText(lastRun, paint)] : []),
+    routes && `${paint("ROUTES", "bold")}  ${routes.wanted} in total, ${routes.toChange} to change`,
+    lastRun && lastRunText(lastRun, paint),
     ...refused.map(({ object, mistakes }) => paint(`! ${object} is refused: ${mistakes.join("; ")}`, "red")),
     ...degraded.map(({ service, problems }) =>
       paint(`! Service ${service} is degraded: ${problems.join("; ")}`, "yellow"),
     ),
-    ...(heldBack === undefined ? [] : [paint(`! held back by the guard: ${heldBack}`, "red")]),
-    ...(waiting > 0
-      ? [
-          paint(
-            `! ${counted(waiting, "change")} ${waiting === 1 ? "waits" : "wait"} for approval: ${approve}`,
-            "yellow",
-          ),
-        ]
-      : []),
-    ...(notes.length > 0 ? [notes.map((note) => paint(`note: ${note}`, "dim")).join("\n")] : []),
+    heldBack !== undefined && paint(`! held back by the guard: ${heldBack}`, "red"),
+    waiting > 0 && paint(`! ${counted(waiting, "change waits", "changes wait")} for approval: ${approve}`, "yellow"),
+    notes.length > 0 && notes.map((note) => paint(`note: ${note}`, "dim")).join("\n"),
     paint(`${budget.remaining} of ${budget.limit} Hetzner API requests left, shared by the whole project`, "dim"),
-  ];
-  return `${blocks.join("\n\n")}\n`;
+  );
 }
 
 /** Short enough for a narrow window. */
-function stateText({ changes, refused, balancers }: ClusterStatus): string {
+function stateText({ changes, nodes, waiting, refused, balancers }: ClusterStatus): string {
   const degraded = balancers.filter(({ state }) => state === "degraded").length;
+  const fresh = nodes.filter(({ isInitialised }) => !isInitialised).length;
+  const unfinished = [
+    ...(changes > 0 ? [`${counted(changes, "unit")} out of sync`] : []),
+    ...(fresh > 0 ? [`${counted(fresh, "Node")} not initialised`] : []),
+    ...(waiting > 0 ? [`${waiting} waiting for approval`] : []),
+  ];
   return [
-    changes === 0 ? "in sync" : `${counted(changes, "unit")} out of sync`,
+    ...(unfinished.length > 0 ? unfinished : ["in sync"]),
     ...(refused.length > 0 ? [`${refused.length} refused`] : []),
     ...(degraded > 0 ? [`${degraded} degraded`] : []),
   ].join(", ");
@@ -60,7 +57,9 @@ function stateText({ changes, refused, balancers }: ClusterStatus): string {
 
 function circumstances(status: ClusterStatus, hint: string | undefined): string {
   const { leader, at } = status;
-  const leading = leader ? `leader ${leader.holder}` : "no leader";
+  const leading = leader
+    ? `leader ${leader.holder}`
+    : "no leader (leader election is off, or no controller is running)";
   return [`${at.slice(0, 19)}Z`, ...(hint === undefined ? [] : [hint]), wayText(status), leading].join("; ");
 }
 
@@ -80,18 +79,4 @@ function lastRunText({ at, units, failed, durationMs }: NonNullable<ClusterStatu
     `${paint("LAST RUN", "bold")}  ${at}, ${counted(units, "unit")} in ${seconds} s, ${failures.length} failed`,
     ...failures,
   ].join("\n");
-}
-
-/** Rows under a title and a head, aligned. */
-export function table(
-  title: string,
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  paint: Paint,
-): string {
-  if (rows.length === 0) return `${paint(title, "bold")}  none`;
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd();
-  return [paint(title, "bold"), paint(line(head), "dim"), ...rows.map(line)].join("\n");
 }

@@ -4,14 +4,15 @@ import type { Plan } from "../../guard/plan.ts";
 import type { LoadBalancer } from "../../hcloud/api.ts";
 import type { LeaseObject } from "../../kube/lease.ts";
 import type { ControllerStatus } from "../../record/status-board.ts";
-import type { Rendered, Snapshot } from "../../render/cluster.ts";
+import type { Snapshot } from "../../render/cluster.ts";
 import type { ServiceIntent } from "../../render/intents.ts";
 import { isReady } from "../../render/node/lifecycle.ts";
 import { findServer } from "../../render/node/metadata.ts";
 import { parseProviderId } from "../../render/node/provider-id.ts";
 import { type Refusal, refusalsOf } from "../../render/refusals.ts";
 import { serviceName } from "../../render/service/ours.ts";
-import type { Place } from "../place.ts";
+import type { ClusterPlan } from "../open.ts";
+import type { Place } from "../output.ts";
 import { eventNotes } from "../preview/event-notes.ts";
 
 /** A Node and its server. */
@@ -57,16 +58,12 @@ export interface ClusterStatus extends Place {
   readonly budget: { readonly remaining: number; readonly limit: number };
 }
 
-interface StatusInput {
+interface StatusInput extends ClusterPlan {
   readonly place: Place;
-  readonly snapshot: Snapshot;
-  readonly rendered: Rendered;
-  readonly plan: Plan;
-  readonly heldBack?: string;
-  readonly lease?: LeaseObject;
+  readonly lease?: LeaseObject | undefined;
   /** Number of changes that wait for approval. */
   readonly waiting: number;
-  readonly controller?: ControllerStatus;
+  readonly controller?: ControllerStatus | undefined;
   readonly budget: ClusterStatus["budget"];
 }
 

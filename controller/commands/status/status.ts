@@ -21,13 +21,17 @@ const AGES: Ages = { servers: 30_000, loadBalancers: 10_000, certificates: 600_0
 
 /** Prints the status, or shows it live in a terminal. */
 export async function status({ flags }: Given): Promise<void> {
-  await using session = await open(commandConfig(flags, process.env), { level: "error" });
+  await using session = await open(commandConfig(flags), { level: "error" });
   const paint = paintFor(process.stdout);
   const render = async (hint?: { readonly hint: string }) => {
     const current = await readStatus(session);
     if (flags.json) return jsonText(current);
     const approve = commandText(["approve"], accessFlags(flags));
-    return statusText(forPeople(current), { paint, approve: oneLine(approve), ...hint });
+    return statusText(forPeople({ ...current, notes: [...current.notes, ...session.notes] }), {
+      paint,
+      approve,
+      ...hint,
+    });
   };
   if (!process.stdout.isTTY || flags.once || flags.json) {
     process.stdout.write(await render());
@@ -64,13 +68,12 @@ async function readStatus(session: Session): Promise<ClusterStatus> {
     new OwnConfigMap(client, config, "plan").read(),
     new OwnConfigMap(client, config, "status").read(),
   ]);
-  const controller = parseStatus(board[STATUS]);
   return renderStatus({
     place: session.place,
     ...planOf(snapshot, session),
-    ...(lease && { lease }),
+    lease,
     waiting: parsePending(planned).waiting.length,
-    ...(controller && { controller }),
+    controller: parseStatus(board[STATUS]),
     budget: gateway.budget,
   });
 }

@@ -2,6 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import type { CertificateContent, CertificateState, ServiceRef } from "../../../stacks/units/spec.ts";
 import type { Certificate } from "../../hcloud/api.ts";
+import { chainOf } from "./chain.ts";
 
 /** Label that makes Hetzner use the ACME staging CA; shared with the official controller (HCCM A27). */
 export const STAGING_LABEL = "HC-Use-Staging-CA";
@@ -15,7 +16,8 @@ export function certificateState(certificate: Certificate, service: ServiceRef):
 function contentOf({ type, certificate, domain_names, labels }: Certificate): CertificateContent {
   if (type === "managed") return managedContent(domain_names, labels[STAGING_LABEL] === "true");
   const pem = certificate ?? "";
-  return { type: "uploaded", pem, fingerprint: fingerprintOf(pem) };
+  const chain = chainOf(pem);
+  return { type: "uploaded", pem, fingerprint: fingerprintOf(pem), ...(chain !== undefined && { chain }) };
 }
 
 /** Content of a managed certificate. Order and case of the domains do not matter. */

@@ -80,8 +80,8 @@ export class Resolver {
     if (!secret) return { problem: `Secret "${name}" of type kubernetes.io/tls does not exist`, isInCloud: false };
     const parsed = parseTlsSecret(secret, now);
     if ("problem" in parsed) return { problem: `Secret "${name}" cannot be used: ${parsed.problem}`, isInCloud: false };
-    const { pem, fingerprint, privateKey } = parsed.pair;
-    const content: CertificateContent = { type: "uploaded", pem, fingerprint };
+    const { pem, fingerprint, chain, privateKey } = parsed.pair;
+    const content: CertificateContent = { type: "uploaded", pem, fingerprint, ...(chain !== undefined && { chain }) };
     const uploadName = `ccm-uploaded-certificate-${this.#service.uid}-${contentKey(content)}`;
     return this.#make(content, uploadName, privateKey);
   }

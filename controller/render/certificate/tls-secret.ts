@@ -1,12 +1,15 @@
 /** A TLS Secret → its certificate and private key, or what is wrong with them. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { V1Secret } from "@kubernetes/client-node";
+import { chainOf } from "./chain.ts";
 
 /** A certificate with its private key, which is sent nowhere but to the API. */
 export interface TlsPair {
   readonly pem: string;
   /** SHA-256 of the certificate itself. */
   readonly fingerprint: string;
+  /** Identifies the certificate together with its chain; absent without a chain. */
+  readonly chain?: string;
   readonly privateKey: string;
 }
 
@@ -50,7 +53,9 @@ function parse({ data = {} }: V1Secret): Parsed {
   const key = attempt(() => createPrivateKey(privateKey));
   if (!key) return { problem: "tls.key is not a PEM private key, or is encrypted" };
   if (!certificate.checkPrivateKey(key)) return { problem: "tls.key does not match tls.crt" };
-  return { pair: { pem, privateKey, fingerprint: certificate.fingerprint256 }, certificate };
+  const chain = chainOf(pem);
+  const pair = { pem, privateKey, fingerprint: certificate.fingerprint256, ...(chain !== undefined && { chain }) };
+  return { pair, certificate };
 }
 
 function outOfDate({ validFromDate, validToDate }: X509Certificate, now: number): string | undefined {

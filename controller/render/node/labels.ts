@@ -5,7 +5,10 @@ import type { Server } from "../../hcloud/api.ts";
 /** Kind of the machine; never overwritten (K1). */
 const PROVIDED_BY = "instance.hetzner.cloud/provided-by";
 
-/** Annotation that lists the labels copied from the server. Only these follow the server; others are left alone. */
+/**
+ * Annotation that lists the labels copied from the server. Only these follow the server; others are left alone. A kubelet
+ * can write it, too, so it is believed only for labels that the kubelet could change itself.
+ */
 export const COPIED_LABELS = "lotse/labels-from-server";
 
 /** Zones keep the names of the former data centres, which nodes have had for years (N13). */
@@ -91,10 +94,13 @@ function topologyLabels({ instanceType, region, zone }: MachineFacts): Readonly<
  * | yes | yes | yes | follows the server |
  * | yes | yes | no | left alone: it was set elsewhere (N18) |
  * | no | yes | yes | removed |
+ *
+ * Reserved labels are neither copied nor removed, whatever the annotation lists.
  */
 function planCopies(node: V1Node, { labels }: MachineFacts, prefixes: readonly string[]) {
   const existing = node.metadata?.labels ?? {};
-  const before = new Set((node.metadata?.annotations?.[COPIED_LABELS] ?? "").split(",").filter((key) => key !== ""));
+  const recorded = (node.metadata?.annotations?.[COPIED_LABELS] ?? "").split(",");
+  const before = new Set(recorded.filter((key) => key !== "" && !isReserved(key)));
   const wanted = Object.entries(labels).filter(
     ([key]) =>
       !isReserved(key) &&
@@ -109,7 +115,10 @@ function planCopies(node: V1Node, { labels }: MachineFacts, prefixes: readonly s
   };
 }
 
-/** Label namespaces of Kubernetes, into which no server label is copied (N17). */
+/**
+ * Label namespaces of Kubernetes (N17). They contain every label that the admission plugin NodeRestriction protects from
+ * kubelets.
+ */
 function isReserved(key: string): boolean {
   const [namespace = ""] = key.includes("/") ? key.split("/") : [];
   return /(^|\.)(kubernetes|k8s)\.io$/.test(namespace);

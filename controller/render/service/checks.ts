@@ -5,6 +5,7 @@ import type { LoadBalancerState } from "../../../stacks/units/spec.ts";
 import type { Catalogue, Network } from "../../hcloud/api.ts";
 import type { CertificateSurroundings } from "../certificate/plan.ts";
 import { catalogueProblems, networkProblems } from "./cloud-checks.ts";
+import { takenLabels } from "./labels.ts";
 import { tcpPorts } from "./listeners.ts";
 import { type ListenerOptionName, type OptionName, PREFIX } from "./options/annotations.ts";
 import { CERTIFICATE_OPTIONS } from "./options/certificate-options.ts";
@@ -18,6 +19,8 @@ export interface Surroundings {
   readonly network?: Network;
   /** Addresses in the network that are in use by others. */
   readonly takenIps?: ReadonlySet<string>;
+  /** Ids of all load balancers, by name. */
+  readonly balancerIds?: ReadonlyMap<string, number>;
   /** What Hetzner offers, if known. */
   readonly catalogue?: Catalogue;
   /** The Service's existing load balancer, without its foreign parts. */
@@ -38,6 +41,8 @@ export interface Problem {
 export function checkSettings(service: V1Service, settings: ServiceSettings, around: Surroundings): ServiceSettings {
   const problems = [
     ...placeProblems(settings, around),
+    ...nameProblems(settings, around),
+    ...labelProblems(settings, around),
     ...portlessProblems(service, around),
     ...networkProblems(settings, around),
     ...catalogueProblems(service, settings, around),
@@ -80,6 +85,21 @@ function placeProblems({ options, sources, broken }: Settings, { existing }: Sur
   if (options.location || options.networkZone || broken.has("location") || broken.has("networkZone")) return [];
   const message = `neither annotation ${PREFIX}location nor ${PREFIX}network-zone is set: set one of them, or HCLOUD_LOAD_BALANCERS_LOCATION for all Services`;
   return [{ message, options: [] }];
+}
+
+/** Names are unique in a project. Only an existing load balancer is renamed: a new one would adopt the other. */
+function nameProblems({ options, sources }: Settings, { existing, balancerIds }: Surroundings): readonly Problem[] {
+  const id = balancerIds?.get(options.name ?? "");
+  if (!existing || id === undefined || id === existing.id) return [];
+  const message = `${sources.name}: load balancer ${id} has this name already: choose another, or create a new Service to adopt it`;
+  return [{ message, options: ["name"] }];
+}
+
+function labelProblems({ options, sources }: Settings, { existing }: Surroundings): readonly Problem[] {
+  const taken = takenLabels(options.labels ?? {}, existing?.labels ?? {});
+  if (taken.length === 0) return [];
+  const message = `${sources.labels}: ${taken.join(", ")} of load balancer "${existing?.name}" has another value, which was set elsewhere: remove it there, or choose another key`;
+  return [{ message, options: ["labels"] }];
 }
 
 function portProblems(

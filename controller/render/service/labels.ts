@@ -36,7 +36,7 @@ export function renderLabels(settings: Settings, { uid, existing, foreign, takeo
     ...serviceLabels(settings, before),
     ...marked([...(foreign ?? NOTHING_FOREIGN)].map(foreignMark)),
     ...rdnsMarks(settings, rdns, before),
-    ...protectionMark(settings, before),
+    ...protectionMark(settings, existing),
     ...adoptedMark(takeover, before),
     [SERVICE_UID_LABEL]: uid,
   };
@@ -78,20 +78,34 @@ function rdnsMarks({ broken }: Settings, rdns: ReverseDns, before: Labels): Labe
   return marks;
 }
 
+/** Whether a Service may set a label: those that were set elsewhere are not its own, also if they have the same value. */
+function isFree(before: Labels, key: string): boolean {
+  return !Object.hasOwn(before, key) || isServiceLabel(before, key);
+}
+
+/** The keys of wanted labels that were set elsewhere, to other values. */
+export function takenLabels(wanted: Labels, before: Labels): readonly string[] {
+  return Object.keys(wanted).filter((key) => !isFree(before, key) && before[key] !== wanted[key]);
+}
+
 function serviceLabels({ options, broken }: Settings, before: Labels): Labels {
   if (broken.has("labels")) {
     const kept = Object.entries(before).filter(([key]) => isServiceLabel(before, key) && !isMark(key));
     return { ...Object.fromEntries(kept), ...marked(kept.map(([key]) => labelMark(key))) };
   }
-  const wanted = options.labels ?? {};
-  return { ...wanted, ...marked(Object.keys(wanted).map(labelMark)) };
+  const wanted = Object.entries(options.labels ?? {}).filter(([key]) => isFree(before, key));
+  return { ...Object.fromEntries(wanted), ...marked(wanted.map(([key]) => labelMark(key))) };
 }
 
-function protectionMark({ options, broken }: Settings, before: Labels): Labels {
-  const isMarked = broken.has("deleteProtection")
-    ? Object.hasOwn(before, PROTECTED_MARK)
-    : (options.deleteProtection ?? false);
-  return isMarked ? marked([PROTECTED_MARK]) : {};
+/**
+ * The mark is kept until the protection is gone, and while the option is invalid. A run changes labels first: without the
+ * mark, a controller that is killed in between would take the protection for one that was set elsewhere.
+ */
+function protectionMark({ options, broken }: Settings, existing: LoadBalancerState | undefined): Labels {
+  const isKept = broken.has("deleteProtection") || (existing?.deleteProtection ?? false);
+  const has = Object.hasOwn(existing?.labels ?? {}, PROTECTED_MARK);
+  const isWanted = !broken.has("deleteProtection") && (options.deleteProtection ?? false);
+  return isWanted || (isKept && has) ? marked([PROTECTED_MARK]) : {};
 }
 
 /** A load balancer that returns to its Service is what it was before: adopted, or made for the Service. */

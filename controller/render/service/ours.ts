@@ -3,7 +3,7 @@ import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { differences } from "../../../stacks/units/difference.ts";
 import { listenerPart, targetPart } from "../../../stacks/units/names.ts";
 import type { LoadBalancerSpec, LoadBalancerState, ServiceRef } from "../../../stacks/units/spec.ts";
-import { FINALIZER } from "../../formats/finalizer.ts";
+import { hasFinalizer } from "../../formats/finalizer.ts";
 import { foreignMark } from "../../formats/marks.ts";
 import type { Parser } from "../../formats/values.ts";
 import type { Server } from "../../hcloud/api.ts";
@@ -51,7 +51,7 @@ export function intentOf(service: V1Service, served: ServedClasses = CLASSLESS):
   if (loadBalancerClass === undefined && type === "LoadBalancer" && !served.classless) return "none";
   const isWanted = type === "LoadBalancer" && metadata?.deletionTimestamp === undefined;
   if (isWanted) return "balance";
-  return metadata?.finalizers?.includes(FINALIZER) ? "retire" : "none";
+  return hasFinalizer(service) ? "retire" : "none";
 }
 
 /** `default/web`. */

@@ -2,9 +2,8 @@
  * Stages: the engine creates new parts before it removes old ones, and changes a load balancer before its parts.
  * Changes that need the opposite order are made in two runs, of which the first leaves out what does not fit yet.
  */
-import { isPrivate } from "../../../stacks/units/inputs.ts";
 import { targetPart } from "../../../stacks/units/names.ts";
-import type { ListenerSpec, LoadBalancerSpec, LoadBalancerState } from "../../../stacks/units/spec.ts";
+import type { ListenerSpec, LoadBalancerSpec, LoadBalancerState, TargetSpec } from "../../../stacks/units/spec.ts";
 import type { Limits } from "./cloud-checks.ts";
 
 /** The limits of a load balancer, and how many foreign parts it has. */
@@ -24,7 +23,7 @@ export function nextStage(spec: LoadBalancerSpec, existing: LoadBalancerState, r
   const targets = (limits?.targets ?? Number.POSITIVE_INFINITY) - room.foreignTargets;
   const network = spec.network && {
     ...spec.network,
-    publicInterface: spec.network.publicInterface || (existing.publicInterface && !existing.targets.every(isPrivate)),
+    publicInterface: spec.network.publicInterface || (existing.publicInterface && existing.targets.some(isPublic)),
   };
   return {
     ...spec,
@@ -36,6 +35,11 @@ export function nextStage(spec: LoadBalancerSpec, existing: LoadBalancerState, r
     ),
     targets: withinRoom(spec.targets, existing.targets, targets, targetPart),
   };
+}
+
+/** Whether a server is reached over the Internet. Addresses of dedicated servers never change their kind. */
+function isPublic(target: TargetSpec): boolean {
+  return target.kind === "server" && !target.usePrivateIp;
 }
 
 /** A smaller type is applied once the existing parts fit it. */

@@ -19,6 +19,8 @@ export interface TargetOptions {
   readonly selector: LabelSelector;
   readonly usePrivateIp: boolean;
   readonly networkId?: number;
+  /** The parts of existing targets. Without `networkId`, no other private targets are rendered. */
+  readonly present?: readonly string[];
   /** Whether nodes on dedicated servers become targets, by IP address. */
   readonly robots?: boolean;
   /** Maximum number of targets; unlimited when absent. */
@@ -52,7 +54,7 @@ export function renderTargets(nodes: readonly V1Node[], servers: readonly Server
 }
 
 /** All options but the selector, in a fixed order. */
-const OPTION_KEYS = ["usePrivateIp", "networkId", "robots", "places"] satisfies (keyof TargetOptions)[];
+const OPTION_KEYS = ["usePrivateIp", "networkId", "present", "robots", "places"] satisfies (keyof TargetOptions)[];
 
 function chooseTargets(nodes: readonly V1Node[], servers: readonly Server[], options: TargetOptions): Targets {
   // By server or address: a node that registered again under another name still has its old Node object.
@@ -71,6 +73,14 @@ function chooseTargets(nodes: readonly V1Node[], servers: readonly Server[], opt
 
 /** The target of a node, the reason why it has none, or undefined for a node that is not ours. */
 function targetOf(node: V1Node, servers: readonly Server[], options: TargetOptions): TargetSpec | string | undefined {
+  const target = candidateOf(node, servers, options);
+  const isPrivate = options.usePrivateIp && typeof target === "object";
+  if (!isPrivate || options.networkId !== undefined || options.present?.includes(targetPart(target))) return target;
+  return "HCLOUD_NETWORK is not set, so its attachment to the network cannot be checked";
+}
+
+/** The same, regardless of whether the network is known. */
+function candidateOf(node: V1Node, servers: readonly Server[], options: TargetOptions): ReturnType<typeof targetOf> {
   const { kind } = parseProviderId(node.spec?.providerID);
   if (kind === "robot" && options.robots) return robotTarget(node, options);
   if (kind !== "cloud" && kind !== "none") return undefined;
@@ -105,10 +115,17 @@ export function isEligible({ metadata, spec }: V1Node): boolean {
 
 function unusable(server: Server, { usePrivateIp, networkId }: TargetOptions): string | undefined {
   if (usePrivateIp) {
-    const isAttached = server.private_net.some(({ network }) => network === networkId);
+    const isAttached = networkId === undefined || server.private_net.some(({ network }) => network === networkId);
     return isAttached ? undefined : "its server is not attached to the cluster's network";
   }
   return server.public_net.ipv4 ? undefined : "its server has no public IPv4 address";
+}
+
+/** Whether targets are reached over the network, judged by the first one; undefined without targets. */
+export function usesPrivateIp(targets: readonly TargetSpec[]): boolean | undefined {
+  const first = targets.find(({ kind }) => kind === "server") ?? targets[0];
+  if (first?.kind !== "ip") return first?.usePrivateIp;
+  return isIPv4(first.ip) && ipaddr.IPv4.parse(first.ip).range() === "private";
 }
 
 /** Whether both are the same server or address, regardless of how it is reached. */

@@ -14,7 +14,7 @@ import { isBroken, renderListeners } from "./listeners.ts";
 import type { ServiceOptions } from "./options/annotations.ts";
 import type { ServiceSettings, Settings } from "./options/settings.ts";
 import { countForeign, NOTHING_FOREIGN, serviceRef } from "./ours.ts";
-import { isSameTarget, renderTargets, type Targets } from "./targets.ts";
+import { isSameTarget, renderTargets, type Targets, usesPrivateIp } from "./targets.ts";
 
 /** What a load balancer is rendered from, besides its Service. */
 export interface BalancerContext extends Surroundings {
@@ -72,7 +72,7 @@ function fieldsOf(
   const rdns = renderRdns(settings, existing);
   const type = broken.has("type") ? undefined : options.type;
   return {
-    name: options.name || (existing?.name ?? defaultName(uid)),
+    name: (!broken.has("name") && options.name) || (existing?.name ?? defaultName(uid)),
     type: type || (existing?.type ?? DEFAULT_TYPE),
     algorithm: broken.has("algorithm") ? (existing?.algorithm ?? algorithm) : algorithm,
     labels: renderLabels(settings, {
@@ -111,15 +111,22 @@ function attachmentOf(
   };
 }
 
-/** With an invalid node selector, targets are still removed with their nodes, but none are added. */
+/**
+ * With an invalid node selector, targets are still removed with their nodes, but none are added. While `usePrivateIp` has
+ * a mistake, nodes are reached as before; in an unknown network, no private targets are added.
+ */
 function targetsOf({ options, broken }: Settings, type: string, context: BalancerContext): Targets {
   const { networkId, existing, foreign = NOTHING_FOREIGN, robots = false } = context;
-  const isPrivate = existing?.targets.find((target) => target.kind === "server")?.usePrivateIp ?? false;
+  const wantsPrivate = options.usePrivateIp ?? false;
+  const usePrivateIp =
+    (broken.has("usePrivateIp") ? usesPrivateIp(existing?.targets ?? []) : undefined) ?? wantsPrivate;
+  const isUnknown = usePrivateIp && networkId === undefined;
   const render = (places?: number) =>
     renderTargets(context.nodes, context.servers, {
       selector: parseLabelSelector(options.nodeSelector ?? "") ?? (() => true),
-      usePrivateIp: broken.has("usePrivateIp") ? isPrivate : (options.usePrivateIp ?? false),
+      usePrivateIp,
       robots,
+      ...(isUnknown && existing && { present: existing.targets.map(targetPart) }),
       ...(networkId !== undefined && { networkId }),
       ...(places !== undefined && { places }),
     });

@@ -22,10 +22,8 @@ export interface ClusterSpec {
 }
 
 /** Third-party charts, pinned. */
-const CHARTS = {
-  cilium: { chart: "cilium", version: "1.18.3", repo: "https://helm.cilium.io" },
-  traefik: { chart: "traefik", version: "37.3.0", repo: "https://traefik.github.io/charts" },
-} as const;
+const CILIUM = { chart: "cilium", version: "1.18.3", repositoryOpts: { repo: "https://helm.cilium.io" } };
+const TRAEFIK = { chart: "traefik", version: "37.3.0", repositoryOpts: { repo: "https://traefik.github.io/charts" } };
 
 const SYSTEM = "kube-system";
 /** Machines that have just booted have no images yet. */
@@ -34,22 +32,18 @@ const TIMEOUT_SECONDS = 600;
 /** Declares everything. */
 export function declareCluster(spec: ClusterSpec): void {
   const provider = new k8s.Provider("k3s", { kubeconfig: spec.kubeconfig });
-  const secret = declareSecret(spec, { provider });
-  const network = release("cilium", SYSTEM, cilium(spec), { provider });
-  const controller = declareController(spec, { provider, dependsOn: secret });
-  // Pods need an initialised node, hence the controller, and an address, hence the network.
-  const ready = { provider, dependsOn: [network, controller] };
-  const ingress = release("traefik", "traefik", traefik(spec), ready);
-  new k8s.yaml.v2.ConfigGroup("demo", { yaml: spec.demo }, { provider, dependsOn: ingress });
-}
-
-function declareSecret({ token, networkId }: ClusterSpec, options: pulumi.CustomResourceOptions): k8s.core.v1.Secret {
+  const release = (name: string, args: k8s.helm.v3.ReleaseArgs, dependsOn: pulumi.Resource[]) =>
+    new k8s.helm.v3.Release(name, { name, timeout: TIMEOUT_SECONDS, ...args }, { provider, dependsOn });
   const metadata = { name: "hcloud", namespace: SYSTEM };
-  return new k8s.core.v1.Secret(
-    "hcloud",
-    { metadata, stringData: { token: pulumi.secret(token), network: networkId } },
-    options,
-  );
+  const stringData = { token: pulumi.secret(spec.token), network: spec.networkId };
+  const secret = new k8s.core.v1.Secret("hcloud", { metadata, stringData }, { provider });
+  const network = release("cilium", { ...CILIUM, namespace: SYSTEM, values: ciliumValues(spec) }, []);
+  const chart = { chart: spec.chart, namespace: SYSTEM, values: controllerValues(spec) };
+  const controller = release("lotse", chart, [secret]);
+  const place = { namespace: "traefik", createNamespace: true };
+  // Pods need an initialised node, hence the controller, and an address, hence the network.
+  const ingress = release("traefik", { ...TRAEFIK, ...place, values: traefikValues(spec) }, [network, controller]);
+  new k8s.yaml.v2.ConfigGroup("demo", { yaml: spec.demo }, { provider, dependsOn: ingress });
 }
 
 /** Values of our chart. */
@@ -61,17 +55,11 @@ export function controllerValues({ image, pods }: Pick<ClusterSpec, "image" | "p
   };
 }
 
-function declareController(spec: ClusterSpec, options: pulumi.CustomResourceOptions): k8s.helm.v3.Release {
-  const where = { name: "lotse", chart: spec.chart, namespace: SYSTEM };
-  const inputs = { ...where, values: controllerValues(spec), timeout: TIMEOUT_SECONDS };
-  return new k8s.helm.v3.Release("lotse", inputs, options);
-}
-
 /**
  * Native routing: packets between pods are not encapsulated. The controller's routes lead them through the network,
  * whose packets are 50 bytes smaller than the internet's.
  */
-function cilium({ pods }: ClusterSpec) {
+function ciliumValues({ pods }: ClusterSpec) {
   return {
     routingMode: "native",
     ipv4NativeRoutingCIDR: pods,
@@ -82,7 +70,7 @@ function cilium({ pods }: ClusterSpec) {
 }
 
 /** The firewall admits SSH and the API server only, so the load balancer uses the private network. */
-function traefik({ location }: ClusterSpec) {
+function traefikValues({ location }: ClusterSpec) {
   const annotations = {
     "load-balancer.hetzner.cloud/location": location,
     "load-balancer.hetzner.cloud/use-private-ip": "true",
@@ -90,16 +78,4 @@ function traefik({ location }: ClusterSpec) {
   // Ingresses get the load balancer's address, and the engine waits for it.
   const kubernetesIngress = { publishedService: { enabled: true } };
   return { service: { annotations }, providers: { kubernetesIngress } };
-}
-
-function release(
-  name: keyof typeof CHARTS,
-  namespace: string,
-  values: object,
-  options: pulumi.CustomResourceOptions,
-): k8s.helm.v3.Release {
-  const { chart, version, repo } = CHARTS[name];
-  const createNamespace = namespace !== SYSTEM;
-  const where = { name, chart, version, namespace, createNamespace, repositoryOpts: { repo } };
-  return new k8s.helm.v3.Release(name, { ...where, values, timeout: TIMEOUT_SECONDS }, options);
 }

@@ -19,3 +19,6 @@ declareCluster({
   demo: readFileSync(config.require("demo"), "utf8"),
   ...(colon > 0 && { image: { repository: image.slice(0, colon), tag: image.slice(colon + 1) } }),
 });
+
+/** The cluster that the state describes. */
+export const clusterUid = config.get("clusterUid");

@@ -43,7 +43,6 @@ kill $! && wait $! || true
 /** Builds and imports these images, unless that has been done before. Returns the folder of the store. */
 export async function prepareStore(images: readonly Image[], tools: Toolchain, cacheDir: string): Promise<string> {
   const store = join(cacheDir, `store-${shortHash(images.map(({ key }) => key))}`);
-  await mkdir(cacheDir, { recursive: true });
   await withLock(
     join(cacheDir, "lock"),
     () => {},

@@ -1,5 +1,5 @@
 /** docs/reference/annotations.md: the table of all annotations. */
-import { allowedBy } from "../../../controller/formats/values.ts";
+import type { Parser } from "../../../controller/formats/values.ts";
 import { ENV_PREFIX, OPTION_ROWS, PORT_ROWS, PREFIX } from "../../../controller/render/service/options/annotations.ts";
 import { GROUPS, type Option } from "../../../controller/render/service/options/option.ts";
 
@@ -36,6 +36,12 @@ const HEAD = [
   "| annotation | default | for all Services | values | meaning | per port |",
   "| --- | --- | --- | --- | --- | --- |",
 ];
+
+/** What a parser allows, found by parsing a text that every restrictive parser rejects. */
+function allowedBy(parse: Parser<unknown>): string {
+  const parsed = parse("\u0000(");
+  return "allowed" in parsed ? parsed.allowed : "any text";
+}
 
 function renderRow(option: Option<unknown>): string {
   const { annotation, unset, env, parse, doc } = option;

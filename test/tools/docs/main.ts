@@ -53,7 +53,8 @@ function byFile(a: NamedTest, b: NamedTest): number {
 
 /** All tests of a project with their full names, including cases of tables, without running them. */
 async function listTests(project: string): Promise<readonly NamedTest[]> {
-  const vitest = await createVitest("test", { watch: false, root: ROOT, project });
+  // Nothing runs, so the files can share what they load.
+  const vitest = await createVitest("test", { watch: false, root: ROOT, project, isolate: false });
   try {
     const { testModules, unhandledErrors } = await vitest.collect([], { staticParse: false });
     const failures = [...unhandledErrors, ...testModules.flatMap((module) => module.errors())];

@@ -17,17 +17,24 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 
 {{/* Name of the stack, in the form that names of Kubernetes objects contain it. */}}
 {{- define "lotse.cluster" -}}
-{{- $name := get .Values.args "cluster-name" | default "kubernetes" | toString | lower -}}
+{{- $name := include "lotse.text" (get .Values.args "cluster-name") | default "kubernetes" | lower -}}
 {{- regexReplaceAll "[^a-z0-9.-]" $name "-" -}}
 {{- end -}}
 
 {{- define "lotse.securePort" -}}
-{{- get .Values.args "secure-port" | default 10258 | toString -}}
+{{- include "lotse.text" (get .Values.args "secure-port") | default "10258" -}}
 {{- end -}}
 
-{{/* A YAML value as the text of a flag. Without this, large numbers render as 1e+06. */}}
+{{/* Name of the Lease, and of the leader's metric; empty without leader election. Alerts and dashboard have the default. */}}
+{{- define "lotse.lease" -}}
+{{- if not (has (include "lotse.text" (get .Values.args "leader-elect") | lower) (list "false" "f" "0")) -}}
+{{- include "lotse.text" (get .Values.args "leader-elect-resource-name") | default "cloud-controller-manager" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A YAML value as the text of a flag; null has none. Otherwise large numbers render as 1e+06, and `default` replaces 0. */}}
 {{- define "lotse.text" -}}
-{{- if and (kindIs "float64" .) (eq . (floor .)) }}{{ int64 . }}{{ else }}{{ . }}{{ end -}}
+{{- if and (kindIs "float64" .) (eq . (floor .)) }}{{ int64 . }}{{ else if not (kindIs "invalid" .) }}{{ . }}{{ end -}}
 {{- end -}}
 
 {{/* Flags derived from other values, overridden by `args`. */}}

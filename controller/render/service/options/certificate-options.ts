@@ -59,6 +59,6 @@ export const CERTIFICATE_OPTIONS = {
     group: "certificates",
     parse: list(OBJECT_NAME, 25, "Secret names"),
     unset: "none",
-    doc: "Secrets of type `kubernetes.io/tls` in the Service's namespace. Their certificates are uploaded, and replaced when a Secret is renewed. Requires `LOTSE_TLS_SECRETS`.",
+    doc: "Secrets of type `kubernetes.io/tls` in the Service's namespace. Their certificates are uploaded with their chains, and replaced when either changes. Requires `LOTSE_TLS_SECRETS`.",
   }),
 } as const;

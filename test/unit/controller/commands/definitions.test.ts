@@ -1,3 +1,6 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { OTHER_COMMANDS } from "../../../../controller/commands/definitions.ts";
 import { bannedIn } from "../../documents/banned-phrases.ts";
@@ -8,4 +11,15 @@ const isProse = (line: string) => !line.startsWith("  ");
 it.each(OTHER_COMMANDS)("the help of $name is free of banned phrases", ({ summary, epilogue = "" }) => {
   const prose = [summary, ...epilogue.split("\n").filter(isProse)].join("\n");
   expect(bannedIn(prose)).toEqual([]);
+});
+
+it.each([
+  ["completion", 0, /^$/],
+  ["nonsense", 1, /unknown command/],
+])("%s ends with its exit code although its output is not read", async (name, code, stderr) => {
+  const child = spawn(process.execPath, ["controller/main.ts", name, "bash"], { stdio: ["ignore", "pipe", "pipe"] });
+  child.stdout.destroy();
+  const [said, [ended]] = await Promise.all([text(child.stderr), once(child, "exit")]);
+  expect(said).toMatch(stderr);
+  expect(ended).toBe(code);
 });

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadConfig } from "../../../../controller/config/config.ts";
+import { loadClusterConfig, loadConfig } from "../../../../controller/config/config.ts";
 import { type FlagValues, RUN_FLAGS } from "../../../../controller/config/flags.ts";
 import { ConfigError } from "../../../../controller/diagnostics/errors.ts";
 import { ENVIRONMENT } from "../../../tools/docs/options.ts";
@@ -348,5 +348,20 @@ describe("the environment", () => {
     const { Process: _, ...groups } = ENVIRONMENT;
     const documented = Object.values(groups).flat();
     expect(documented.map(({ name }) => name).toSorted()).toEqual([...readNames].toSorted());
+  });
+});
+
+describe("the configuration of commands that need no token", () => {
+  it("has the same defaults, and the namespace of the controller's objects", () => {
+    expect(loadClusterConfig({ context: "prod" }, { POD_NAMESPACE: "" })).toEqual({
+      clusterName: "kubernetes",
+      context: "prod",
+      namespace: "kube-system",
+      routes: true,
+    });
+  });
+
+  it.each(["", "a b"])("is refused with the cluster name %j", (name) => {
+    expect(() => loadClusterConfig({ "cluster-name": name }, {})).toThrow(`--cluster-name: "${name}" is not a name of`);
   });
 });

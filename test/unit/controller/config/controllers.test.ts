@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { controllers } from "../../../../controller/config/controllers.ts";
+import { controllers } from "../../../../controller/config/flag-values.ts";
 
 /** The names of those that are on. */
 function on(text: string): readonly string[] {

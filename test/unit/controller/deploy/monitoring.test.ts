@@ -34,6 +34,10 @@ describe("alerts", () => {
   });
 });
 
+it("notices that no replica can be scraped by a metric that does not depend on flags", () => {
+  expect(alerts.find(({ alert }) => alert === "LotseDown")?.expr).toBe("absent(lotse_build_info)");
+});
+
 describe("metrics in alerts and dashboard", () => {
   const sources = SOURCES.map((file) => readFileSync(file, "utf8"));
   const all = new Metrics("0").registry.getMetricsAsArray().map(({ name }) => name);

@@ -18,7 +18,10 @@ case "$1" in
 esac
 `;
 
+const SUMS = "pulumi-hcloud_1.2.3_checksums.txt";
+
 let folder: string;
+let archive: Buffer;
 let site: TestServer;
 /** Files on the release site. */
 let files: Record<string, Buffer | string>;
@@ -29,12 +32,8 @@ beforeEach(async () => {
   await writeFile(join(folder, "bin", "go"), GO, { mode: 0o755 });
   await writeFile(join(folder, "pulumi-resource-hcloud"), "official");
   await run("tar", ["-czf", ARCHIVE, "pulumi-resource-hcloud"], { cwd: folder });
-  const archive = await readFile(join(folder, ARCHIVE));
-  const digest = createHash("sha256").update(archive).digest("hex");
-  files = {
-    [ARCHIVE]: archive,
-    "pulumi-hcloud_1.2.3_checksums.txt": `${"0".repeat(64)}  other\n${digest}  ${ARCHIVE}\n`,
-  };
+  archive = await readFile(join(folder, ARCHIVE));
+  files = { [ARCHIVE]: archive, [SUMS]: checksums("sha1", "./") };
   site = await startServer(({ path }, response) => {
     const file = files[path.replace("/v1.2.3/", "")];
     response.writeHead(file === undefined ? 404 : 200).end(file);
@@ -44,6 +43,12 @@ afterEach(async () => {
   await site.stop();
   await rm(folder, { recursive: true });
 });
+
+/** A file of checksums, with another archive before ours. Pulumi writes its own with `shasum ./*.tar.gz`. */
+function checksums(hash: "sha1" | "sha256", prefix: string, content = archive): string {
+  const digest = createHash(hash).update(content).digest("hex");
+  return `${"0".repeat(digest.length)}  ${prefix}other-${ARCHIVE}\n${digest}  ${prefix}${ARCHIVE}\n`;
+}
 
 async function provide(url = site.url) {
   const env = { ...process.env, PATH: `${join(folder, "bin")}:${process.env.PATH}`, PLUGIN_SITE: url };
@@ -55,6 +60,15 @@ it("takes the official plugin", async () => {
   expect(await provide()).toEqual({ plugin: "official", stdout: "the official plugin 1.2.3\n" });
 });
 
+it.each([
+  ["sha1", ""],
+  ["sha256", ""],
+  ["sha256", "./"],
+] as const)("takes one whose digest is %s and whose name starts with %j", async (hash, prefix) => {
+  files[SUMS] = checksums(hash, prefix);
+  expect((await provide()).plugin).toBe("official");
+});
+
 it("builds it where the release site has none, or cannot be reached", async () => {
   files = {};
   expect((await provide()).plugin).toBe("built");
@@ -62,9 +76,12 @@ it("builds it where the release site has none, or cannot be reached", async () =
 });
 
 it.each([
-  ["another digest", `${"0".repeat(64)}  ${ARCHIVE}\n`],
-  ["no digest", ""],
+  ["another digest", () => `${"0".repeat(64)}  ${ARCHIVE}\n`],
+  ["another SHA-1 digest", () => checksums("sha1", "./", Buffer.from("forged"))],
+  ["another SHA-256 digest", () => checksums("sha256", "./", Buffer.from("forged"))],
+  ["the digest of another file", () => checksums("sha1", "./").replaceAll(`  ./${ARCHIVE}`, "  ./different.tar.gz")],
+  ["no digest", () => ""],
 ])("refuses an archive with %s", async (_, sums) => {
-  files["pulumi-hcloud_1.2.3_checksums.txt"] = sums;
+  files[SUMS] = sums();
   await expect(provide()).rejects.toThrow(`${ARCHIVE} has not the published digest`);
 });

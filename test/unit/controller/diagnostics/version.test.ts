@@ -74,4 +74,11 @@ describe("the version of the program", () => {
     vi.stubEnv("GIT_DIR", join(process.cwd(), ".git"));
     expect(programVersion({}, dir)).toBe("9.8.7");
   });
+
+  it("is asked of git without the token", () => {
+    writeFileSync(join(dir, "git"), '#!/bin/sh\necho "v1.0.0-token:$HCLOUD_TOKEN"\n', { mode: 0o755 });
+    vi.stubEnv("PATH", `${dir}:${process.env.PATH}`);
+    vi.stubEnv("HCLOUD_TOKEN", "secret");
+    expect(programVersion({}, dir)).toBe("1.0.0-token:");
+  });
 });

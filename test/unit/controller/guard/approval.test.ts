@@ -8,6 +8,7 @@ import {
 } from "../../../../controller/guard/approval.ts";
 import type { Plan, PlannedUnit } from "../../../../controller/guard/plan.ts";
 import { loadBalancerUnit } from "../../../../stacks/units/names.ts";
+import type { UnitId } from "../../../../stacks/units/spec.ts";
 import { aBalancerSpec, aRoute, UID } from "../../../support/builders.ts";
 import { aLog } from "../../../support/log.ts";
 
@@ -49,8 +50,8 @@ function aGate(mode: ApprovalMode = "manual") {
     },
     log,
   });
-  const pass = (plan: Plan, lines_: readonly string[] = ["+ it"]) =>
-    gate.pass(plan, async (steps) => {
+  const pass = (plan: Plan, lines_: readonly string[] = ["+ it"], underWay: readonly UnitId[] = []) =>
+    gate.pass({ plan, underWay: new Set(underWay) }, async (steps) => {
       described.push(...steps.map(({ unit }) => unit));
       meanwhile();
       return steps.map(({ unit }) => ({ unit, object: `Node of ${unit}`, summary: "do it", text: lines_ }));
@@ -110,6 +111,16 @@ describe("the approval gate", () => {
     expect((await pass([change(TYPE)])).plan).toEqual([change(TYPE)]);
     await pass([]);
     expect((await pass([change(TYPE)])).plan).toEqual([]);
+  });
+
+  it("lets a change continue that was under way in between", async () => {
+    const { pass, approve } = aGate();
+    const both = change(ALGORITHM, TYPE);
+    await pass([both]);
+    approve(both);
+    await pass([both]);
+    await pass([], [], [UNIT]);
+    expect((await pass([change(TYPE)])).plan).toEqual([change(TYPE)]);
   });
 
   it.each([

@@ -76,17 +76,44 @@ describe("guard", () => {
     expect(guard(situation(remove(1, false), 1), { removals: 0, share: 0 }).plan).toEqual([]);
   });
 
-  it("holds back many load balancers that would move to another network, which replaces all their targets", () => {
-    const move = (count: number) =>
+  describe("load balancers that would move, which replaces all their private targets", () => {
+    const refOf = (index: number) => ({ namespace: "default", name: `web-${index}`, uid: UID });
+    const move = (count: number, field: "id" | "subnet") =>
       Array.from({ length: count }, (_, index): PlannedUnit => {
-        const spec = aBalancerSpec({ service: { namespace: "default", name: `web-${index}`, uid: UID } });
-        const differences = [{ part: "network", field: "id", want: "2", have: "1" }];
-        return { kind: "make", unit: unitOf(spec), spec, differences };
+        const spec = aBalancerSpec({ service: refOf(index) });
+        return {
+          kind: "make",
+          unit: unitOf(spec),
+          spec,
+          differences: [{ part: "network", field, want: "2", have: "1" }],
+        };
       });
-    expect(guard(situation(move(5), 0, 5)).held).toBe(0);
-    const { plan, stopped } = guard(situation([...move(6), MAKE], 50, 6));
-    expect(plan).toEqual([MAKE]);
-    expect(stopped).toMatch("6 of 6 load balancers would be moved to another network although no object asks for it");
+    /** As many Services, whose subnet comes from there. */
+    const services = (count: number, privateSubnet: string) =>
+      Array.from({ length: count }, (_, index) => ({
+        unit: loadBalancerUnit(refOf(index)),
+        kind: "balance",
+        settings: { sources: { privateSubnet } },
+      })) as unknown as Situation["rendered"]["services"];
+    const [byVariable, byAnnotation] = ["HCLOUD_LOAD_BALANCERS_PRIVATE_SUBNET_IP_RANGE", "annotation x/y"];
+
+    it("are held back when they are many, because no Service asks for another network", () => {
+      expect(guard(situation(move(5, "id"), 0, 5)).held).toBe(0);
+      const { plan, stopped } = guard(situation([...move(6, "id"), MAKE], 50, 6));
+      expect(plan).toEqual([MAKE]);
+      expect(stopped).toMatch(
+        "6 of 6 load balancers would be moved to another network or subnet although no object asks for it",
+      );
+    });
+
+    it.each([
+      ["another default", byVariable, 6],
+      ["annotations", byAnnotation, 0],
+    ])("are held back for %s of the subnet: %s → %d", (_, source, held) => {
+      const moving = situation(move(6, "subnet"), 0, 6);
+      const rendered = { ...moving.rendered, services: services(6, source) };
+      expect(guard({ ...moving, rendered }).held).toBe(held);
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Budget, minIntervalMs } from "../../../../controller/hcloud/budget.ts";
+import { Budget, minIntervalMs, type Priority } from "../../../../controller/hcloud/budget.ts";
 
 function aBudget(remaining?: number, limit = 3_600) {
   const time = { now: 0 };
@@ -25,6 +25,37 @@ describe("the rate budget", () => {
     ["urgent", 0, 1_000],
   ] as const)("makes %s requests wait at %d left: %d ms", (priority, left, waitMs) => {
     expect(aBudget(left).budget.spend(priority)).toBe(waitMs);
+  });
+
+  it("lets requests that wait go one after another, urgent ones before all others", () => {
+    const { budget } = aBudget(0);
+    const wait = (priority: Priority) => budget.spend(priority);
+    expect([wait("normal"), wait("normal"), wait("normal")]).toEqual([61_000, 62_000, 63_000]);
+    expect([wait("urgent"), wait("urgent")]).toEqual([1_000, 2_000]);
+    expect(wait("normal")).toBe(66_000);
+  });
+
+  it("counts a request that waited when it is sent, and gives its slot back when it is dropped", () => {
+    const { budget, time } = aBudget(0);
+    for (let index = 0; index < 3; index += 1) budget.spend("normal");
+    time.now = 61_000;
+    budget.endWait("normal", true);
+    expect(budget.remaining).toBe(60);
+    expect(budget.spend("normal")).toBe(3_000);
+    budget.endWait("normal", false);
+    budget.endWait("normal", false);
+    expect(budget.remaining).toBe(60);
+    expect(budget.spend("normal")).toBe(2_000);
+  });
+
+  it("counts requests that wait apart from those in flight, also after a refusal", () => {
+    const { budget, learn } = aBudget(61);
+    expect([budget.spend("normal"), budget.spend("normal")]).toEqual([0, 1_000]);
+    learn(40);
+    expect(budget.remaining).toBe(40);
+    expect(budget.spend("normal")).toBe(22_000);
+    learn(0, 429);
+    expect(budget.spend("normal")).toBe(63_000);
   });
 
   it("reserves less when the limit is lower", () => {

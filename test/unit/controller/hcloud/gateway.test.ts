@@ -1,9 +1,10 @@
 import { request, type ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { ApiRequest } from "../../../../controller/hcloud/exchange.ts";
+import type { ApiError, ApiRequest } from "../../../../controller/hcloud/exchange.ts";
 import { Gateway, type RunAccess } from "../../../../controller/hcloud/gateway.ts";
 import type { Exchange } from "../../../../controller/hcloud/sender.ts";
 import { Upstream } from "../../../../controller/hcloud/sender.ts";
+import { Aged } from "../../../../controller/work/aged.ts";
 import { aBalancerSpec, aListener } from "../../../support/builders.ts";
 import { QuickClock } from "../../../support/clock.ts";
 import { type Received, reply, startServer, type TestServer } from "../../../support/http-server.ts";
@@ -226,6 +227,76 @@ describe("reads", () => {
     expect((await call(access, "GET", "/load_balancers/1")).body.load_balancer.name).toBe("old");
     await call(access, "PUT", "/load_balancers/1", { name: "new" });
     expect((await call(access, "GET", "/load_balancers/1")).body.load_balancer.name).toBe("new");
+  });
+
+  describe("after writes", () => {
+    const LIST = "/load_balancers?page=1&per_page=50";
+    const names = new Map<string, string>();
+    /** Load balancers 1 and 2, with the names that were last written. */
+    const aProject = () => {
+      names.clear();
+      answer = ({ method, path, body }, response) => {
+        const { id = "" } = /^\/v1\/load_balancers\/(?<id>\d+)/.exec(path)?.groups ?? {};
+        if (method === "PUT") names.set(id, JSON.parse(body).name);
+        const show = (one: string) => ({ id: Number(one), name: names.get(one) ?? "old" });
+        reply(response, id ? { load_balancer: show(id) } : { load_balancers: [show("1"), show("2")] });
+      };
+    };
+    const withList = (read: () => Promise<unknown>) => {
+      const lists = new Aged(read, clock.now);
+      return gateway.open({ run: "run", mode: "apply", list: (_, maxAgeMs) => lists.get(maxAgeMs) });
+    };
+    const nameOf = async (access: RunAccess, id: number) =>
+      (await call(access, "GET", `/load_balancers/${id}`)).body.load_balancer.name;
+
+    it("are served from one list for all of them", async () => {
+      aProject();
+      const access = withList(() => gateway.read(LIST));
+      await Promise.all([1, 2].map((id) => call(access, "PUT", `/load_balancers/${id}`, { name: `new ${id}` })));
+      expect(await Promise.all([nameOf(access, 1), nameOf(access, 2), nameOf(access, 1)])).toEqual([
+        "new 1",
+        "new 2",
+        "new 1",
+      ]);
+      expect(requests().slice(2)).toEqual([`GET /v1${LIST}`]);
+    });
+
+    it.each([
+      ["at once", 0],
+      ["when times of writes as old as this one were forgotten", 15_000],
+    ])(
+      "are never served from a list that was requested before the write had ended, and arrives %s",
+      async (_, lateMs) => {
+        aProject();
+        const plain = answer;
+        const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        answer = async (request, response) => {
+          if (!request.path.includes("?")) return plain(request, response);
+          arrived.resolve();
+          await released.promise;
+          reply(response, { load_balancers: [{ id: 1, name: "old" }] });
+        };
+        const access = open();
+        const list = gateway.read(LIST);
+        await arrived.promise;
+        await call(access, "PUT", "/load_balancers/1", { name: "new" });
+        clock.skip(lateMs);
+        const later = open();
+        released.resolve();
+        await list;
+        expect(await nameOf(later, 1)).toBe("new");
+      },
+    );
+
+    it("are made one by one when the list cannot be read, or lacks the resource", async () => {
+      aProject();
+      for (const read of [() => Promise.reject(new Error("no")), async () => gateway.read("/load_balancers?page=9")]) {
+        const access = withList(read);
+        await call(access, "PUT", "/load_balancers/3", { name: "new" });
+        expect(await nameOf(access, 3)).toBe("new");
+        expect(requests().at(-1)).toBe("GET /v1/load_balancers/3");
+      }
+    });
   });
 
   it("wait for a write in flight to their resource, and for no other", async () => {
@@ -541,7 +612,7 @@ describe("actions", () => {
 
   describe("that are slow", () => {
     const path = "/load_balancers/1/actions/add_target";
-    const slow: { unit: string; ended: Promise<unknown> }[] = [];
+    const slow: { unit: string; ended: Promise<ApiError | undefined> }[] = [];
     const hurry = () => new AbortController();
     let status: string;
     beforeEach(() => {
@@ -566,7 +637,19 @@ describe("actions", () => {
       expect(body.action).toMatchObject({ status: "error", error: { code: "under_way" } });
       expect(slow.map(({ unit }) => unit)).toEqual(["load-balancer/web"]);
       status = "success";
-      await expect(slow[0]?.ended).resolves.toMatchObject({ status: 201 });
+      await expect(slow[0]?.ended).resolves.toBeUndefined();
+    });
+
+    it.each([
+      [
+        { code: "action_failed", message: "no" },
+        { code: "action_failed", message: "no" },
+      ],
+      [undefined, { code: "action_failed", message: "the action add_target failed" }],
+    ])("say how they failed in the end: %j", async (error, expected) => {
+      await call(openHurried(AbortSignal.abort()), "POST", path, {});
+      answer = (_, response) => reply(response, { actions: [{ ...action("error"), error }] });
+      await expect(slow[0]?.ended).resolves.toEqual(expected);
     });
 
     it("are awaited while nothing else waits for the run", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Lanes } from "../../../../controller/hcloud/lanes.ts";
+import { Lanes, WriteTimes } from "../../../../controller/hcloud/lanes.ts";
 
 /** Work that notes when it begins and ends, and ends when it is told to. */
 function aWork(name: string, notes: string[]) {
@@ -57,11 +57,9 @@ describe("lanes", () => {
   it("is idle when the last work has ended, even in failure", async () => {
     const lanes = new Lanes();
     const a = aWork("a", []);
-    expect(lanes.isIdle("x")).toBe(true);
     await lanes.idle("x");
     const run = lanes.run("x", a.work);
-    expect(lanes.isIdle("x")).toBe(false);
-    expect(lanes.isIdle("y")).toBe(true);
+    await lanes.idle("y");
     let isIdle = false;
     const idle = lanes.idle("x").then(() => {
       isIdle = true;
@@ -71,6 +69,42 @@ describe("lanes", () => {
     a.fail();
     await expect(run).rejects.toThrow();
     await idle;
-    expect(lanes.isIdle("x")).toBe(true);
+    await lanes.idle("x");
+  });
+});
+
+describe("times of writes", () => {
+  const timed = () => {
+    const clock = { now: 1_000 };
+    return { clock, writes: new WriteTimes(() => clock.now) };
+  };
+
+  it("are infinitely long ago without any", () => {
+    expect(timed().writes.sinceMs("x")).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("count from the end of the last of several", () => {
+    const { clock, writes } = timed();
+    const [endFirst, endSecond] = [writes.begin("x"), writes.begin("x")];
+    endFirst();
+    clock.now += 50;
+    expect(writes.sinceMs("x"), "the second is still under way").toBe(0);
+    endSecond();
+    clock.now += 50;
+    expect(writes.sinceMs("x")).toBe(50);
+    expect(writes.sinceMs("y")).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("are forgotten later, except those under way; then they may have been as late as that", () => {
+    const { clock, writes } = timed();
+    writes.begin("old")();
+    writes.begin("again")();
+    writes.begin("again");
+    clock.now += 100;
+    writes.begin("new")();
+    writes.sweep(50);
+    expect(["old", "again", "new"].map((key) => writes.sinceMs(key))).toEqual([50, 0, 0]);
+    clock.now += 10;
+    expect(writes.sinceMs("old")).toBe(60);
   });
 });

@@ -184,6 +184,15 @@ describe("a watch", () => {
     await expect(follow().ended).rejects.toMatchObject({ status: 410 });
   });
 
+  it("fails with the status of a refusal whose body stalls", async () => {
+    answer = (_, response) => void response.writeHead(410, { "content-length": "200" }).write('{"kind":"Status",');
+    const hasty = new KubeClient(accessTo(server.url), { timeoutMs: 100 });
+    const { signal } = new AbortController();
+    const watching = hasty.watch("/w", {}, { onEvent: () => {}, signal, longestMs: 60_000 });
+    await expect(watching).rejects.toMatchObject({ code: "kube", status: 410, message: "GET /w: status 410" });
+    hasty.close();
+  });
+
   it("fails when it outlives its timeout, even with events: it may be half-open since the last one", async () => {
     answer = (_, response) => {
       const talking = setInterval(() => response.write("\n"), 5);

@@ -163,7 +163,10 @@ describe("several kubeconfigs", () => {
     await expect(loadAccess(one, { context: "b" })).rejects.toThrow(
       /^--context b: no such context in .*one, which has: a$/,
     );
-    await expect(loadAccess(list(join(dir, "x"), join(dir, "y")))).rejects.toThrow("none of these files exists");
+    for (const missing of [join(dir, "x"), list(join(dir, "x"), join(dir, "y"))])
+      await expect(loadAccess(missing)).rejects.toThrow(
+        new ConfigError([`the kubeconfig ${missing} does not exist: set KUBECONFIG or pass --kubeconfig`]),
+      );
     await expect(loadAccess(undefined, { context: "b" })).rejects.toThrow("--context b: there is no kubeconfig");
   });
 
@@ -175,5 +178,7 @@ describe("several kubeconfigs", () => {
 
 it("requires a kubeconfig outside a pod", async () => {
   vi.stubEnv("KUBERNETES_SERVICE_HOST", "");
-  await expect(loadAccess(undefined)).rejects.toThrow("--kubeconfig");
+  await expect(loadAccess(undefined)).rejects.toThrow(
+    /--kubeconfig FILE; commands other than run also use KUBECONFIG and ~\/\.kube\/config$/,
+  );
 });

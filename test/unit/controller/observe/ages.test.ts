@@ -2,7 +2,15 @@ import { describe, expect, it } from "vitest";
 import { assess, type Situation } from "../../../../controller/guard/plan.ts";
 import { agesAfter, agesBefore, agesToConfirm } from "../../../../controller/observe/observe.ts";
 import { unitOf } from "../../../../stacks/units/names.ts";
-import { aBalancerSpec, aNetwork, aNode, aRenderOptions, aServer, NETWORK_ID } from "../../../support/builders.ts";
+import {
+  aBalancerSpec,
+  aNetwork,
+  aNode,
+  aRenderOptions,
+  aServer,
+  aService,
+  NETWORK_ID,
+} from "../../../support/builders.ts";
 
 const RESYNC_MS = 60_000;
 const OPTIONS = aRenderOptions({ clusterCidrs: ["10.244.0.0/16"], networkId: NETWORK_ID });
@@ -50,6 +58,19 @@ describe("the second plan", () => {
     ).toBeUndefined();
   });
 
+  it.each([
+    ["a name of its own", { name: "mine" }, 0],
+    ["the usual name", {}, undefined],
+  ])("of a new load balancer with %s needs load balancers of this age: %j", (_, annotations, age) => {
+    const cloud = { servers: [aServer({ id: 1 })], loadBalancers: [], certificates: [] };
+    const created = assess(
+      { services: [aService({ annotations })], nodes: [aNode({ id: 1 })], cloud, now: 0 },
+      aRenderOptions(),
+    );
+    expect(created.plan).toHaveLength(1);
+    expect(agesToConfirm(created, RESYNC_MS, () => false)?.loadBalancers).toBe(age);
+  });
+
   it("uses the network that the first has just read, and fresh servers, for a new route", () => {
     const attached = aServer({ id: 1, privateIp: "10.0.0.2" });
     expect(agesToConfirm(situation([attached]), RESYNC_MS, () => false)).toEqual({
@@ -70,7 +91,12 @@ it("reads the servers afresh when a target vanished, because its server may have
   expect(ages(false)).toBeUndefined();
 });
 
-it("after a run, only what it touched is read again", () => {
+it.each([
+  ["nothing older than the run's last write", 70, 70],
+  ["nothing read during a write", 0, 0],
+  ["the lists of the turn, if the run has written nothing", Number.POSITIVE_INFINITY, 10_000],
+])("after a run, what it touched is proven by %s", (_, sinceWriteMs, network) => {
   const due = [{ kind: "remove", unit: "route/10.0.0.0/24", asked: false, differences: [] }] as const;
-  expect(agesAfter(due, RESYNC_MS)).toEqual({ ...RELAXED, loadBalancers: 10_000, network: 0 });
+  const ages = agesAfter(due, RESYNC_MS, { sinceWriteMs: () => sinceWriteMs });
+  expect(ages).toEqual({ ...RELAXED, loadBalancers: 10_000, network });
 });

@@ -30,6 +30,18 @@ it("believes nothing that a direct read does not confirm", async () => {
   expect((await afterLosing(2, failing)).deleted).toEqual([]);
 });
 
+it("presents one that lost type and finalizer in one update as being deleted, if a direct read shows it too", async () => {
+  const [first = aService(), second = aService()] = services;
+  const asClusterIp = (service: typeof first) => ({ ...service, spec: { ...service.spec, type: "ClusterIP" } });
+  const observed = { services: [asClusterIp(first), asClusterIp(second), ...services.slice(2)], nodes: [] };
+  const readService = async ({ metadata }: typeof first) => (metadata?.uid === "0" ? asClusterIp(first) : second);
+  const vanished = new Vanished({ readService, limits: GUARD_LIMITS, log: aLog().log });
+  vanished.hold(services.map((service) => ({ service })));
+  await vanished.look(observed);
+  const deleted = vanished.complete(observed).services.filter(({ metadata }) => metadata?.deletionTimestamp);
+  expect(deleted.map(({ metadata }) => metadata?.name)).toEqual(["web-0"]);
+});
+
 it("keeps every load balancer when many Services vanish at once, as after a restored backup, and says so once", async () => {
   const { deleted, errors } = await afterLosing(6);
   expect(deleted).toEqual([]);

@@ -252,6 +252,10 @@ describe("writes after a run for a retired Service", () => {
     expect(messages(writes)).toEqual(["Error syncing load balancer: failed to delete load balancer: it is too long"]);
   });
 
+  it("does not take a failed creation for a failed deletion, if the Service was deleted during the run", () => {
+    expect(words(published({}, FAILED))).toEqual(["remove-finalizer", "Normal DeletedLoadBalancer"]);
+  });
+
   it("HCCM S21: removes the finalizer and reports that a protected load balancer is kept", () => {
     const writes = published({ [UNIT]: aBalancerState({ name: "edge", deleteProtection: true }) });
     expect(words(writes)).toEqual(["remove-finalizer", "Warning LoadBalancerKept"]);

@@ -27,6 +27,17 @@ describe("the status board", () => {
     expect(written.map(parseStatus)).toEqual([{ refused: [], waiting: 1 }]);
   });
 
+  it("fits into a ConfigMap, and one object with too much to say hides no other", async () => {
+    const { board, written } = aBoard();
+    const refused = [
+      { object: "Service a/huge", mistakes: ["x".repeat(600_000)] },
+      { object: "Service b/small", mistakes: ["wrong"] },
+    ];
+    board.report({ refused });
+    await board.stop();
+    expect(written.map(parseStatus)).toEqual([{ refused: refused.slice(1) }]);
+  });
+
   it("is written later after a failure, which is logged", async () => {
     const { board, written, lines, state } = aBoard();
     state.isAway = true;

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RobotClient } from "../../../../controller/robot/client.ts";
 import { type Robot, startRobot } from "../../../../dev-env/cloud/robot/robot.ts";
+import { startServer } from "../../../support/http-server.ts";
 
 const METAL = {
   server_number: 5,
@@ -145,5 +146,51 @@ describe("the state of a dedicated server", () => {
     now += 59_000;
     await client.state(5);
     expect(robot.requests).toEqual(["/server", "/reset/5"]);
+  });
+});
+
+describe("a response that does not come from Robot", () => {
+  /** A server that responds with these texts, and a client for it. */
+  async function against(textFor: (path: string) => string) {
+    const server = await startServer(({ path }, response) => void response.writeHead(200).end(textFor(path)));
+    const credentials = { user: "u", password: "p" };
+    const settings = { endpoint: server.url, cacheMs: 300_000, rateLimitWaitMs: 60_000, credentials };
+    return { stranger: new RobotClient(settings, () => now), server, [Symbol.asyncDispose]: server.stop };
+  }
+
+  it.each([
+    ["a proxy's page", "<html>maintenance</html>"],
+    ["nothing", ""],
+    ["null", "null"],
+    ["an object", "{}"],
+    ["a list of something else", '[{"ip":{}}]'],
+  ])("is an error like others for the list: %s", async (_, body) => {
+    await using world = await against(() => body);
+    const { stranger, server } = world;
+    const first = await stranger.inventory();
+    expect(first).toEqual({
+      kind: "unreadable",
+      reason: "GET /server: the response is not what Robot sends: check ROBOT_ENDPOINT and proxies (invalid_response)",
+    });
+    now += 29_999;
+    await expect(stranger.inventory()).resolves.toEqual(first);
+    await expect(stranger.state(5)).rejects.toThrow("ROBOT_ENDPOINT");
+    expect(server.received).toHaveLength(1);
+    now += 1;
+    await stranger.inventory();
+    expect(server.received).toHaveLength(2);
+  });
+
+  it("costs only the malformed entries of a list", async () => {
+    const entries = [METAL, { ...METAL, server_number: "6" }, { ...METAL, dc: null }, { ...METAL, server_ip: 7 }, null];
+    const body = JSON.stringify([...entries.map((server) => ({ server })), null, 5]);
+    await using world = await against(() => body);
+    await expect(world.stranger.inventory()).resolves.toEqual({ kind: "listed", servers: [METAL] });
+  });
+
+  it.each([5, 9])("does not make server %d count as running", async (number) => {
+    const list = JSON.stringify([{ server: METAL }]);
+    await using world = await against((path) => (path === "/server" ? list : "<html>"));
+    await expect(world.stranger.state(number)).rejects.toThrow("the response is not what Robot sends");
   });
 });

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { type Agent, request as requestSecurely } from "node:https";
-import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { getCACertificates, setDefaultCACertificates, Server as TlsServer } from "node:tls";
@@ -149,6 +149,35 @@ describe("the HTTPS port", () => {
     expect((await ask("/livez")).status).toBe(200);
   });
 
+  it("asks again after a review has failed", async () => {
+    const { create } = reviewer();
+    let isDown = true;
+    const api = {
+      create: <T>(...args: [string, unknown]) => (isDown ? Promise.reject(new Error("x")) : create<T>(...args)),
+    };
+    const ask = await start({}, api);
+    expect((await ask("/metrics", { token: "good" })).status).toBe(401);
+    isDown = false;
+    expect((await ask("/metrics", { token: "good" })).status).toBe(200);
+  });
+
+  it("framework 5.5: opens everything before a *", async () => {
+    const ask = await start({ openPaths: ["/livez*"] });
+    expect((await ask("/livez/ping")).status).toBe(200);
+    expect((await ask("/readyz")).status).toBe(403);
+  });
+
+  it.each(["0.0.0.0", "::"])("listens on both families for %s, as in Go", async (host) => {
+    const port = await freePort();
+    await start({ host, port });
+    const own = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
+    for (const address of own.filter((it) => it === "127.0.0.1" || it === "::1")) {
+      const socket = connect(port, address);
+      await once(socket, "connect");
+      socket.destroy();
+    }
+  });
+
   it("authenticates client certificates of --client-ca-file; administrators may read everything", async () => {
     const authority = new Authority("test");
     const file = join(dir, "ca.crt");
@@ -166,6 +195,28 @@ describe("the HTTPS port", () => {
       { kind: "client" },
     );
     expect((await ask("/metrics", { cert: stranger.certificate, key: stranger.key })).status).toBe(403);
+  });
+
+  it("gives users of client certificates the group of everyone who is authenticated, once, as in Kubernetes", async () => {
+    const authority = new Authority("test");
+    const clientCaFile = join(dir, "ca.crt");
+    writeFileSync(clientCaFile, authority.certificate);
+    const asked: unknown[] = [];
+    const create = async <T>(_: string, body: unknown): Promise<T> => {
+      const { groups } = (body as { spec: { groups: readonly string[] } }).spec;
+      asked.push(groups);
+      return { status: { allowed: groups.includes("system:authenticated") } } as T;
+    };
+    const ask = await start({ clientCaFile }, { create });
+    for (const organizations of [[], ["monitoring"], ["system:authenticated", "monitoring"]]) {
+      const { certificate: cert, key } = authority.issue({ commonName: "x", organizations }, { kind: "client" });
+      expect((await ask("/metrics", { cert, key })).status).toBe(200);
+    }
+    expect(asked).toEqual([
+      ["system:authenticated"],
+      ["monitoring", "system:authenticated"],
+      ["system:authenticated", "monitoring"],
+    ]);
   });
 
   it("trusts the client authorities of --client-ca-file across reloads, also when they are rotated", async () => {

@@ -1,11 +1,13 @@
 import type { V1Service } from "@kubernetes/client-node";
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { Absence } from "../../../../controller/apply/proof.ts";
 import { Runner, type RunnerParts } from "../../../../controller/apply/runner.ts";
 import { CloudError } from "../../../../controller/diagnostics/errors.ts";
 import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
 import { GUARD_LIMITS } from "../../../../controller/guard/guard.ts";
 import { Pace } from "../../../../controller/guard/pace.ts";
+import type { Plan } from "../../../../controller/guard/plan.ts";
+import type { ApiError } from "../../../../controller/hcloud/exchange.ts";
 import type { CloudView } from "../../../../controller/hcloud/reader.ts";
 import type { Exchange, RunInfo } from "../../../../controller/hcloud/sender.ts";
 import type { Write } from "../../../../controller/publish/writes.ts";
@@ -50,7 +52,10 @@ const REMOVED: UnitOutcome = {
   changes: [{ unit: UNIT, part: "balancer", operation: "delete", fields: [] }],
 };
 
-type Given = Pick<ClusterTurnParts, "observed" | "publish" | "options" | "report" | "patcher"> &
+afterEach(() => vi.useRealTimers());
+const stopClocks = () => vi.useFakeTimers({ toFake: ["performance", "Date"] });
+
+type Given = Pick<ClusterTurnParts, "observed" | "publish" | "options" | "report" | "patcher" | "approvals"> &
   Omit<RunnerParts, "context">;
 
 function turnOf({ reader, view }: FakeCloud, given: Given): ClusterTurn {
@@ -66,7 +71,9 @@ function turnOf({ reader, view }: FakeCloud, given: Given): ClusterTurn {
     state: (ages) => view.state({ ...ages, loadBalancers: 0 }),
     server: (id) => view.server(id),
   };
-  return new ClusterTurn({ ...given, view: apart, runner, absence, pace, guardLimits: GUARD_LIMITS, resyncMs: 60_000 });
+  const gateway = { sinceWriteMs: () => 0 };
+  const limits = { guardLimits: GUARD_LIMITS, resyncMs: 60_000 };
+  return new ClusterTurn({ ...given, ...limits, gateway, view: apart, runner, absence, pace });
 }
 
 /** A turn with an engine that does what `act` says, with one outcome for all units, and keeps its requests. */
@@ -75,9 +82,10 @@ function aTurn(
     services?: ReturnType<typeof aService>[];
     nodes?: ReturnType<typeof aNode>[];
     network?: ReturnType<typeof aNetwork>;
+    approvals?: NonNullable<ClusterTurnParts["approvals"]>;
   } = {},
 ) {
-  const { network } = given;
+  const { network, approvals } = given;
   const cloud = aCloud({ servers: [aServer({ id: 1 })], ...(network && { network }) });
   const objects = { services: given.services ?? [aService()], nodes: given.nodes ?? [aNode({ id: 1 })] };
   const requests: RunRequest[] = [];
@@ -103,7 +111,7 @@ function aTurn(
     /** Reports a request of the current run. */
     exchange: (_: Exchange): void => {},
     /** Says that the current run no longer waits for an action of the unit. */
-    slow: (_unit: string, _ended: Promise<unknown>): void => {},
+    slow: (_unit: string, _ended: Promise<ApiError | undefined>): void => {},
     arrivals: 0,
     kinds: () => writes.map((write) => (write.kind === "event" ? write.event.reason : write.kind)),
   };
@@ -131,6 +139,7 @@ function aTurn(
     record: { add: (entries) => world.record(entries) },
     onArrival: () => world.arrivals++,
     options: OPTIONS,
+    ...(approvals && { approvals }),
     log,
   });
   return { ...world, world, turn };
@@ -181,7 +190,7 @@ describe("a turn", () => {
     const failed = { code: "under_way", message: "slow", retry: "soon" } as const;
     const start = async (given: Parameters<typeof aTurn>[0] = {}) => {
       const it = aTurn(given);
-      const action = Promise.withResolvers<void>();
+      const action = Promise.withResolvers<ApiError | undefined>();
       const outcomes: AuditEntry[] = [];
       it.world.record = (entries) => void outcomes.push(...entries.filter(({ kind }) => kind === "outcome"));
       it.world.act = ({ units: [unit] }) => {
@@ -190,7 +199,7 @@ describe("a turn", () => {
       };
       await it.turn.run();
       it.world.act = () => ({ status: "applied", changes: [] });
-      return { ...it, outcomes, end: () => action.resolve() };
+      return { ...it, outcomes, end: (error?: ApiError) => action.resolve(error) };
     };
 
     it("reports no failure, plans nothing for the unit meanwhile, and publishes it when the action has ended", async () => {
@@ -212,7 +221,7 @@ describe("a turn", () => {
     it("reports no failure either when the action ends before the run does", async () => {
       const { turn, world, kinds, requests } = aTurn();
       world.act = ({ units: [unit] }) => {
-        world.slow(unit ? unitOf(unit) : "", Promise.resolve());
+        world.slow(unit ? unitOf(unit) : "", Promise.resolve(undefined));
         return { status: "failed", changes: [], failure: failed };
       };
       await turn.run();
@@ -237,6 +246,46 @@ describe("a turn", () => {
       await vi.waitFor(() => expect(world.arrivals).toBe(1));
       await turn.run();
       expect(requests).toHaveLength(2);
+    });
+
+    it("reports its failure when the action ends in an error, and backs off more each time", async () => {
+      stopClocks();
+      const { turn, world, requests, kinds, outcomes, end } = await start();
+      const waits: (number | undefined)[] = [];
+      const failure = { code: "action_failed", message: "could not change type" };
+      end(failure);
+      for (let round = 1; round <= 3; round += 1) {
+        await vi.waitFor(() => expect(world.arrivals).toBe(round));
+        const waitMs = await turn.run();
+        waits.push(waitMs);
+        expect([requests.length, outcomes.length]).toEqual([round, round]);
+        world.act = ({ units: [unit] }) => {
+          world.slow(unit ? unitOf(unit) : "", Promise.resolve(failure));
+          return { status: "failed", changes: [], failure: failed };
+        };
+        vi.advanceTimersByTime(waitMs ?? 0);
+        await turn.run();
+      }
+      expect(outcomes[0]).toMatchObject({ status: "failed", failure: "could not change type" });
+      expect(kinds().filter((kind) => kind === "SyncLoadBalancerFailed")).toHaveLength(3);
+      expect(waits).toEqual([5_000, 10_000, 20_000]);
+    });
+
+    it("removes it when the action has ended, if its Service was deleted meanwhile, and the finalizer only then", async () => {
+      const { turn, world, cloud, objects, requests, kinds, end } = await start();
+      cloud.balancers = [AS_WANTED];
+      objects.services = [aService({ isDeleted: true, finalizers: [FINALIZER] })];
+      await turn.run();
+      expect([requests.length, kinds().includes("remove-finalizer")]).toEqual([1, false]);
+      end();
+      await vi.waitFor(() => expect(world.arrivals).toBe(1));
+      world.act = () => {
+        cloud.balancers = [];
+        return REMOVED;
+      };
+      await turn.run();
+      expect(requests.at(-1)?.removals).toEqual([UNIT]);
+      expect(kinds()).toContain("remove-finalizer");
     });
 
     it("takes nothing for drift that is under way, nor afterwards", async () => {
@@ -420,7 +469,24 @@ describe("a turn", () => {
     expect(reasons).toEqual(["EnsuringLoadBalancer", "EnsuredLoadBalancer"]);
   });
 
+  it("takes the lack of a response for the reason, although an earlier request was refused", async () => {
+    const { turn, world, writes } = aTurn();
+    world.act = ({ units }) => {
+      const sent = { run: "r", method: "POST", path: "/load_balancers", endpoint: "/load_balancers", durationMs: 1 };
+      const error = { code: "invalid_input", message: "invalid target" };
+      for (const unit of units.map(unitOf)) {
+        world.exchange({ ...sent, unit, status: 422, error });
+        world.exchange({ ...sent, unit, status: 0 });
+      }
+      return { status: "failed", changes: [], failure: { code: "unavailable", message: "no response", retry: "soon" } };
+    };
+    await turn.run();
+    expect(JSON.stringify(writes)).toContain("no response");
+    expect(JSON.stringify(writes)).not.toContain("invalid target");
+  });
+
   it("HCCM S8: creates no load balancer for a Service whose finalizer could not be set, and retries soon", async () => {
+    stopClocks();
     const { turn, world, requests } = aTurn();
     world.refuse = (writes) => writes.filter(({ kind }) => kind === "add-finalizer");
     await expect(turn.run()).resolves.toBe(1_000);
@@ -428,6 +494,24 @@ describe("a turn", () => {
     world.refuse = () => [];
     await turn.run();
     expect(requests.flatMap(({ units }) => units.map(unitOf))).toEqual([UNIT]);
+  });
+
+  it.each([
+    ["finalizers that cannot be set", "add-finalizer", []],
+    ["addresses that cannot be published", "ingress", [AS_WANTED]],
+  ])("retries %s, with growing pauses", async (_, kind, balancers) => {
+    stopClocks();
+    const { turn, world, cloud, kinds } = aTurn();
+    cloud.balancers = balancers;
+    world.refuse = (writes) => writes.filter((write) => write.kind === kind);
+    expect([await turn.run(), await turn.run(), await turn.run()]).toEqual([1_000, 2_000, 4_000]);
+    world.refuse = () => [];
+    world.act = () => {
+      cloud.balancers = [AS_WANTED];
+      return { status: "applied", changes: [] };
+    };
+    expect(await turn.run()).toBeUndefined();
+    expect(kinds().filter((it) => it === kind)).toHaveLength(4);
   });
 
   it.each<[string, Record<string, string>, () => Promise<V1Service | undefined>, readonly string[]]>([
@@ -453,6 +537,22 @@ describe("a turn", () => {
     world.readService = () => Promise.reject(new Error("asked again"));
     await turn.run();
     expect(requests).toHaveLength(1);
+  });
+
+  it("removes a load balancer whose Service vanished while it was being deleted, also after a restart in between", async () => {
+    const deleted = aService({ isDeleted: true, finalizers: [FINALIZER] });
+    const { turn, world, cloud, objects, requests } = aTurn({ services: [deleted] });
+    cloud.balancers = [AS_WANTED];
+    world.act = () => FAILED;
+    await turn.run();
+    objects.services = [];
+    world.act = () => {
+      cloud.balancers = [];
+      return REMOVED;
+    };
+    vi.useFakeTimers({ toFake: ["performance"] }).advanceTimersByTime(400_000);
+    await turn.run();
+    expect(requests.map(({ removals }) => removals)).toEqual([[UNIT], [UNIT]]);
   });
 
   it("slows down a Service that keeps changing, although every run succeeds, and no other (hardening 3)", async () => {
@@ -510,6 +610,102 @@ describe("a turn", () => {
     objects.services = [aService({ annotations: { type: "lb21" } })];
     await turn.run();
     expect(requests.map(({ units }) => units.length)).toEqual([1, 1]);
+  });
+
+  describe("does not turn without a pause for a unit that has failed", () => {
+    const waitsOf = async (turn: ClusterTurn) => {
+      const waits: (number | undefined)[] = [];
+      for (let n = 0; n < 3; n += 1) {
+        vi.advanceTimersByTime(2_000);
+        waits.push(await turn.run());
+      }
+      return waits;
+    };
+
+    it("and waits for approval", async () => {
+      stopClocks();
+      const nothing = { waiting: 0, announced: [], approved: [] };
+      const approvals = { pass: vi.fn(async ({ plan }: { readonly plan: Plan }) => ({ ...nothing, plan })) };
+      const { turn, world, objects } = aTurn({ approvals });
+      world.act = () => FAILED;
+      await turn.run();
+      approvals.pass.mockImplementation(async () => ({ ...nothing, plan: [], waiting: 1 }));
+      objects.services = [aService({ annotations: { type: "lb21" } })];
+      expect(await waitsOf(turn)).toEqual([undefined, undefined, undefined]);
+    });
+
+    it("and whose Service changes too often", async () => {
+      stopClocks();
+      const { turn, world, objects } = aTurn();
+      world.act = () => FAILED;
+      for (let n = 0; n < 7; n += 1) {
+        objects.services = [aService({ annotations: { "health-check-interval": `${10 + n}s` } })];
+        await turn.run();
+      }
+      for (const waitMs of await waitsOf(turn)) expect(waitMs).toBeGreaterThan(1_000);
+    });
+  });
+
+  describe("keeps the finalizer for a while after a creation without a response", () => {
+    const GONE = [aService({ isDeleted: true, finalizers: [FINALIZER] })];
+    const failed = (code: string): UnitOutcome => ({
+      status: "failed",
+      changes: [],
+      failure: { code, message: "", retry: "soon" },
+    });
+    /** Long after the start, before which every creation is in doubt. */
+    const later = async () => {
+      stopClocks();
+      const it = aTurn({ services: [] });
+      await it.turn.run();
+      vi.advanceTimersByTime(100_000);
+      it.objects.services = [aService()];
+      return it;
+    };
+
+    it.each([
+      ["unavailable", true],
+      ["unexpected", true],
+      ["deadline", true],
+      ["worker-died", true],
+      ["resource_limit_exceeded", false],
+    ])("%s: %s", async (code, isKept) => {
+      const { turn, world, objects, kinds } = await later();
+      world.act = () => failed(code);
+      await turn.run();
+      objects.services = GONE;
+      await turn.run();
+      expect(kinds().includes("remove-finalizer")).toBe(!isKept);
+      vi.advanceTimersByTime(31_000);
+      await turn.run();
+      expect(kinds()).toContain("remove-finalizer");
+    });
+
+    it("also if the Service was deleted during the run, which is not recorded as applied", async () => {
+      const { turn, world, objects, kinds } = await later();
+      const outcomes: AuditEntry[] = [];
+      world.record = (entries) => void outcomes.push(...entries.filter(({ kind }) => kind === "outcome"));
+      world.act = () => {
+        objects.services = GONE;
+        return failed("unavailable");
+      };
+      await turn.run();
+      expect(kinds()).not.toContain("remove-finalizer");
+      expect(outcomes).toMatchObject([{ status: "failed" }]);
+    });
+
+    it("also if the list after the run could not be read", async () => {
+      const { turn, world, cloud, objects, kinds } = await later();
+      world.act = () => {
+        cloud.failure = new CloudError("GET /load_balancers", 503, "unavailable", "down");
+        return failed("unavailable");
+      };
+      await expect(turn.run()).rejects.toThrow();
+      cloud.failure = undefined;
+      objects.services = GONE;
+      await turn.run();
+      expect(kinds()).not.toContain("remove-finalizer");
+    });
   });
 
   it("closes the gateway when the engine throws", async () => {

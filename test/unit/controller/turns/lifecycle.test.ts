@@ -20,10 +20,13 @@ function aTurn(...nodes: V1Node[]) {
   const done: (string | [string, NodePatch])[] = [];
   const writes: Write[] = [];
   const { log, lines } = aLog();
-  const world: { nodes: V1Node[]; failure?: Error; isChanged?: boolean; robots: Map<number, RobotState> } = {
-    nodes,
-    robots: new Map(),
-  };
+  const world: {
+    nodes: V1Node[];
+    failure?: Error;
+    patchFailure?: Error;
+    isChanged?: boolean;
+    robots: Map<number, RobotState>;
+  } = { nodes, robots: new Map() };
   const turn = new LifecycleTurn({
     nodes: () => world.nodes,
     view: cloud.view,
@@ -34,7 +37,8 @@ function aTurn(...nodes: V1Node[]) {
     },
     patcher: {
       patchNode: async (node, patch) => {
-        if (world.failure) throw world.failure;
+        const failure = world.failure ?? world.patchFailure;
+        if (failure) throw failure;
         done.push([node.metadata?.name ?? "", patch]);
       },
       deleteNode: async (node) => {
@@ -59,6 +63,17 @@ describe("a turn for Nodes that are not Ready", () => {
     expect(done).toEqual(["delete node-9"]);
     expect(events()).toEqual(["DeletingNode: Deleting node node-9 because it does not exist in the cloud provider"]);
     expect(cloud.reads).toEqual(["/servers?page=1&per_page=50&sort=id:asc", "/servers/9"]);
+  });
+
+  it("deletes it although another Node cannot be written to, and reports that failure", async () => {
+    const tainted = aNode({ id: 1, ready: "True" });
+    const { turn, done, world } = aTurn(
+      { ...tainted, spec: { ...tainted.spec, taints: [SHUTDOWN_TAINT] } },
+      aNode({ id: 9, ready: "False" }),
+    );
+    world.patchFailure = new KubeError("PATCH", 403, "denied by an admission webhook");
+    await expect(turn.run()).rejects.toThrow("admission webhook");
+    expect(done).toEqual(["delete node-9"]);
   });
 
   it("sends no request to the cloud while all Nodes are Ready", async () => {
@@ -136,6 +151,16 @@ describe("a turn for Nodes that are not Ready", () => {
     await expect(turn.run()).resolves.toBe(PERIOD);
     world.failure = new KubeError("PATCH node-1", 403, "not allowed");
     await expect(turn.run()).rejects.toThrow("not allowed");
+  });
+
+  it("tries again after a period when another client wrote a Node that is Ready", async () => {
+    const tainted = aNode({ id: 1, ready: "True" });
+    const { turn, done, world } = aTurn({ ...tainted, spec: { ...tainted.spec, taints: [SHUTDOWN_TAINT] } });
+    world.patchFailure = new KubeError("PATCH node-1", 409, "changed");
+    await expect(turn.run()).resolves.toBe(PERIOD);
+    delete world.patchFailure;
+    await expect(turn.run()).resolves.toBeUndefined();
+    expect(done).toEqual([["node-1", { taints: [] }]]);
   });
 
   it("keeps the Nodes, with an Event, when the project has none of their servers", async () => {

@@ -19,7 +19,6 @@ describe("timings", () => {
       },
       mirror: 5_000,
       pace: { first: 30_000, most: 300_000, calm: 600_000, step: 10_000, window: 60_000 },
-      claimRetry: 1_000,
     });
   });
 

@@ -1,19 +1,28 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { writeEnvFile } from "../../../../dev-env/demo/env-file.ts";
+import { shellSettings, writeEnvFile } from "../../../../dev-env/demo/env-file.ts";
 
 /** No process has this id: it is above every system's limit. */
 const DEAD = 2 ** 30;
 
-describe("writeEnvFile", () => {
-  let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "lotse-env-"));
-  });
-  afterEach(() => rmSync(folder, { recursive: true }));
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "lotse-env-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
 
+describe("shellSettings", () => {
+  it("makes a launcher that does not depend on the Node in PATH", async () => {
+    await shellSettings({}, { binDir: "/tools", pulumiHome: "/pulumi" }, folder);
+    const output = execFileSync(join(folder, "bin", "lotse"), ["--help"], { encoding: "utf8", env: { PATH: "" } });
+    expect(output).toContain("Usage: lotse");
+  });
+});
+
+describe("writeEnvFile", () => {
   it("leaves the file of a running demo alone, and takes the next name (newcomer B16)", async () => {
     const files = [await writeEnvFile(folder, "first\n"), await writeEnvFile(folder, "second\n")];
     expect(files).toEqual([join(folder, "env"), join(folder, "env-2")]);

@@ -3,7 +3,7 @@ import { checkTypes, describeCost, renderCost } from "../../../../dev-env/k3s/co
 import { type Choices, parseSettings } from "../../../../dev-env/k3s/settings.ts";
 import type { PriceList } from "../../../../dev-env/project/prices.ts";
 
-const load = (choices: Choices) => parseSettings(choices, (name) => name);
+const load = (choices: Choices) => parseSettings(choices);
 const at = (location: string, gross: string) => ({ location, price_monthly: { gross } });
 const PRICING: PriceList = {
   currency: "EUR",
@@ -20,7 +20,8 @@ const PRICING: PriceList = {
 
 describe("the bill", () => {
   it("has servers, addresses and the load balancer, at the prices of the location", () => {
-    const items = renderCost(load({ workers: "3", workerType: "cx33" }), PRICING);
+    const settings = load({ workers: "3", workerType: "cx33" });
+    const items = renderCost(settings, PRICING);
     expect(items).toEqual([
       { what: "control plane (cx23)", count: 1, price: 4 },
       { what: "worker (cx33)", count: 3, price: 6.5 },
@@ -28,7 +29,7 @@ describe("the bill", () => {
       { what: "load balancer (lb11)", count: 1, price: 6 },
     ]);
     // 4 + 3 × 6.5 + 4 × 0.6 + 6
-    expect(describeCost(items, "EUR")).toBe(
+    expect(describeCost(settings, PRICING)).toBe(
       "about 31.90 EUR per month while it is up, taxes included: control plane (cx23) 4.00, 3 × worker (cx33) 19.50, 4 × IPv4 address 2.40, load balancer (lb11) 6.00",
     );
   });
@@ -39,8 +40,8 @@ describe("the bill", () => {
   });
 
   it("says what it does not know the price of", () => {
-    const items = renderCost(load({ workers: "0", location: "hel1" }), PRICING);
-    expect(describeCost(items, "EUR")).toBe(
+    const settings = load({ workers: "0", location: "hel1" });
+    expect(describeCost(settings, PRICING)).toBe(
       "about 9.00 EUR per month while it is up, taxes included: control plane (cx23) 9.00, IPv4 address price unknown, load balancer (lb11) price unknown",
     );
   });
@@ -59,13 +60,13 @@ describe("the bill", () => {
   });
 
   it("names every setting with a server type that the location does not have", () => {
-    const check = (choices: Choices) => () => checkTypes(load(choices), PRICING, (name) => name);
+    const check = (choices: Choices) => () => checkTypes(load(choices), PRICING);
     expect(check({})).not.toThrow();
     expect(check({ workerType: "cx99", pools: "[{name: gpu, count: 1, type: cx98}]" })).toThrow(
-      'workerType: "cx99" is not available in fsn1, which has cx23, cx33\npools[0].type: "cx98" is not available in fsn1, which has cx23, cx33',
+      '--worker-type: "cx99" is not available in fsn1, which has cx23, cx33\n--pools[0].type: "cx98" is not available in fsn1, which has cx23, cx33',
     );
     expect(check({ location: "hel1", workerType: "cx33" })).toThrow(
-      /^workerType: "cx33" is not available in hel1, which has cx23$/,
+      /^--worker-type: "cx33" is not available in hel1, which has cx23$/,
     );
   });
 });

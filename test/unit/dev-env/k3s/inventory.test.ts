@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type Listed, type ListReader, listMade, listOwn } from "../../../../dev-env/k3s/inventory.ts";
+import { listMade, listOwn } from "../../../../dev-env/k3s/inventory.ts";
+import type { Collection, Listing, ListReader } from "../../../../dev-env/project/inventory.ts";
 
 /** A cloud made of lists; answers `key` and `key=value` as the API does. */
-function reader(cloud: Partial<Record<Parameters<ListReader>[0], readonly Listed[]>>): ListReader {
+function reader(cloud: Readonly<Partial<Record<Collection, readonly Listing[]>>>): ListReader {
   return async (collection, selector) => {
     const [key = "", value] = selector.split("=");
-    const matches = ({ labels = {} }: Listed) => (value === undefined ? key in labels : labels[key] === value);
+    const matches = ({ labels = {} }: Listing) => (value === undefined ? key in labels : labels[key] === value);
     return (cloud[collection] ?? []).filter(matches);
   };
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { SETTINGS, variableOf } from "../../../../dev-env/k3s/settings.ts";
+import { flagOf, SETTING_NAMES, SETTINGS, variableOf } from "../../../../dev-env/k3s/settings.ts";
 
 const PAGE = readFileSync(new URL("../../../../docs/how-to/development-environment.md", import.meta.url), "utf8");
 /** Cells of every line of a table. */
@@ -14,14 +14,9 @@ const ROWS = PAGE.split("\n")
   );
 
 describe("the page about the environment", () => {
-  it.each(Object.entries(SETTINGS))("explains %s as the help does", (name, setting) => {
-    const fallback = setting.fallback && `\`${setting.fallback}\``;
-    expect(ROWS).toContainEqual([
-      `\`--${setting.flag}\``,
-      `\`${variableOf(setting)}\``,
-      `\`${name}\``,
-      fallback,
-      setting.doc,
-    ]);
+  it.each(SETTING_NAMES)("explains %s as the help does", (name) => {
+    const { fallback, doc } = SETTINGS[name];
+    const names = [`--${flagOf(name)}`, variableOf(name), name].map((it) => `\`${it}\``);
+    expect(ROWS).toContainEqual([...names, fallback && `\`${fallback}\``, doc]);
   });
 });

@@ -20,11 +20,11 @@ const DEFAULTS = {
   allowFrom: ["0.0.0.0/0", "::/0"],
 };
 
-const load = (choices: Choices) => parseSettings(choices, (name) => name);
+const load = (choices: Choices) => parseSettings(choices);
 
 function mistakesOf(choices: Choices, others: readonly string[] = []): readonly string[] {
   try {
-    parseSettings(choices, (name) => name, others);
+    parseSettings(choices, others);
   } catch (error) {
     if (error instanceof ConfigError) return error.mistakes;
     throw error;
@@ -47,7 +47,7 @@ describe("settings", () => {
       expect.stringMatching(/^pools\[0\]\.name: "Gpu" is not a name/),
       "pools[0].count: 11 is not a whole number from 0 to 10",
       'pools[0].type: "big" is not a server type such as cx23',
-      'pools[0].labels: {"a b":"c"} is not a map of labels',
+      expect.stringMatching(/^pools\[0\]\.labels: \{"a b":"c"\} is not a map of labels that a kubelet may set/),
       'pools[0].taints: ["x:Never"] is not a list of taints such as dedicated=gpu:NoSchedule',
       "pools[0].sort: sort is not one of name, count, type, labels, taints",
       expect.stringMatching(/^pools\[1\]\.name: "api" is not a name/),
@@ -78,6 +78,9 @@ describe("settings", () => {
         "[{name: worker, count: 1}]",
         "[[]]",
         "[{name: a, count: 1, labels: [x]}]",
+        "[{name: a, count: 1, labels: {node-role.kubernetes.io/worker: ''}}]",
+        "[{name: a, count: 1, labels: {topology.kubernetes.io/zone: x}}]",
+        "[{name: a, count: 1, labels: {k8s.io/x: y}}]",
         "[{name: a, count: 1, taints: x}]",
       ],
     ],
@@ -101,6 +104,26 @@ describe("settings", () => {
       { pods: "10.0.0.0/16" },
       "pods: 10.0.0.0/16 overlaps with 10.0.0.0/24, the servers",
     ],
+    [
+      "pods in the place of Services",
+      { pods: "10.43.0.0/16" },
+      "pods: 10.43.0.0/16 overlaps with 10.43.0.0/16, the Services of k3s",
+    ],
+    [
+      "servers in the place of Services",
+      { network: "10.43.0.0/16", pods: "10.43.128.0/17" },
+      "network: 10.43.0.0/24, its range for servers, overlaps with 10.43.0.0/16, the Services of k3s",
+    ],
+    [
+      "a range of pods that is smaller than that of one node",
+      { pods: "10.1.0.0/25" },
+      "pods: 10.1.0.0/25 has room for 0 nodes with 256 addresses each, not 3",
+    ],
+    [
+      "a range of pods without room for every node",
+      { pods: "10.1.0.0/22", controlPlanes: "3", pools: "[{name: gpu, count: 1}]" },
+      "pods: 10.1.0.0/22 has room for 4 nodes with 256 addresses each, not 6",
+    ],
   ])("refuse %s", (_, choices, mistake) => {
     expect(mistakesOf(choices)).toEqual([mistake]);
   });
@@ -109,6 +132,12 @@ describe("settings", () => {
     ["workers", "0", { workers: 0 }],
     ["controlPlanes", "3", { controlPlanes: 3 }],
     ["location", "ash", { zone: "us-east" }],
+    ["pods", "10.1.0.0/22", { pods: "10.1.0.0/22" }],
+    [
+      "pools",
+      "[{name: gpu, count: 1, labels: {example.com/gpu: a, node.kubernetes.io/gpu: b, io: c}}]",
+      { pools: [{}, { labels: { "example.com/gpu": "a", "node.kubernetes.io/gpu": "b", io: "c" } }] },
+    ],
     ["k3sChannel", "v1.34", { k3sChannel: "v1.34" }],
     ["image", "registry.example:5000/team/lotse:dev", { image: "registry.example:5000/team/lotse:dev" }],
     ["allowFrom", "198.51.100.7/32, 2001:db8::/32", { allowFrom: ["198.51.100.7/32", "2001:db8::/32"] }],

@@ -7,9 +7,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { Folder } from "../../../../dev-env/k3s/environment.ts";
-import { Screen } from "../../../../dev-env/k3s/screen.ts";
 import { makeSecrets, type Secrets } from "../../../../dev-env/k3s/secrets.ts";
 import { adaptKubeconfig, fetchKubeconfig } from "../../../../dev-env/k3s/ssh.ts";
+import { Screen } from "../../../../dev-env/terminal/screen.ts";
 import { type SshAnswer, SshServer } from "../../../support/ssh-server.ts";
 
 const others = makeSecrets("other");
@@ -120,14 +120,18 @@ describe("fetching the kubeconfig", { timeout: 60_000 }, () => {
     silent.close();
   });
 
-  it("waits if its key is not accepted yet, as on a machine that is still being set up", async () => {
+  it("waits if its key is not accepted yet, as on a machine that is still being set up, and finally names the remedy", async () => {
     await using server = await SshServer.start({
       hostKey: secrets.hostKey,
       authorized: others.sshKey,
       answer: ready,
     });
     const fetching = fetchFrom(server.port, { deadlineMs: 3_000, intervalMs: 1_000 });
-    await expect(fetching).rejects.toThrow(/no kubeconfig .*Permission denied/s);
+    await expect(fetching).rejects.toThrow(/no kubeconfig .*Permission denied/);
+    await expect(fetching).rejects.toThrow(
+      `\nThe server does not accept the SSH key in ${folder.path}: restore that folder, ` +
+        'or run "npm run dev-env down" and "npm run dev-env up"',
+    );
     expect(server.logins).toBeGreaterThan(0);
     expect(server.commands).toEqual([]);
   });

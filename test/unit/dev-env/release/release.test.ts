@@ -114,7 +114,15 @@ describe("docs/reference/versioning.md # Make a release: the command", () => {
     expect(JSON.parse(readFileSync("package.json", "utf8")).scripts.release).toBe("node dev-env/release/main.ts");
   });
 
+  /** Replaces the checks of the checkout by a command, and commits that. */
+  const checkWith = (command: string) => {
+    const path = join(root, "package.json");
+    writeFileSync(path, readFileSync(path, "utf8").replace(/"check": ".*"/, `"check": "${command}"`));
+    git("commit", "--quiet", "--all", "--message", "checks");
+  };
+
   it("says with --dry-run which tag would be made and which push is left, and changes nothing", () => {
+    checkWith("true");
     const before = git("rev-parse", "HEAD");
     const { stdout, status } = release("--dry-run");
     expect(status).toBe(0);
@@ -124,20 +132,14 @@ describe("docs/reference/versioning.md # Make a release: the command", () => {
     expect([git("rev-parse", "HEAD"), git("status", "--porcelain"), git("tag")]).toEqual([before, "", "v0.2.0"]);
   });
 
-  it("makes no commit and no tag if the checks fail", () => {
-    writeFileSync(
-      join(root, "package.json"),
-      readFileSync(join(root, "package.json"), "utf8").replace('"check": "', '"check": "false && '),
-    );
-    git("commit", "--quiet", "--all", "--message", "broken");
-    const { stderr, status } = release("v0.3.0");
+  it.each(["v0.3.0", "--dry-run"])("makes no commit and no tag if the checks fail: %s", (argument) => {
+    checkWith("false");
+    const { stderr, status } = release(argument);
     expect([status, stderr, git("tag")]).toEqual([1, expect.stringContaining("npm run check failed"), "v0.2.0"]);
   });
 
   it("makes commit and tag if they pass", () => {
-    const passing = readFileSync(join(root, "package.json"), "utf8").replace(/"check": ".*"/, '"check": "true"');
-    writeFileSync(join(root, "package.json"), passing);
-    git("commit", "--quiet", "--all", "--message", "checks");
+    checkWith("true");
     expect(release("v0.3.0")).toMatchObject({ status: 0, stdout: expect.stringContaining("the tag v0.3.0 is made") });
     expect(git("describe", "--tags", "--dirty")).toBe("v0.3.0");
   });

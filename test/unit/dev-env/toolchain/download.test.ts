@@ -106,9 +106,7 @@ describe("an unreachable site is tried once", () => {
 
   it("if it never responds", async () => {
     for (const { archive } of Object.values(machine.tools)) site.overrides.set(archive?.file ?? "", () => {});
-    const startedMs = performance.now();
     const { reasons } = await machine.provide("pulumi", "etcd");
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
     expect(reasons).toEqual([expect.stringContaining("no data for 0.2 s")]);
     expect(site.requests).toHaveLength(1);
   });

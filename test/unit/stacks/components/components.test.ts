@@ -17,6 +17,16 @@ const later = <T>(value: T) => pulumi.output(Promise.resolve(value));
 const urn = (component: string, type: string, name: string) =>
   `urn:pulumi:test::lotse::lotse:index:${component}$hcloud:index/${type}::${name}`;
 
+describe("a route", () => {
+  it("takes outputs of other resources", async () => {
+    const { names, part } = await declared(
+      () => new Route("pods", { networkId: later(7), destination: later("10.1.0.0/24"), gateway: later("10.0.0.2") }),
+    );
+    expect(names).toEqual(["pods", "pods#route"]);
+    expect(part("pods#route")?.inputs).toEqual({ networkId: 7, destination: "10.1.0.0/24", gateway: "10.0.0.2" });
+  });
+});
+
 describe("a load balancer", () => {
   it("needs a name and a type only, and leaves every default to the provider", async () => {
     const { names, part } = await declared(() => new LoadBalancer("web", { name: "web", type: "lb11" }));

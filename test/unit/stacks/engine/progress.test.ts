@@ -119,5 +119,9 @@ describe("outcomesOf", () => {
     });
     const failure = { code: "deadline", message: "too slow", retry: "soon" } as const;
     expect(outcomes([], { ok: false, output: "x", failure })[UNIT]).toMatchObject({ failure });
+    const refused = complaint("port in use (source_port_already_used, 1)", urn(UNIT, "listener-80"));
+    const found = outcomes([refused], { ok: false, output: "x", failure });
+    expect(found[UNIT]).toMatchObject({ failure: { code: "source_port_already_used" } });
+    expect(found[OTHER], "a unit that the run did not get to").toMatchObject({ status: "failed", failure });
   });
 });

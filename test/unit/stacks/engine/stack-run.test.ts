@@ -1,6 +1,6 @@
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 import { describe, expect, it } from "vitest";
-import { describeResource, describeStep } from "../../../../stacks/engine/progress.ts";
+import { describePlan, describeResource, describeStep } from "../../../../stacks/engine/progress.ts";
 import { Failures, StackError } from "../../../../stacks/engine/stack-run.ts";
 
 const urn = (type: string, name: string) => `urn:pulumi:dev::env::lotse:index:Cluster$${type}::${name}`;
@@ -70,6 +70,17 @@ describe("a step in words", () => {
   it("is left out while it is under way, and for components", () => {
     expect(describeStep({ ...step, operation: "create", phase: "started" })).toBeUndefined();
     expect(describeStep({ ...step, operation: "create", type: "lotse:index:Cluster" })).toBeUndefined();
+  });
+});
+
+describe("a planned change in words", () => {
+  it.each([
+    ["create", [], "+ create server dev-worker-1"],
+    ["update", ["labels", "name"], "~ update server dev-worker-1 (labels, name)"],
+    ["delete", [], "- delete server dev-worker-1"],
+    ["replace", ["serverType"], "± replace server dev-worker-1 (serverType)"],
+  ])("%s", (operation, fields, words) => {
+    expect(describePlan({ urn: SERVER, type: "", operation, fields, phase: "started" })).toBe(words);
   });
 });
 

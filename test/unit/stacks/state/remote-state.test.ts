@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -34,4 +34,28 @@ it.each([
   expect(error?.message).toMatch(`cannot save the state at ${place} (pulumi stack select)`);
   expect(error?.message).toContain("no route");
   expect(`${error?.message}${error?.stack}${error?.cause}`).not.toContain("s3cret");
+});
+
+it.each([
+  ["that was left behind long ago is removed", 20, true],
+  ["of someone who works on the stack is respected", 1, false],
+])("a lock %s", async (_, minutes, isSaved) => {
+  const pulumi = join(directory, "pulumi");
+  const at = new Date(Date.now() - minutes * 60_000).toISOString().replace(/\.\d+/, "");
+  const script = `#!/bin/sh
+case "$1 $2" in
+  "cancel "*) touch '${directory}/cancelled' ;;
+  "stack import") [ -e '${directory}/cancelled' ] || {
+    echo "error: could not import deployment: the stack is currently locked by 1 lock(s)." >&2
+    echo "  s3://bucket/.pulumi/locks/1.json: created by root@lotse-0 (pid 7) at ${at}" >&2
+    exit 255
+  } ;;
+esac
+`;
+  writeFileSync(pulumi, script, { mode: 0o755 });
+  const home = { directory, pulumi, plugins: directory, stack: "test" };
+  const saved = new RemoteState(home as never, "s3://bucket", {}).save(MIRROR);
+  if (isSaved) await saved;
+  else await expect(saved).rejects.toThrow("currently locked");
+  expect(existsSync(join(directory, "cancelled"))).toBe(isSaved);
 });

@@ -186,6 +186,15 @@ describe("differences of a certificate", () => {
     ]);
   });
 
+  it("finds another chain of the same certificate", () => {
+    const content = uploaded("AB:CD", "PEM", "0123");
+    const state = aCertificateState({ content: uploaded("AB:CD") });
+    expect(differences(aCertificateSpec({ content }), state)).toEqual([
+      { part: "certificate", field: "chain", want: "0123" },
+    ]);
+    expect(differences(aCertificateSpec({ content }), aCertificateState({ content }))).toEqual([]);
+  });
+
   it("finds another name and other labels", () => {
     const state = aCertificateState({ name: "old", labels: { ...aCertificateSpec().labels, foreign: "x" } });
     expect(differences(aCertificateSpec({ name: "new" }), state)).toEqual([

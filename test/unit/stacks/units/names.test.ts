@@ -42,6 +42,11 @@ describe("names that must not change", () => {
       unitOf(aCertificateSpec({ content: uploaded("AB:CD:EF:01:23:45:67:89") })),
       "certificate/default/web@0c7e1a529d3b/abcdef012345",
     ],
+    [
+      "an uploaded certificate with a chain",
+      unitOf(aCertificateSpec({ content: uploaded("AB:CD:EF:01:23:45:67:89", "PEM", "0123456789abcdef") })),
+      "certificate/default/web@0c7e1a529d3b/0123456789ab",
+    ],
     ["a part", partName(UNIT, "balancer"), `${UNIT}#balancer`],
     ["a server target", targetPart({ kind: "server", serverId: 12, usePrivateIp: true }), "server-12"],
     ["an IP target", targetPart({ kind: "ip", ip: "203.0.113.1" }), "ip-203.0.113.1"],

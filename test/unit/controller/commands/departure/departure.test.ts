@@ -9,7 +9,7 @@ import {
   unproven,
 } from "../../../../../controller/commands/departure/departure.ts";
 import { type DepartureReport, departureText } from "../../../../../controller/commands/departure/departure-text.ts";
-import { holderOf } from "../../../../../controller/commands/departure/sole-writer.ts";
+import { holderOf, leaseNotes } from "../../../../../controller/commands/departure/sole-writer.ts";
 import { accessFlags, commandText } from "../../../../../controller/commands/shell.ts";
 import { FINALIZER } from "../../../../../controller/formats/finalizer.ts";
 import type { Certificate, LoadBalancer, Network } from "../../../../../controller/hcloud/api.ts";
@@ -315,12 +315,18 @@ describe("the holder of a Lease", () => {
     spec: { holderIdentity, renewTime, leaseDurationSeconds: 15 },
   });
   it.each([
-    ["renewed lately", held("2026-11-16T12:00:06.000000Z"), "pod"],
-    ["by a clock that is ahead", held("2026-11-16T12:01:00.000000Z"), "pod"],
-    ["run out", held("2026-11-16T12:00:05.000000Z"), undefined],
-    ["given back", held("2026-11-16T12:00:19.000000Z", ""), undefined],
-    ["never taken", undefined, undefined],
-  ])("%s", (_, lease, holder) => {
+    ["renewed lately", held("2026-11-16T12:00:06.000000Z"), "pod", ["a controller is running, stop it first: pod"]],
+    ["by a clock that is ahead", held("2026-11-16T12:01:00.000000Z"), "pod", [expect.stringContaining("is running")]],
+    ["run out", held("2026-11-16T12:00:05.000000Z"), undefined, []],
+    ["given back", held("2026-11-16T12:00:19.000000Z", ""), undefined, []],
+    [
+      "never taken",
+      undefined,
+      undefined,
+      ["no Lease found: make sure that no controller with --leader-elect=false is running"],
+    ],
+  ])("%s", (_, lease, holder, notes) => {
     expect(holderOf(lease, now)).toBe(holder);
+    expect(leaseNotes(lease, now)).toEqual(notes);
   });
 });

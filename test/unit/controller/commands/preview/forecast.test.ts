@@ -1,3 +1,4 @@
+import { marked } from "marked";
 import { describe, expect, it } from "vitest";
 import { eventNotes } from "../../../../../controller/commands/preview/event-notes.ts";
 import { exitCodeOf, type Forecast, renderForecast } from "../../../../../controller/commands/preview/forecast.ts";
@@ -23,6 +24,7 @@ import {
   NETWORK_ID,
   UID,
 } from "../../../../support/builders.ts";
+import { TERMINAL_OBEYS } from "../../../../support/hostile.ts";
 
 const UNIT = loadBalancerUnit({ namespace: "default", name: "web", uid: UID });
 const OPTIONS = aRenderOptions();
@@ -138,8 +140,8 @@ Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffi
     ]);
     expect(forecastText(made)).toContain(`
     + listener-80: http 80 to node port 30080   (Service default/web, spec.ports 80)
-        healthCheck http path: /up   (Service default/web, annotation load-balancer.hetzner.cloud/80.health-check-http-path)
-`);
+        health check http path: /up   (Service default/web, annotation load-balancer.hetzner.cloud/80.health-check-http-path)
+        health check http status codes: 2??,3??   (Service default/web`);
   });
 
   it("of a new Service with local traffic shows its health check", () => {
@@ -282,7 +284,7 @@ describe("a forecast in Markdown", () => {
     const annotations = { type: "lb11", "health-check-retries": "5" };
     const made = forecast([aService({ annotations })], [], [{ part: "listener-80", operation: "create" }]);
     expect(forecastMarkdown(made)).toBe(
-      `### Cluster test \\(context prod, https://api\\): 1 to create
+      `### Cluster test \\(context prod, https:&#8203;//api\\): 1 to create
 
 | | for | resources | price |
 | --- | --- | --- | --- |
@@ -291,7 +293,7 @@ describe("a forecast in Markdown", () => {
 <details><summary>Service default/web</summary>
 
 - create listener-80: tcp 80 to node port 30080 (Service default/web, spec.ports 80)
-  - healthCheck retries: 5 (Service default/web, annotation load-balancer.hetzner.cloud/health-check-retries)
+  - health check retries: 5 (Service default/web, annotation load-balancer.hetzner.cloud/health-check-retries)
 
 </details>
 
@@ -303,6 +305,27 @@ Load balancers: 5.39 EUR a month, +5.39 (now 0.00 EUR), excluding VAT and traffi
   it("escapes markup and mentions in users' texts", () => {
     const notes = ["<img src=x> [a](http://b) `c` **d** @team\n# e | f"];
     const [, , note] = forecastMarkdown(forecast([], [], [], { notes })).split("\n");
-    expect(note).toBe("- \\<img src=x\\> \\[a\\]\\(http://b\\) \\`c\\` \\*\\*d\\*\\* @\u200bteam \\# e \\| f");
+    expect(note).toBe("- \\<img src=x\\> \\[a\\]\\(http:&#8203;//b\\) \\`c\\` \\*\\*d\\*\\* @&#8203;team \\# e \\| f");
+  });
+
+  it("keeps an entity from becoming the character that would make a mention or a link", () => {
+    const notes = ["&commat;team &#64;team https&colon;//evil.example &lt;b&gt;"];
+    const text = forecastMarkdown(forecast([], [], [], { notes }));
+    expect(text).toContain("- \\&commat;team \\&\\#64;team https\\&colon;//evil.example \\&lt;b\\&gt;");
+  });
+
+  it("makes no link from users' texts, not even where a bare address becomes one", () => {
+    const texts = [
+      "https://evil.example/a",
+      "HTTP://evil",
+      "www.evil.example",
+      "Www.Evil.example",
+      "ftp://evil.example",
+    ];
+    const refused = [{ object: "Service a/www.evil.example", mistakes: texts }];
+    const text = forecastMarkdown(forecast([], [], [], { refused, notes: texts, heldBack: texts.join(" ") }));
+    expect(marked.parse(text, { gfm: true })).not.toContain("<a ");
+    expect(text).not.toMatch(TERMINAL_OBEYS);
+    expect(text).toContain("- https:&#8203;//evil.example/a\n- HTTP:&#8203;//evil\n- www&#8203;.evil.example\n");
   });
 });

@@ -68,13 +68,29 @@ describe("the undo of a Service's last change", () => {
   it("restores ports with their node ports", () => {
     const undo = planUndo(web({}, [80, 443]), [...ran("1", web({}, [80])), ...ran("2", web({}, [80, 443]))]);
     expect(undo?.patch).toMatchObject({ spec: { ports: [{ port: 80, nodePort: 30_080, protocol: "TCP" }] } });
-    expect(undo?.fields).toEqual([
-      {
-        field: "spec.ports",
-        from: "nodePort 30080 port 80 protocol TCP, nodePort 30443 port 443 protocol TCP",
-        to: "nodePort 30080 port 80 protocol TCP",
-      },
+    expect(undo?.fields).toEqual([{ field: "spec.ports 443/TCP", from: "nodePort 30443 port 443 protocol TCP" }]);
+  });
+
+  it("shows only what differs between ports, one line for each", () => {
+    const at = (...ports: object[]) => ({ ...A, spec: { ...A.spec, ports } }) as V1Service;
+    const dns = { port: 53, protocol: "UDP", targetPort: 53 };
+    const [http, https] = [
+      { port: 80, name: "http", nodePort: 30_080 },
+      { port: 443, nodePort: 30_443 },
+    ];
+    const now = at(dns, { ...http, targetPort: 8080 }, https);
+    const before = at(https, { ...http, targetPort: "http", name: "web" }, { ...dns, protocol: "TCP" });
+    const undo = planUndo(now, [...ran("1", before), ...ran("2", now)]);
+    expect(
+      undoText({ service: "default/web", ...(undo && { undo }), isDone: false }, "")
+        .split("\n")
+        .slice(1, 4),
+    ).toEqual([
+      "    spec.ports 53/UDP: port 53 protocol UDP targetPort 53 → (not set)",
+      "    spec.ports 80/TCP: name http targetPort 8080 → name web targetPort http",
+      "    spec.ports 53/TCP: (not set) → port 53 protocol TCP targetPort 53",
     ]);
+    expect(undo?.patch).toMatchObject({ spec: { ports: before.spec?.ports } });
   });
 
   it("ignores the order of a port's fields", () => {
@@ -86,7 +102,7 @@ describe("the undo of a Service's last change", () => {
     const moved = web({ location: "hel1" });
     const undo = planUndo(moved, [...ran("1", web({ location: "fsn1" })), ...ran("2", moved)]);
     const text = (isDone: boolean) =>
-      undoText({ service: "default/web", ...(undo && { undo }), isDone, next: "lotse undo default/web --yes" });
+      undoText({ service: "default/web", ...(undo && { undo }), isDone }, "lotse undo default/web --yes");
     expect(text(false)).toBe(
       [
         "Service default/web: would be restored to its configuration of 2026-11-16T12:00:01.000Z (run 1):",
@@ -97,7 +113,7 @@ describe("the undo of a Service's last change", () => {
       ].join("\n"),
     );
     expect(text(true)).toMatch(/: restored to its configuration of [\s\S]*the controller now updates the cloud/);
-    expect(undoText({ service: "default/web", isDone: false, next: "" })).toMatch(/nothing to undo/);
+    expect(undoText({ service: "default/web", isDone: false }, "")).toMatch(/nothing to undo/);
   });
 });
 

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import type { Forecast } from "../../../../../controller/commands/preview/forecast.ts";
+import { forecastText } from "../../../../../controller/commands/preview/forecast-text.ts";
 import { adoptionsOf, adoptionText } from "../../../../../controller/commands/status/adoption.ts";
+import { plain } from "../../../../../controller/diagnostics/paint.ts";
 import { FINALIZER } from "../../../../../controller/formats/finalizer.ts";
 import { renderCluster } from "../../../../../controller/render/cluster.ts";
 import { loadBalancerUnit } from "../../../../../stacks/units/names.ts";
@@ -51,4 +53,7 @@ it("shows which load balancer each Service finds, and how much would change", ()
     "Service default/taken is refused and has no load balancer: no changes",
   ]);
   expect(adoptionText([])).toBe("no Service of type LoadBalancer is managed by Lotse\n");
+  expect(forecastText({ ...forecast, units: [] }, plain, adoptionText([]))).toBe(
+    "Cluster test (): nothing to change\n\nno Service of type LoadBalancer is managed by Lotse\n",
+  );
 });

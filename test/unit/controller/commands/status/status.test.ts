@@ -101,7 +101,7 @@ describe("the status of a cluster", () => {
   it("prints tables, with what needs attention at the end", () => {
     const text = statusText(aStatus(), { approve: "lotse approve --context prod" });
     expect(text).toMatch(
-      /^Cluster test: 1 unit out of sync, 1 refused\n1970-01-01T00:00:00Z; https:\/\/api; leader pod-1\n/,
+      /^Cluster test: 1 unit out of sync, 1 Node not initialised, 1 waiting for approval, 1 refused\n1970-01-01T00:00:00Z; https:\/\/api; leader pod-1\n/,
     );
     expect(text).toContain("  node-1  Ready            cx22 in fsn1, running  10.0.0.1\n");
     expect(text).toMatch(/default\/web {2}ready +42 {2}lb11 {2}1\/2 +198\.51\.100\.1 2001:db8:ffff::1\n/);
@@ -112,6 +112,21 @@ describe("the status of a cluster", () => {
     expect(text).toContain("! 1 change waits for approval: lotse approve --context prod");
     expect(text).toContain("note: Service default/new: Using the default load balancer type lb11");
     expect(text).toContain("3599 of 3600 Hetzner API requests left");
+  });
+
+  it.each<[string, Partial<ClusterStatus>, string]>([
+    ["everything is done", {}, "in sync"],
+    ["a Service is refused", { refused: aStatus().refused }, "in sync, 1 refused"],
+    ["a Node is not initialised", { nodes: aStatus().nodes }, "1 Node not initialised"],
+    ["changes wait for approval", { waiting: 2 }, "2 waiting for approval"],
+  ])("has a headline when %s", (_, given, expected) => {
+    const quiet = { ...aStatus(), changes: 0, refused: [], nodes: [], waiting: 0, ...given };
+    expect(statusText(quiet)).toMatch(new RegExp(`^Cluster test: ${expected}\n`));
+  });
+
+  it("does not claim that no controller runs when there is no leader", () => {
+    const { leader: _, ...leaderless } = aStatus();
+    expect(statusText(leaderless)).toContain("; no leader (leader election is off, or no controller is running)\n");
   });
 });
 

@@ -6,7 +6,9 @@ import {
   planRetirement,
 } from "../../../../../controller/render/certificate/plan.ts";
 import type { ServiceOptions } from "../../../../../controller/render/service/options/annotations.ts";
+import { differences } from "../../../../../stacks/units/difference.ts";
 import { certificateUnit } from "../../../../../stacks/units/names.ts";
+import type { CertificateSpec } from "../../../../../stacks/units/spec.ts";
 import { aBalancer, aBalancerService, aBalancerState, aListener, UID } from "../../../../support/builders.ts";
 import {
   aListedCertificate,
@@ -346,6 +348,7 @@ describe("a TLS Secret", () => {
   const uploadedBefore = aListedCertificate({ id: 50, name, labels: OWN, certificate: pair.certificate });
   const options: ServiceOptions = { protocol: "https", tlsSecrets: ["web"] };
   const secrets = (given = pair) => new Map([["web", aTlsSecret("web", given)]]);
+  const keyOf = (uploadName: string) => uploadName.slice(-12);
 
   it("is uploaded under the fingerprint of its certificate, with its key beside the spec and not in it", () => {
     const found = plan(options, { secrets: secrets(), now: NOW });
@@ -381,6 +384,70 @@ describe("a TLS Secret", () => {
     });
     const after = plan(options, { ...around, certificates: [uploadedBefore, made], ...presenting(51) });
     expect(after.stale).toEqual([`certificate/default/web@0c7e1a529d3b/${key}`]);
+  });
+
+  describe("with a chain", () => {
+    const [wrong, right] = [aPair({ serial: 3 }), aPair({ serial: 4 })];
+    const withChain = (...chain: readonly (typeof pair)[]) =>
+      secrets({ ...pair, certificate: [pair, ...chain].map(({ certificate }) => certificate).join("") });
+    const before = plan(options, { secrets: withChain(wrong), now: NOW });
+    const listedAs = (id: number, { name, content }: CertificateSpec, format = (pem: string) => pem) =>
+      aListedCertificate({
+        id,
+        name,
+        labels: OWN,
+        certificate: format(content.type === "uploaded" ? content.pem : ""),
+      });
+    const [wrongSpec] = before.specs;
+    if (!wrongSpec) throw new Error("nothing is wanted");
+    const chained = listedAs(50, wrongSpec);
+
+    it("is uploaded again when the chain is added, corrected or removed, in the same steps as a renewed one", () => {
+      for (const [was, given] of [
+        [uploadedBefore, withChain(right)],
+        [chained, withChain(right)],
+        [chained, withChain(wrong, right)],
+        [chained, secrets()],
+      ] as const) {
+        const around = { secrets: given, now: NOW };
+        const first = plan(options, { ...around, ...presenting(50), certificates: [was] });
+        expect(first).toMatchObject({ ids443: [50], stale: [], wanted: [{ privateKey: pair.privateKey.trim() }] });
+        const [spec] = first.specs;
+        expect(spec?.name).not.toBe(was.name);
+        const both = [was, ...(spec ? [listedAs(51, spec)] : [])];
+        const second = plan(options, { ...around, ...presenting(50), certificates: both });
+        expect(second).toMatchObject({ ids443: [51], stale: [], problems: [] });
+        const third = plan(options, { ...around, ...presenting(51), certificates: both });
+        expect(third).toMatchObject({
+          ids443: [51],
+          stale: [`certificate/default/web@0c7e1a529d3b/${keyOf(was.name)}`],
+        });
+        const last = plan(options, { ...around, ...presenting(51), certificates: both.slice(1) });
+        expect(last).toMatchObject({ ids443: [51], stale: [], problems: [] });
+      }
+    });
+
+    it.each([
+      ["as it was uploaded", (pem: string) => pem],
+      ["with other line endings", (pem: string) => `${pem.replaceAll("\n", "\r\n")}\r\n`],
+      ["with blank lines", (pem: string) => pem.replaceAll("-----BEGIN", "\n-----BEGIN")],
+    ])("is found again, whatever the form in which the API lists it: %s", (_, format) => {
+      const certificates = [listedAs(50, wrongSpec, format)];
+      const found = plan(options, { secrets: withChain(wrong), certificates, now: NOW, ...presenting(50) });
+      expect(found).toMatchObject({ ids443: [50], stale: [], problems: [], isUncertain: false });
+      const [spec] = found.specs;
+      expect(spec && differences(spec, found.owned[0]?.state)).toEqual([]);
+    });
+
+    it("keeps one that an earlier version named by its first certificate, and only renames it", () => {
+      const certificates = [{ ...chained, name }];
+      const found = plan(options, { secrets: withChain(wrong), certificates, now: NOW, ...presenting(50) });
+      expect(found).toMatchObject({ ids443: [50], stale: [], problems: [] });
+      const [spec] = found.specs;
+      expect(spec && differences(spec, found.owned[0]?.state)).toEqual([
+        { part: "certificate", field: "name", want: wrongSpec.name, have: name },
+      ]);
+    });
   });
 
   it.each([

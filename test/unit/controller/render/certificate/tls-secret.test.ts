@@ -16,9 +16,10 @@ describe("a TLS Secret", () => {
     expect(parse(PAIR.certificate, PAIR.privateKey)).toEqual({ pair });
   });
 
-  it("is identified by its first certificate, whatever chain follows", () => {
+  it("has the fingerprint of its first certificate, whatever chain follows, and then identifies that chain as well", () => {
     const chained = parse(`${PAIR.certificate}${OTHER.certificate}`, PAIR.privateKey);
     expect(chained).toMatchObject({ pair: { fingerprint: new X509Certificate(PAIR.certificate).fingerprint256 } });
+    expect(chained).toMatchObject({ pair: { chain: expect.stringMatching(/^[0-9a-f]{64}$/) } });
   });
 
   it.each([

@@ -76,6 +76,25 @@ describe("labels of servers", () => {
   });
 });
 
+describe("the record of copied labels, which a kubelet may write", () => {
+  // In all other namespaces, NodeRestriction lets a kubelet change the labels of its own Node anyway.
+  it.each([
+    "node-restriction.kubernetes.io/untrusted",
+    "team.node-restriction.kubernetes.io/untrusted",
+    "node-role.kubernetes.io/control-plane",
+    "node.kubernetes.io/exclude-from-external-load-balancers",
+    "kubernetes.io/role",
+    "k8s.io/pool",
+    "kops.k8s.io/instancegroup",
+  ])("removes no label of Kubernetes: %s", (key) => {
+    const node = aNode({ labels: { [key]: "x", pool: "blue" }, annotations: { [COPIED_LABELS]: `${key},pool` } });
+    const { labels, annotations } = planFor(node, aServer(), { zoneLabel: false, labelPrefixes: [key] });
+    expect(labels).not.toHaveProperty([key]);
+    expect(labels).toMatchObject({ pool: null });
+    expect(annotations).toEqual({ [COPIED_LABELS]: null });
+  });
+});
+
 it("framework N20, N22: corrects both names of a label, whichever is wrong", () => {
   const labels = { "topology.kubernetes.io/region": "a", "failure-domain.beta.kubernetes.io/region": "b" };
   const plan = planFor(aNode({ labels }), aServer({ location: "hel1" }), { zoneLabel: true });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { renderLabels, renderRdns } from "../../../../../controller/render/service/labels.ts";
+import { renderLabels, renderRdns, takenLabels } from "../../../../../controller/render/service/labels.ts";
 import { aBalancerState, someSettings, UID } from "../../../../support/builders.ts";
 
 const OWNER = { "hcloud-ccm/service-uid": UID };
@@ -39,6 +39,16 @@ describe("labels of a load balancer", () => {
     });
   });
 
+  it("of others stay although the Service wants them too, and are never marked as its own", () => {
+    const before = { team: "ops", env: "prod" };
+    const wanted = someSettings({ labels: { team: "mine", env: "prod", tier: "web" } });
+    const first = labelsOf(wanted, before);
+    expect(first).toEqual({ ...before, tier: "web", "lotse/label-tier": "true", ...OWNER });
+    expect(labelsOf(someSettings(), first)).toEqual({ ...before, ...OWNER });
+    expect(takenLabels({ team: "mine", env: "prod", tier: "web" }, before)).toEqual(["team"]);
+    expect(takenLabels({ tier: "api" }, first)).toEqual([]);
+  });
+
   it("of others stay although they resemble one of the Service's: team_x beside team/x", () => {
     const first = labelsOf(someSettings({ labels: { "team/x": "tenant" } }), { team_x: "ops" });
     expect(labelsOf(someSettings({ labels: { "team/x": "tenant" } }), first)).toMatchObject({ team_x: "ops" });
@@ -73,6 +83,22 @@ describe("labels of a load balancer", () => {
     );
     expect(labelsOf(someSettings(), { "lotse/protected": "true" })).toEqual(OWNER);
   });
+
+  it.each([
+    ["the annotation is gone", undefined],
+    ["it is false", false],
+  ])(
+    "mark delete protection until the protection itself is gone, so that a killed run can be continued: %s",
+    (_, is) => {
+      const settings = someSettings(is === undefined ? {} : { deleteProtection: is });
+      const labels = { "lotse/protected": "true" };
+      const of = (deleteProtection: boolean, before: Record<string, string>) =>
+        labelsOf(settings, before, { existing: aBalancerState({ labels: before, deleteProtection }) });
+      expect(of(true, labels)).toEqual({ ...labels, ...OWNER });
+      expect(of(false, labels)).toEqual(OWNER);
+      expect(of(true, {})).toEqual(OWNER);
+    },
+  );
 
   it("are valid for the API, from any name", () => {
     const rdns = { ipv4: `${"a".repeat(60)}.${"b".repeat(60)}.example.com` };

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { renderLoadBalancer } from "../../../../../controller/render/service/load-balancer.ts";
 import { OPTIONS } from "../../../../../controller/render/service/options/annotations.ts";
 import { type BalancerContext, defaultName } from "../../../../../controller/render/service/wanted.ts";
-import type { LoadBalancerSpec } from "../../../../../stacks/units/spec.ts";
+import { differences } from "../../../../../stacks/units/difference.ts";
+import type { LoadBalancerSpec, LoadBalancerState } from "../../../../../stacks/units/spec.ts";
 import {
   aBalancerState,
   aListener,
@@ -28,10 +29,14 @@ const CONTEXT: BalancerContext = {
 };
 const IN_NETWORK: BalancerContext = { ...CONTEXT, networkId: NETWORK_ID };
 
+function rendered(annotations: Record<string, string>, context = CONTEXT) {
+  const balancer = renderLoadBalancer(aService({ annotations }), context);
+  if (!balancer.ok) throw new Error(balancer.mistakes.join("; "));
+  return balancer;
+}
+
 function specOf(annotations: Record<string, string>, context = CONTEXT): LoadBalancerSpec {
-  const rendered = renderLoadBalancer(aService({ annotations }), context);
-  if (!rendered.ok) throw new Error(rendered.mistakes.join("; "));
-  return rendered.spec;
+  return rendered(annotations, context).spec;
 }
 
 function mistakesOf(annotations: Record<string, string>, context = CONTEXT): readonly string[] {
@@ -202,6 +207,65 @@ describe("renderLoadBalancer", () => {
     it("updates its targets", () => {
       expect(keptSpec({ protocol: "x" }).targets).toHaveLength(2);
     });
+
+    describe("such as a missing HCLOUD_NETWORK", () => {
+      const { networkId: _, ...unconfigured } = context;
+      const render = (given: Partial<BalancerContext> = {}, annotations: Record<string, string> = {}) =>
+        rendered({ "use-private-ip": "true", ...annotations }, { ...unconfigured, ...given });
+
+      it("keeps private targets whose Nodes exist, and adds none that cannot be checked", () => {
+        const { mistakes, spec, leftOut } = render();
+        expect(mistakes).toEqual([expect.stringContaining("HCLOUD_NETWORK is not set")]);
+        expect(spec.targets).toEqual(existing.targets);
+        expect(leftOut).toEqual([{ node: "node-2", reason: expect.stringContaining("HCLOUD_NETWORK is not set") }]);
+      });
+
+      it("keeps them also when use-private-ip is set for all Services, or cannot be read", () => {
+        const defaults = { location: "fsn1", usePrivateIp: true };
+        expect(specOf({}, { ...unconfigured, defaults }).targets).toEqual(existing.targets);
+        expect(render({}, { "use-private-ip": "x" }).spec.targets).toEqual(existing.targets);
+      });
+
+      it("adds no public targets where there are none yet", () => {
+        const { spec, leftOut } = render({ existing: { ...existing, targets: [] } });
+        expect(spec.targets).toEqual([]);
+        expect(leftOut).toHaveLength(2);
+      });
+
+      it("still removes targets with their Nodes", () => {
+        expect(render({ nodes: nodes.slice(1) }).spec.targets).toEqual([]);
+      });
+
+      it("gives a Node that cannot be checked no place of one that is a target", () => {
+        const zoned = nodes.map((node, index) => ({
+          ...node,
+          metadata: { ...node.metadata, labels: { "topology.kubernetes.io/zone": index === 0 ? "b" : "a" } },
+        }));
+        const catalogue = aCatalogue();
+        const types = catalogue.types.map((type) => ({ ...type, max_targets: 1 }));
+        const { spec } = render({ nodes: zoned, catalogue: { ...catalogue, types } });
+        expect(spec.targets).toEqual(existing.targets);
+      });
+
+      it("keeps dedicated servers at their private addresses, also where there are no others", () => {
+        const robots = true;
+        const addresses = [
+          { type: "InternalIP", address: "10.0.0.50" },
+          { type: "ExternalIP", address: "203.0.113.50" },
+        ];
+        const metal = [50, 51].map((id) =>
+          aNode({
+            name: `metal-${id}`,
+            providerID: `hrobot://${id}`,
+            addresses: addresses.map((one) => ({ ...one, address: one.address.replace("50", String(id)) })),
+          }),
+        );
+        const targets = [{ kind: "ip", ip: "10.0.0.50" }] as const;
+        const { spec, leftOut } = render({ robots, nodes: metal, existing: { ...existing, targets } });
+        expect(spec.targets).toEqual(targets);
+        expect(leftOut).toMatchObject([{ node: "metal-51" }]);
+      });
+    });
   });
 
   it("names the variable that set an option, not an absent annotation", () => {
@@ -238,6 +302,33 @@ describe("renderLoadBalancer", () => {
     const mistakes = mistakesOf(annotations, context);
     expect(mistakes).toHaveLength(1);
     for (const word of words) expect(mistakes[0]).toContain(word);
+  });
+
+  describe("against its existing load balancer", () => {
+    const existing = aBalancerState({ name: "web", labels: { team: "ops", "hcloud-ccm/service-uid": UID } });
+    const around = {
+      ...CONTEXT,
+      existing,
+      balancerIds: new Map([
+        ["web", existing.id],
+        ["api", 77],
+      ]),
+    };
+
+    it.each([
+      ["a name that another one has", { name: "api" }, "load balancer 77 has this name already"],
+      ["a label that was set elsewhere", { labels: "team=mine" }, 'team of load balancer "web" has another value'],
+    ])("refuses %s, and keeps its own", (_, annotations, words) => {
+      const rendered = renderLoadBalancer(aService({ annotations }), around);
+      expect(rendered.mistakes).toEqual([expect.stringMatching(/^annotation load-balancer.hetzner.cloud\//)]);
+      expect(rendered.mistakes[0]).toContain(words);
+      expect(rendered).toMatchObject({ spec: { name: "web", labels: { team: "ops" } } });
+    });
+
+    it("accepts its own name, and one that is free", () => {
+      expect(specOf({ name: "web" }, around).name).toBe("web");
+      expect(specOf({ name: "new" }, around).name).toBe("new");
+    });
   });
 
   describe("against the network and the catalogue", () => {
@@ -324,6 +415,20 @@ describe("renderLoadBalancer", () => {
       expect(specOf({ "delete-protection": "false" }, { ...CONTEXT, existing }).deleteProtection).toBe(false);
       expect(specOf({}, { ...CONTEXT, existing }).deleteProtection).toBe(true);
       expect(specOf({}, { ...CONTEXT, existing: ours }).deleteProtection).toBe(false);
+    });
+
+    it("ends in two runs, of which each can be killed half-way, and then nothing is left to do", () => {
+      const marked = { ...aBalancerState().labels, "lotse/protected": "true" };
+      const fieldsAt = (given: Partial<LoadBalancerState>) => {
+        const existing = aBalancerState({ name: DEFAULT_NAME, labels: marked, ...given });
+        const { spec, existing: listed } = rendered({}, { ...CONTEXT, existing });
+        const own = differences(spec, listed).filter(({ part }) => part === "balancer");
+        return own.map(({ field, want }) => [field, want]);
+      };
+      expect(fieldsAt({ deleteProtection: true })).toEqual([["delete protection", "false"]]);
+      expect(fieldsAt({ deleteProtection: false })).toEqual([["label lotse/protected", undefined]]);
+      expect(fieldsAt({ deleteProtection: false, labels: aBalancerState().labels })).toEqual([]);
+      expect(fieldsAt({ deleteProtection: true, labels: aBalancerState().labels })).toEqual([]);
     });
   });
 

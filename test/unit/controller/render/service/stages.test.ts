@@ -55,6 +55,7 @@ describe("nextStage", () => {
     expect(isPublic({ targets: spec.targets })).toBe(false);
     expect(isPublic({ targets: [] })).toBe(false);
     expect(isPublic({ targets: targets(1), publicInterface: false })).toBe(false);
+    expect(isPublic({ targets: [{ kind: "ip", ip: "10.0.1.7" }], publicInterface: true }), "dedicated").toBe(false);
   });
 
   it("keeps a redirect and a listener on port 80 apart", () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Screen } from "../../../../dev-env/k3s/screen.ts";
+import type { Paint } from "../../../../controller/diagnostics/paint.ts";
+import { Screen } from "../../../../dev-env/terminal/screen.ts";
 
 const written: string[] = [];
 
@@ -15,6 +16,16 @@ describe("the screen", () => {
     await vi.advanceTimersByTimeAsync(12_345);
     screen.say("machines", "server dev-worker-1 created");
     expect(written).toEqual(["  12.3 s  machines   server dev-worker-1 created\n"]);
+  });
+
+  it.each([
+    ["other lines", { topic: "node", text: "up" }, "cyan"],
+    ["a problem", { topic: "error", text: "no", isProblem: true }, "yellow"],
+    ["the end", { topic: "ready", text: "yes" }, "green"],
+  ])("colours the topic on a terminal: %s", (_, line, colour) => {
+    const paint: Paint = (text, given) => `<${given}>${text}</>`;
+    new Screen({ write: (text) => written.push(text) }, { time: 6, topic: 5 }, paint).show(line);
+    expect(written).toEqual([` 0.0 s  <${colour}>${line.topic.padEnd(5)}</> ${line.text}\n`]);
   });
 
   it("repeats what is under way every ten seconds with the last detail, until it ends or fails", async () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { MESSAGES, narrate } from "../../../../dev-env/demo/narrate.ts";
+import { MESSAGES, narrate } from "../../../../dev-env/terminal/narrate.ts";
 
 const UNIT = "load-balancer/default/web@0c7e1a529d3b";
 const INFO = 30;
@@ -26,9 +26,15 @@ describe("narrate", () => {
     [MESSAGES.nodeDeleted, { node: "node-1" }, "node", "node-1 deleted, because the server no longer exists"],
     [
       MESSAGES.waitsForApproval,
-      { plan: "3f9a1c02be", units: [UNIT, "route/10.244.1.0/24"] },
+      { units: [UNIT, "route/10.244.1.0/24"] },
       "approval",
-      "plan 3f9a1c02be waits: load balancer default/web, route 10.244.1.0/24. Review it with: lotse approve",
+      "2 changes wait for approval: load balancer default/web, route 10.244.1.0/24; review with: lotse approve",
+    ],
+    [
+      MESSAGES.waitsForApproval,
+      { units: [UNIT] },
+      "approval",
+      "1 change waits for approval: load balancer default/web; review with: lotse approve",
     ],
     [MESSAGES.changed, { unit: UNIT, part: "balancer", operation: "create" }, "load balancer", "default/web created"],
     [

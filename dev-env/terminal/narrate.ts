@@ -1,7 +1,8 @@
-/** Turns records of the controller's log into lines for a person who watches the demo. */
+/** Turns records of the controller's log into lines for a person. */
+import type { Line } from "./screen.ts";
 
 /**
- * Log messages that the demo recognises: the one place that depends on the controller's wording. A unit test checks
+ * Log messages that are recognised: the one place that depends on the controller's wording. A unit test checks
  * that the controller still logs each of them.
  */
 export const MESSAGES = {
@@ -24,13 +25,6 @@ export interface LogRecord {
   readonly msg: string;
   readonly level: number;
   readonly [field: string]: unknown;
-}
-
-/** One printed line: a topic for the left column, and a text that names its object. */
-export interface Line {
-  readonly topic: string;
-  readonly text: string;
-  readonly isProblem?: boolean;
 }
 
 /** Pino's levels. */
@@ -88,11 +82,12 @@ const NARRATORS: Readonly<Record<string, Narrator>> = {
     topic: "pulumi",
     text: `run finished in ${(Number(durationMs) / 1000).toFixed(1)} s`,
   }),
-  [MESSAGES.waitsForApproval]: ({ plan, units }) => {
+  [MESSAGES.waitsForApproval]: ({ units }) => {
     const names = (Array.isArray(units) ? units.map(String) : [])
       .map(parseUnit)
       .map(({ topic, name }) => `${topic} ${name}`);
-    return { topic: "approval", text: `plan ${plan} waits: ${names.join(", ")}. Review it with: lotse approve` };
+    const changes = `${count(names.length, "change")} ${names.length === 1 ? "waits" : "wait"} for approval`;
+    return { topic: "approval", text: `${changes}: ${names.join(", ")}; review with: lotse approve` };
   },
 };
 

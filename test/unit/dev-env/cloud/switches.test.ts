@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { DEFAULT_BEHAVIOUR } from "../../../../dev-env/cloud/options.ts";
 
-const readme = readFileSync(new URL("../../../../dev-env/cloud/README.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../../docs/reference/simulator.md", import.meta.url), "utf8");
 
-test("the README lists every switch with its default", () => {
-  const rows = readme.matchAll(/^\| `(\w+)` +\| `(.+?)` +\|/gm);
+test("the reference lists every switch with its default", () => {
+  const rows = page.matchAll(/^\| `(\w+)` +\| `(.+?)` +\|/gm);
   const documented = Object.fromEntries([...rows].map(([, name, value]) => [name, JSON.parse(value ?? "null")]));
   expect(documented).toEqual(DEFAULT_BEHAVIOUR);
 });

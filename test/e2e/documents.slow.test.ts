@@ -95,7 +95,7 @@ describe("the documents", () => {
     const started = checkout.start(line.replace(/--port \d+/, "--port 0"));
     if (/--help|setup/.test(line)) return expect(await started.ended, started.output()).toBe(0);
     await printed(started, "Ctrl-C stops");
-    if (line.includes("--approval")) await printed(started, "waits: ");
+    if (line.includes("--approval")) await printed(started, "for approval: ");
     started.kill("SIGINT");
     await started.ended;
   });

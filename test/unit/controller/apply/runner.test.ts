@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { Runner } from "../../../../controller/apply/runner.ts";
+import type { UnitOutcome } from "../../../../stacks/engine/run.ts";
+import { existence } from "../../../../stacks/units/difference.ts";
+import { unitOf } from "../../../../stacks/units/names.ts";
+import { aBalancerSpec } from "../../../support/builders.ts";
+import { aLog } from "../../../support/log.ts";
+
+const SPEC = aBalancerSpec();
+const UNIT = unitOf(SPEC);
+const DIED: UnitOutcome = {
+  status: "failed",
+  changes: [],
+  failure: { code: "worker-died", message: "the worker has died", retry: "soon" },
+};
+const FINE: UnitOutcome = {
+  status: "applied",
+  changes: [{ unit: UNIT, part: "balancer", operation: "create", fields: [] }],
+};
+
+it.each([
+  ["dies once", [DIED, FINE], /^create load balancer lb11 in fsn1/],
+  ["dies always", [DIED, DIED], /^create load balancer$/],
+])("a preview whose engine %s is repeated once", async (_, outcomes, summary) => {
+  const left = [...outcomes];
+  const { log, lines } = aLog();
+  const rendered = { services: [], existing: {} };
+  const runner = new Runner({
+    engine: { run: async () => ({ outcomes: { [UNIT]: left.shift() ?? FINE }, durationMs: 1 }), prepare: () => {} },
+    gateway: {
+      open: () => ({ endpoint: "http://gateway", token: "t", close: async () => {} }),
+      reserve: () => ({ endpoint: "http://gateway", token: "t" }),
+    },
+    context: async () => ({ rendered, nodes: [], servers: [], defaults: {} }),
+    log,
+  });
+  const plan = [{ kind: "make", unit: UNIT, spec: SPEC, differences: [existence(UNIT)] }] as const;
+  const [described] = await runner.preview(plan, rendered);
+  expect(described?.summary).toMatch(summary);
+  expect(left).toEqual([]);
+  expect(lines).toMatchObject([{ level: "warn", msg: "preview failed, repeating it once" }]);
+});
