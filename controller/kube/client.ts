@@ -9,6 +9,7 @@ import { parseJson } from "../diagnostics/printable.ts";
 import { userAgent } from "../diagnostics/version.ts";
 import { sendIfAllowed } from "../net/fence.ts";
 import type { Clock } from "../work/clock.ts";
+import { TIMINGS } from "../work/timings.ts";
 import { hedgedProbe } from "./hedged-probe.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 
@@ -62,7 +63,7 @@ export class KubeClient implements Disposable {
   constructor(access: KubeAccess, options: ClientOptions = {}) {
     this.#access = access;
     this.#options = options;
-    this.#timeoutMs = options.timeoutMs ?? 15_000;
+    this.#timeoutMs = options.timeoutMs ?? TIMINGS.kubeRequest;
     const settings = { keepAlive: true, keepAliveMsecs: 15_000 };
     this.#agent = access.server.protocol === "https:" ? new https.Agent(settings) : new http.Agent(settings);
   }

@@ -8,6 +8,11 @@ export const TIMINGS = {
    * `grace` after that is dead. This bounds how long a half-open connection goes unnoticed.
    */
   watch: { shortest: 10_000, longest: 15_000, grace: 5_000 },
+  /**
+   * Limit for a response of the API server. A request that is sent over a half-open connection fails after this time, so it
+   * must be shorter than the longest watch with its grace.
+   */
+  kubeRequest: 15_000,
   /** Pauses between attempts to watch. After several consecutive refusals they grow to `mostRefused`. */
   watchRetry: { first: 100, most: 500, mostRefused: 10_000 },
   /** A watch that stayed open this long counts as healthy. */

@@ -5,6 +5,7 @@ describe("timings", () => {
   it("are these", () => {
     expect(TIMINGS).toEqual({
       watch: { shortest: 10_000, longest: 15_000, grace: 5_000 },
+      kubeRequest: 15_000,
       watchRetry: { first: 100, most: 500, mostRefused: 10_000 },
       steadyWatch: 1_000,
       stale: 30_000,
@@ -28,7 +29,8 @@ describe("timings", () => {
   });
 
   it("leave a watch time to be renewed before its objects are stale", () => {
-    const { watch, stale } = TIMINGS;
+    const { watch, kubeRequest, stale } = TIMINGS;
     expect(watch.longest + watch.grace).toBeLessThan(stale);
+    expect(kubeRequest).toBeLessThan(watch.longest + watch.grace);
   });
 });
