@@ -29,7 +29,10 @@ export async function observe({ observed, view }: Sources, ages: Ages, witnesses
     requirePlausible(cloud, observed().nodes);
     return cloud;
   };
-  const cloud = await read(ages).catch(() => read({ ...ages, servers: 0 }));
+  const cloud = await read(ages).catch((error: unknown) => {
+    if (error instanceof ImplausibleCloud) return read({ ...ages, servers: 0 });
+    throw error;
+  });
   return { ...observed(), cloud, now: Date.now() };
 }
 
