@@ -155,7 +155,9 @@ export class Engine {
         new EngineFailure(code, message, { busy: busy.units, isHarmless: !hasStarted && code !== "deadline" }),
       );
     const onExit = () => fail("worker-died", "the engine's worker process exited during the run");
-    worker.on("exit", onExit).on("message", (message: FromWorker) => {
+    // A worker that could not be started never exits, but its channel closes.
+    worker.on("exit", onExit).on("disconnect", onExit);
+    worker.on("message", (message: FromWorker) => {
       if (message.kind === "started") hasStarted = true;
       if (message.kind === "done") done.resolve(message.outcomes);
       if (message.kind === "failed") fail("engine", message.message);
@@ -173,7 +175,7 @@ export class Engine {
     } finally {
       clearTimeout(interrupt);
       clearTimeout(kill);
-      worker.removeAllListeners("message").off("exit", onExit);
+      worker.removeAllListeners("message").off("exit", onExit).off("disconnect", onExit);
     }
   }
 }
@@ -223,7 +225,7 @@ function startProcesses({ home, onWorker }: EngineOptions, { mode, access }: Omi
     env: workerEnvironment(home, process.env),
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
-  worker.on("error", () => {}); // an exit follows, or a failure to send
+  worker.on("error", () => {}); // an exit follows, or the channel closes
   void plugin.environment().then((variables) => {
     send(worker, { kind: "begin", beginning: { mode, access, plugin: variables } });
   });

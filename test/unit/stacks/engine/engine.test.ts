@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Engine } from "../../../../stacks/engine/engine.ts";
 import { aBalancerSpec } from "../../../support/builders.ts";
@@ -25,4 +28,27 @@ it("an engine whose processes cannot be started fails the run, and the next one 
   const { outcomes } = await run();
   expect(Object.values(outcomes)).toMatchObject([{ failure: { message: "the engine has been stopped" } }]);
   expect(starts).toBe(3);
+});
+
+it("an engine whose worker process cannot be started fails the run at once, and not at its deadline", async () => {
+  await using ends = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), "lotse-unit-"));
+  ends.defer(() => rm(directory, { recursive: true }));
+  const node = process.execPath;
+  ends.defer(() => void Object.assign(process, { execPath: node }));
+  Object.assign(process, { execPath: "/nowhere/node" });
+  const home = { pulumi: "/nowhere/pulumi", plugins: "/nowhere", directory, isScratch: true, stack: "s" };
+  const engine = new Engine({ home, deadlineMs: 60_000, graceMs: 1_000, idleMs: 1_000 });
+  const access = { endpoint: "http://127.0.0.1:1", token: "t" };
+  const { outcomes } = await engine.run({
+    mode: "apply",
+    units: [aBalancerSpec()],
+    removals: [],
+    existing: {},
+    access,
+  });
+  expect(Object.values(outcomes)).toMatchObject([
+    { status: "failed", failure: { code: "worker-died", retry: "soon" } },
+  ]);
+  await engine.stop();
 });
