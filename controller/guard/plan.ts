@@ -1,4 +1,5 @@
 /** Compares specs with what exists, and plans the steps of the next run. */
+import { isDeepStrictEqual } from "node:util";
 import { type Difference, differences, existence } from "../../stacks/units/difference.ts";
 import { routeUnit, unitOf } from "../../stacks/units/names.ts";
 import type { UnitId, UnitSpec } from "../../stacks/units/spec.ts";
@@ -98,6 +99,11 @@ export function removal(unit: UnitId, asked: boolean): Plan[number] {
 /** A load balancer with delete protection stays; its Service loses the finalizer all the same (S21). */
 function isRemovable(state: Rendered["existing"][UnitId]): boolean {
   return state?.kind === "load-balancer" && !state.deleteProtection;
+}
+
+/** Whether two steps ask for the same, whatever was found of it. */
+export function isSameRequest(a: PlannedUnit, b: PlannedUnit): boolean {
+  return a.kind === "make" && b.kind === "make" ? isDeepStrictEqual(a.spec, b.spec) : a.kind === b.kind;
 }
 
 /** Identifies an attempt: the same differences again are the same attempt. */

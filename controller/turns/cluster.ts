@@ -11,7 +11,7 @@ import { Backoff } from "../guard/backoff.ts";
 import { type Drift, DriftWatch } from "../guard/drift.ts";
 import { type Guarded, guard } from "../guard/guard.ts";
 import type { Pace } from "../guard/pace.ts";
-import { fingerprint, type Plan, type PlannedUnit, type Situation } from "../guard/plan.ts";
+import { fingerprint, isSameRequest, type Plan, type PlannedUnit, type Situation } from "../guard/plan.ts";
 import { routeWrites } from "../publish/route-writes.ts";
 import { serviceWritesAfter, serviceWritesBefore, unclaimedUnits } from "../publish/service-writes.ts";
 import { awaitingApproval, driftWrites, heldBack } from "../publish/turn-notices.ts";
@@ -111,17 +111,17 @@ export class ClusterTurn {
   }
 
   /**
-   * Concludes what was under way and has arrived. What still differs although its actions succeeded is planned again, like
-   * any other difference.
+   * Concludes what was under way and has arrived. What still differs although its actions succeeded, or is now asked for in
+   * place of what failed, is planned again, like any other difference.
    */
   #conclude({ plan, underWay }: Situation): Outcomes {
     const { runner } = this.#parts;
     const arrived: Record<string, UnitOutcome> = {};
-    for (const [unit, { run }] of this.#open) {
+    for (const [unit, { step, run }] of this.#open) {
       if (underWay?.has(unit) || runner.isUnderWay(unit)) continue;
       this.#open.delete(unit);
-      const left = plan.filter((step) => step.unit === unit);
-      const failure = left.length > 0 ? runner.slowFailure(unit) : undefined;
+      const left = plan.filter((now) => now.unit === unit);
+      const failure = left.some((now) => isSameRequest(now, step)) ? runner.slowFailure(unit) : undefined;
       const outcome: UnitOutcome = failure
         ? { status: "failed", changes: [], failure }
         : { status: "applied", changes: [] };
@@ -175,7 +175,11 @@ export class ClusterTurn {
     const { runner, absence } = this.#parts;
     if (due.length === 0) return { after: before, outcomes: {} };
     const run = await runner.apply(due, before.rendered, drifted);
-    for (const step of due) if (!run.outcomes[step.unit]) this.#open.set(step.unit, { step, run });
+    for (const step of due) {
+      if (run.outcomes[step.unit]) continue;
+      this.#open.set(step.unit, { step, run });
+      this.#backoff.suspend(step.unit);
+    }
     const after = await this.#situations
       .after(due)
       .catch((error: unknown) => {
@@ -217,7 +221,6 @@ export class ClusterTurn {
       const outcome = outcomes[step.unit];
       if (outcome?.status === "failed") this.#backoff.failed(step.unit, fingerprint(step), outcome.failure.retry);
       else if (outcome) this.#backoff.clear(step.unit);
-      else this.#backoff.suspend(step.unit);
     }
   }
 

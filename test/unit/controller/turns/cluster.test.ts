@@ -288,6 +288,39 @@ describe("a turn", () => {
       expect(kinds()).toContain("remove-finalizer");
     });
 
+    it("is not charged with the failure of an earlier request: the removal runs at once, and reports none", async () => {
+      const { turn, world, cloud, objects, requests, kinds, end } = await start();
+      cloud.balancers = [{ ...AS_WANTED, targets: [] }];
+      objects.services = [aService({ isDeleted: true, finalizers: [FINALIZER] })];
+      await turn.run();
+      end({ code: "action_failed", message: "could not attach to network" });
+      await vi.waitFor(() => expect(world.arrivals).toBe(1));
+      world.act = () => {
+        cloud.balancers = [];
+        return REMOVED;
+      };
+      await turn.run();
+      expect(requests.at(-1)?.removals).toEqual([UNIT]);
+      expect(kinds()).toContain("remove-finalizer");
+      expect(kinds()).not.toContain("SyncLoadBalancerFailed");
+    });
+
+    it("pauses until the action ends, if a retry outlasts its run and the lists fail after it", async () => {
+      stopClocks();
+      const { turn, world, cloud } = aTurn();
+      world.act = () => FAILED;
+      const waitMs = await turn.run();
+      vi.advanceTimersByTime(waitMs ?? 0);
+      world.act = ({ units: [unit] }) => {
+        world.slow(unit ? unitOf(unit) : "", new Promise(() => {}));
+        cloud.failure = new CloudError("GET /load_balancers", 503, "unavailable", "busy");
+        return { status: "failed", changes: [], failure: failed };
+      };
+      await expect(turn.run()).rejects.toThrow("busy");
+      cloud.failure = undefined;
+      await expect(turn.run()).resolves.toBeUndefined();
+    });
+
     it("takes nothing for drift that is under way, nor afterwards", async () => {
       const { turn, world, cloud, kinds, end } = await start();
       cloud.balancers = [AS_WANTED];
