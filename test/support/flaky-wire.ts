@@ -13,6 +13,8 @@ export interface FlakyWire extends AsyncDisposable {
   silence(): void;
   /** Makes all connections half-open, including new ones, until called with false. They stay so forever. */
   silenceAll(isSilent: boolean): void;
+  /** Number of silent connections that the client has not given up yet. */
+  readonly halfOpen: number;
   /** Delay in each direction. */
   delay(ms: number): void;
 }
@@ -69,6 +71,9 @@ export async function startFlakyWire(target: number): Promise<FlakyWire> {
     silenceAll: (isSilent) => {
       state = isSilent ? "silent" : "fine";
       if (isSilent) silence();
+    },
+    get halfOpen() {
+      return [...silent].filter(([near]) => !near.closed).length;
     },
     delay: (ms) => {
       delayMs = ms;
