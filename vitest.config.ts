@@ -27,6 +27,7 @@ export default defineConfig({
           name: "unit",
           // Test files share processes: loading everything anew for each costs more than all tests together.
           isolate: false,
+          maxWorkers: 2,
           include: ["test/{unit,support,tools}/**/*.test.ts"],
         },
       },

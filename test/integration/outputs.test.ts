@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SecretState } from "../../controller/kube/state-secrets.ts";
 import type { StackOutputs } from "../../stacks/units/outputs.ts";
 import { type Ended, runCommand } from "../support/command.ts";
-import { expectDnsFrom } from "../support/dns-example.ts";
 import { eventually } from "../support/eventually.ts";
 import { aPulumiUser, type PulumiUser } from "../support/pulumi-user.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -90,9 +89,4 @@ describe("lotse stack export and outputs", () => {
     await user.pulumi(["destroy", "--yes", "--skip-preview", ...STACK]);
     expect(JSON.stringify(world.cloud.snapshot())).toBe(before);
   });
-});
-
-it("the outputs give a Service its DNS name through StackReference, in the example program on a file:// backend", async () => {
-  await using other = await startWorld({ nodes: 1 });
-  await expectDnsFrom(other);
 });
