@@ -2,129 +2,84 @@
 
 import { boolean, integer, oneOf, secondsOrNumber, statusCodes, word } from "../../../formats/values.ts";
 import { CERTIFICATE_OPTIONS } from "./certificate-options.ts";
-import { option } from "./option.ts";
+import { optionsOf } from "./option.ts";
 
 const protocol = oneOf("tcp", "http", "https");
 
+const listener = optionsOf("listener");
+const health = optionsOf("health");
+
 /** Rows by option name. */
 export const LISTENER_OPTIONS = {
-  protocol: option({
-    annotation: "protocol",
-    group: "listener",
-    parse: protocol,
+  protocol: listener("protocol", protocol, {
     unset: "`tcp`",
     doc: "Protocol of the listener.",
   }),
-  proxyProtocol: option({
-    annotation: "uses-proxyprotocol",
-    group: "listener",
-    parse: boolean,
+  proxyProtocol: listener("uses-proxyprotocol", boolean, {
     env: "USES_PROXYPROTOCOL",
     unset: "`false`",
     doc: "Pass the client's address to nodes with the PROXY protocol. If any port uses it, the status has `ipMode: Proxy`.",
   }),
-  cookieName: option({
-    annotation: "http-cookie-name",
-    group: "listener",
-    parse: word(100),
+  cookieName: listener("http-cookie-name", word(100), {
     unset: "`HCLBSTICKY`",
     doc: "Name of the sticky session cookie.",
   }),
-  cookieLifetime: option({
-    annotation: "http-cookie-lifetime",
-    group: "listener",
-    parse: secondsOrNumber(30, 86_400),
+  cookieLifetime: listener("http-cookie-lifetime", secondsOrNumber(30, 86_400), {
     unset: "`5m`",
     doc: "Lifetime of the sticky session cookie.",
   }),
-  timeoutIdle: option({
-    annotation: "http-timeout-idle",
-    group: "listener",
-    parse: secondsOrNumber(30, 300),
+  timeoutIdle: listener("http-timeout-idle", secondsOrNumber(30, 300), {
     unset: "`50s`",
     doc: "Idle timeout of HTTP connections.",
   }),
-  redirectHttp: option({
-    annotation: "http-redirect-http",
-    group: "listener",
-    parse: boolean,
+  redirectHttp: listener("http-redirect-http", boolean, {
     unset: "`false`",
     doc: "Redirect HTTP requests on port 80 to this https port.",
   }),
-  stickySessions: option({
-    annotation: "http-sticky-sessions",
-    group: "listener",
-    parse: boolean,
+  stickySessions: listener("http-sticky-sessions", boolean, {
     unset: "`false`",
     doc: "Keep each client on one node, with a cookie.",
   }),
   ...CERTIFICATE_OPTIONS,
-  healthCheckProtocol: option({
-    annotation: "health-check-protocol",
-    group: "health",
-    parse: protocol,
+  healthCheckProtocol: health("health-check-protocol", protocol, {
     unset: "the port's protocol if any health check option is set, otherwise `tcp`",
     doc: "Protocol of health checks.",
   }),
-  healthCheckPort: option({
-    annotation: "health-check-port",
-    group: "health",
-    parse: integer(1, 65_535),
+  healthCheckPort: health("health-check-port", integer(1, 65_535), {
     unset: "the node port",
     doc: "Port of health checks.",
   }),
-  healthCheckInterval: option({
-    annotation: "health-check-interval",
-    group: "health",
-    parse: secondsOrNumber(3, 60),
+  healthCheckInterval: health("health-check-interval", secondsOrNumber(3, 60), {
     env: "HEALTH_CHECK_INTERVAL",
     envZeroIsUnset: true,
     unset: "`15s`",
     doc: "Interval between health checks.",
   }),
-  healthCheckTimeout: option({
-    annotation: "health-check-timeout",
-    group: "health",
-    parse: secondsOrNumber(1, 60),
+  healthCheckTimeout: health("health-check-timeout", secondsOrNumber(1, 60), {
     env: "HEALTH_CHECK_TIMEOUT",
     envZeroIsUnset: true,
     unset: "`10s`",
     doc: "Timeout of a health check.",
   }),
-  healthCheckRetries: option({
-    annotation: "health-check-retries",
-    group: "health",
-    parse: integer(1, 5),
+  healthCheckRetries: health("health-check-retries", integer(1, 5), {
     env: "HEALTH_CHECK_RETRIES",
     envZeroIsUnset: true,
     unset: "`3`",
     doc: "Failed checks before a target counts as unhealthy.",
   }),
-  healthCheckDomain: option({
-    annotation: "health-check-http-domain",
-    group: "health",
-    parse: word(128, "%\\"),
+  healthCheckDomain: health("health-check-http-domain", word(128, "%\\"), {
     unset: "none",
     doc: "Host header of HTTP health checks.",
   }),
-  healthCheckPath: option({
-    annotation: "health-check-http-path",
-    group: "health",
-    parse: word(256),
+  healthCheckPath: health("health-check-http-path", word(256), {
     unset: "`/`",
     doc: "Path of HTTP health checks.",
   }),
-  healthCheckTls: option({
-    annotation: "health-check-http-validate-certificate",
-    group: "health",
-    parse: boolean,
+  healthCheckTls: health("health-check-http-validate-certificate", boolean, {
     unset: "`true` if the health check protocol is `https`",
     doc: "Use TLS for HTTP health checks.",
   }),
-  healthCheckStatusCodes: option({
-    annotation: "http-status-codes",
-    group: "health",
-    parse: statusCodes,
+  healthCheckStatusCodes: health("http-status-codes", statusCodes, {
     unset: "`2??,3??`",
     doc: "Status codes that count as healthy.",
   }),

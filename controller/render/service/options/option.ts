@@ -28,5 +28,12 @@ export interface Option<T> {
   readonly envZeroIsUnset?: boolean;
 }
 
-/** A row whose value type is inferred from its parser. */
-export const option = <T>(row: Option<T>): Option<T> => row;
+/** Makes the rows of a group, each from its annotation, its syntax, and the rest. */
+export const optionsOf =
+  (group: Option<unknown>["group"]) =>
+  <T>(annotation: string, parse: Parser<T>, rest: Omit<Option<T>, "annotation" | "group" | "parse">): Option<T> => ({
+    annotation,
+    group,
+    parse,
+    ...rest,
+  });
