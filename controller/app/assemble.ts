@@ -16,7 +16,7 @@ import { type AccessOptions, loadAccess } from "../kube/kubeconfig.ts";
 import { ALONE, LeaderLease, type Leadership } from "../kube/lease.ts";
 import { SecretState } from "../kube/state-secrets.ts";
 import { Patcher } from "../kube/write.ts";
-import { eventOf } from "../publish/events.ts";
+import { EVENTS } from "../publish/events.ts";
 import { Publisher, type PublishParts } from "../publish/publisher.ts";
 import { StateMirror } from "../record/mirror.ts";
 import { AuditRecord } from "../record/record.ts";
@@ -60,7 +60,7 @@ export async function openLeadership(config: Config, log: Logger, ends: AsyncDis
   if (!lease) return ALONE;
   const client = await openClient(config, ends, { timeoutMs: Math.round(lease.deadlineMs / 3) });
   const recorder = new EventRecorder(client, log);
-  const { type, component } = eventOf("LeaderElection");
+  const { type, component } = EVENTS.LeaderElection;
   const about = { kind: "Lease", type, reason: "LeaderElection", component } as const;
   const leadership = new LeaderLease({
     client,

@@ -5,7 +5,7 @@ import type { Logger } from "../diagnostics/log.ts";
 import type { EventRecorder } from "../kube/events.ts";
 import type { Patcher } from "../kube/write.ts";
 import { inParallel } from "../work/parallel.ts";
-import { eventOf } from "./events.ts";
+import { EVENTS } from "./events.ts";
 import type { Notice, Write } from "./writes.ts";
 
 export interface PublishParts {
@@ -76,7 +76,7 @@ export class Publisher {
   }
 
   async #record({ about, ...event }: Notice): Promise<void> {
-    const { component, ends = [] } = eventOf(event.reason);
+    const { component, ends } = EVENTS[event.reason];
     this.#end(ends, about.object);
     await this.#parts.recorder.record({ ...about, ...event, component });
   }

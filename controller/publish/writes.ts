@@ -1,6 +1,6 @@
 /** Writes to the API server, as data. */
 import type { V1LoadBalancerIngress, V1Node, V1Service } from "@kubernetes/client-node";
-import { type EventReason, eventOf } from "./events.ts";
+import { EVENTS, type EventReason } from "./events.ts";
 
 /** One write to a Service or a Node. */
 export type Write =
@@ -36,5 +36,5 @@ export function onNode(object: V1Node, reason: EventReason, message: string, det
 }
 
 function notice(about: Notice["about"], reason: EventReason, message: string, details: Details): Write {
-  return { kind: "event", event: { about, type: eventOf(reason).type, reason, message, ...details } };
+  return { kind: "event", event: { about, type: EVENTS[reason].type, reason, message, ...details } };
 }

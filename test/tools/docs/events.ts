@@ -1,13 +1,13 @@
 /** docs/reference/events.md: every Event, from the catalogue. */
-import { EVENTS, type EventReason, eventOf } from "../../../controller/publish/events.ts";
+import { EVENTS, type EventReason } from "../../../controller/publish/events.ts";
 
 const REASONS = Object.keys(EVENTS) as readonly EventReason[];
 
 /** The page as Markdown. */
 export function renderEventsPage(): string {
   const sections = (["Service", "Node", "Lease"] as const).map((kind) => {
-    const rows = REASONS.filter((reason) => eventOf(reason).on.includes(kind)).map((reason) => {
-      const { type, component, meaning, ends = [] } = eventOf(reason);
+    const rows = REASONS.filter((reason) => EVENTS[reason].on.includes(kind)).map((reason) => {
+      const { type, component, meaning, ends } = EVENTS[reason];
       const ended = ends.length > 0 ? ` Ends ${ends.map((it) => `\`${it}\``).join(" and ")}.` : "";
       return `| \`${reason}\` | ${type} | \`${component}\` | ${meaning}${ended} |`;
     });
