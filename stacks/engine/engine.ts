@@ -186,11 +186,7 @@ class EngineFailure extends Error {
   readonly busy: ReadonlySet<UnitId>;
   /** Whether nothing can have been changed, and another attempt may do better. */
   readonly isHarmless: boolean;
-  constructor(
-    code: string,
-    message: string,
-    run: { readonly busy: ReadonlySet<UnitId>; readonly isHarmless: boolean },
-  ) {
+  constructor(code: string, message: string, run: Pick<EngineFailure, "busy" | "isHarmless">) {
     super(message);
     this.code = code;
     this.busy = run.busy;

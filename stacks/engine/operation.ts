@@ -12,7 +12,7 @@ import type { KeyService } from "./key-service.ts";
 import { declare } from "./program.ts";
 import { advance, type Ending, newProgress, outcomesOf } from "./progress.ts";
 import type { Beginning } from "./protocol.ts";
-import type { RunReport, RunRequest, Step } from "./run.ts";
+import type { RunRequest, Step } from "./run.ts";
 
 /** Resources the engine works on at once. The gateway enforces the order that the API requires. */
 const PARALLEL = 64;
@@ -39,11 +39,7 @@ export interface Workbench {
  * Starts the command line, waits for the request, carries it out, and returns the outcome of each unit. Throws if the command
  * line ends before it has read the state: then nothing has happened.
  */
-export async function operate(
-  bench: Workbench,
-  { mode, access, plugin }: Beginning,
-  requested: Promise<RunRequest>,
-): Promise<RunReport["outcomes"]> {
+export async function operate(bench: Workbench, { mode, access, plugin }: Beginning, requested: Promise<RunRequest>) {
   const { home, keys, cli } = bench;
   // The command line requires that the stack exists; it reads the resources later, when it has its key.
   await writeState(backendFile(home), renderCheckpoint([], home.stack));

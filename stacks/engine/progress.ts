@@ -3,7 +3,7 @@ import type { EngineEvent, StepEventMetadata } from "@pulumi/pulumi/automation/i
 import { unitOfUrn } from "../units/names.ts";
 import type { UnitId } from "../units/spec.ts";
 import { parseFailure, stripMarkup } from "./errors.ts";
-import type { Change, Failure, Step, UnitOutcome } from "./run.ts";
+import type { Change, Failure, RunReport, Step, UnitOutcome } from "./run.ts";
 
 /** One step of the engine, for any resource. */
 export interface ResourceStep {
@@ -56,11 +56,7 @@ export function advance(progress: Progress, event: EngineEvent): Step | undefine
  * The outcome of every requested unit. A unit without an error of its own fails if the run was ended before it finished, or
  * failed without an error of any unit.
  */
-export function outcomesOf(
-  progress: Progress,
-  units: readonly UnitId[],
-  ended: Ending,
-): Readonly<Record<string, UnitOutcome>> {
+export function outcomesOf(progress: Progress, units: readonly UnitId[], ended: Ending): RunReport["outcomes"] {
   const isExplained = ended.ok || units.some((unit) => progress.failures.has(unit));
   const unexplained = isExplained ? undefined : parseFailure(progress.general.join("\n") || ended.output);
   const general = ended.failure ?? unexplained;

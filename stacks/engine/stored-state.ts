@@ -4,6 +4,7 @@
  * The engine notes every creation before it starts it. A killed run thus leaves a note, and perhaps a resource that the
  * state does not know: creating it again would fail, because its name is in use. A lost state knows nothing at all.
  */
+import { PROVIDER_TYPE, providerRecord } from "../state/checkpoint.ts";
 import { VERSIONS } from "../state/versions.ts";
 import type { ResourceRecord } from "../units/records.ts";
 
@@ -89,15 +90,16 @@ export function unknownTo<T extends Existing>({ resources = [] }: Deployment, ex
   return [...unknown].filter(([key]) => !known.has(key)).map(([, it]) => it);
 }
 
-const PROVIDER = "pulumi:providers:hcloud";
-
 /**
  * Adds resources to a state, in order that a run deletes them: only type and id are right. `existing` is in the order of
  * dependencies; later ones are deleted first.
  */
 export function withFound(deployment: Deployment, existing: readonly Existing[], urnPrefix: string): Deployment {
   const { resources = [] } = deployment;
-  const provider = resources.find(({ type }) => type === PROVIDER) ?? providerRecord(urnPrefix);
+  // A lost state has none. This one is for the plugin that programs use.
+  const provider =
+    resources.find(({ type }) => type === PROVIDER_TYPE) ??
+    providerRecord(urnPrefix, "6c6f7473-6500-4000-8000-000000000002", { version: VERSIONS.hcloud });
   const found: ResourceRecord[] = [];
   for (const { type, id, name } of unknownTo(deployment, existing)) {
     found.push({
@@ -113,11 +115,4 @@ export function withFound(deployment: Deployment, existing: readonly Existing[],
   }
   const base = found.length === 0 || resources.includes(provider) ? resources : [provider, ...resources];
   return { ...deployment, resources: [...base, ...found] };
-}
-
-/** A provider for the plugin that programs use: a lost state has none. */
-function providerRecord(urnPrefix: string): ResourceRecord {
-  const inputs = { version: VERSIONS.hcloud };
-  const urn = `${urnPrefix}::${PROVIDER}::default_${VERSIONS.hcloud.replaceAll(".", "_")}`;
-  return { urn, type: PROVIDER, custom: true, id: "6c6f7473-6500-4000-8000-000000000002", inputs, outputs: inputs };
 }

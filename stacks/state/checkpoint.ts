@@ -20,6 +20,9 @@ import type {
 /** The resources of a state, each after its dependencies. */
 export type Checkpoint = readonly ResourceRecord[];
 
+/** Pulumi type token of the provider. */
+export const PROVIDER_TYPE = "pulumi:providers:hcloud";
+
 /** The version of the state format. */
 export const FORMAT = 3;
 
@@ -41,7 +44,10 @@ export function renderCheckpoint(resources: Checkpoint, stack: string, at = new 
 /** The records of all units that exist. Stack and provider come first. A spec leaves parts open that no run may remove. */
 export function recordsFor(existing: Existing, specs: readonly UnitSpec[], context: StateContext): Checkpoint {
   const wanted = new Map<UnitId, UnitSpec>(specs.map((spec) => [unitOf(spec), spec]));
-  const [root, provider] = [rootRecord(context.stack), providerRecord(context)];
+  const { stack, provider: plugin } = context;
+  const root = rootRecord(stack);
+  const inputs = { ...plugin.config, version: plugin.version };
+  const provider = providerRecord(`urn:pulumi:${stack}::${PROJECT}`, "6c6f7473-6500-4000-8000-000000000001", inputs);
   const observed = (Object.keys(existing) as UnitId[]).flatMap((unit) =>
     recordsOf(unit, concernedState(existing[unit], wanted.get(unit)), { ...context, root, provider }),
   );
@@ -105,15 +111,8 @@ function rootRecord(stack: string): ResourceRecord {
   return { urn: rootUrn(stack), type: "pulumi:pulumi:Stack", custom: false, outputs: {} };
 }
 
-function providerRecord({ stack, provider }: StateContext): ResourceRecord {
-  const inputs = { ...provider.config, version: provider.version };
-  return {
-    urn: `urn:pulumi:${stack}::${PROJECT}::pulumi:providers:hcloud::default_${provider.version.replaceAll(".", "_")}`,
-    type: "pulumi:providers:hcloud",
-    custom: true,
-    // The engine generates a random id; any stable text works.
-    id: "6c6f7473-6500-4000-8000-000000000001",
-    inputs,
-    outputs: inputs,
-  };
+/** The provider of resources whose URNs begin with `urnPrefix`. The engine generates a random id; any stable text works. */
+export function providerRecord(urnPrefix: string, id: string, inputs: { readonly version: string }): ResourceRecord {
+  const urn = `${urnPrefix}::${PROVIDER_TYPE}::default_${inputs.version.replaceAll(".", "_")}`;
+  return { urn, type: PROVIDER_TYPE, custom: true, id, inputs, outputs: inputs };
 }

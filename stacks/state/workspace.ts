@@ -19,22 +19,10 @@ export interface EngineHome {
   readonly stack: string;
 }
 
-const PATHS = {
-  project: "project",
-  remote: "remote",
-  home: "home",
-  backend: "state",
-} as const;
-
 /** Absolute folders inside the engine's directory. */
-export function folders(home: EngineHome): Readonly<Record<keyof typeof PATHS, string>> {
-  const within = (name: string) => join(home.directory, name);
-  return {
-    project: within(PATHS.project),
-    remote: within(PATHS.remote),
-    home: within(PATHS.home),
-    backend: within(PATHS.backend),
-  };
+export function folders({ directory }: EngineHome) {
+  const within = (name: string) => join(directory, name);
+  return { project: within("project"), remote: within("remote"), home: within("home"), backend: within("state") };
 }
 
 /** Path of the plugin below the engine's folder, by which leftover processes are identified. */

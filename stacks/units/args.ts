@@ -1,6 +1,7 @@
 /** Converts specs and states into the arguments of their components. */
 import type { CertificateArgs } from "../components/certificate.ts";
 import type { LoadBalancerArgs, NetworkAttachmentArgs } from "../components/load-balancer.ts";
+import { defined } from "./defined.ts";
 import { PRIVATE_KEY } from "./inputs.ts";
 import { targetPart } from "./names.ts";
 import type { CertificateSpec, LoadBalancerSpec, NetworkAttachment, ReverseDns } from "./spec.ts";
@@ -20,8 +21,7 @@ export function loadBalancerArgs({ place, network, rdns, targets, ...spec }: Loa
 export function attachmentArgs({ networkId, subnet, ip, publicInterface }: NetworkAttachment): NetworkAttachmentArgs {
   return {
     ...(subnet === undefined ? { networkId } : { subnetId: `${networkId}-${subnet}` }),
-    ...(ip !== undefined && { ip }),
-    publicInterface,
+    ...defined({ ip, publicInterface }),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Compares spec and state, field by field. Decides which units need a run, and words drift. */
+import { defined } from "./defined.ts";
 import { comparePartNames, listenerPart, mainPart, rdnsPart, targetPart } from "./names.ts";
 import type {
   CertificateContent,
@@ -89,12 +90,7 @@ function compareFields(part: string, want: Fields, have: Fields): readonly Diffe
   return names
     .filter((field) => want[field] !== have[field])
     .toSorted()
-    .map((field) => ({
-      part,
-      field,
-      ...(want[field] !== undefined && { want: want[field] }),
-      ...(have[field] !== undefined && { have: have[field] }),
-    }));
+    .map((field) => ({ part, field, ...defined({ want: want[field], have: have[field] }) }));
 }
 
 function routeParts({ networkId, gateway }: RouteSpec): Parts {
@@ -108,8 +104,7 @@ function certificateParts({ name, labels, content }: CertificateSpec): Parts {
 /** Domains, or hashes of the certificate and its chain, because these fields are shown to users. */
 function identityOf(content: CertificateContent): Fields {
   if (content.type === "managed") return { domains: content.domains.join(",") };
-  const { fingerprint, chain } = content;
-  return { fingerprint, ...(chain !== undefined && { chain }) };
+  return { fingerprint: content.fingerprint, ...defined({ chain: content.chain }) };
 }
 
 function labelFields(labels: Fields): Fields {
@@ -124,8 +119,7 @@ function wantedParts(spec: LoadBalancerSpec): Parts {
       network: {
         id: String(network.networkId),
         "public interface": String(network.publicInterface),
-        ...(network.subnet !== undefined && { subnet: network.subnet }),
-        ...(network.ip !== undefined && { ip: network.ip }),
+        ...defined({ subnet: network.subnet, ip: network.ip }),
       },
     }),
     ...rdnsParts(rdns, spec),

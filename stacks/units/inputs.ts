@@ -4,8 +4,16 @@
  */
 import type { Input } from "@pulumi/pulumi";
 import type { CertificateArgs } from "../components/certificate.ts";
-import type { ListenerArgs, LoadBalancerArgs, NetworkAttachmentArgs, TargetArgs } from "../components/load-balancer.ts";
+import type {
+  HealthCheckArgs,
+  HttpArgs,
+  ListenerArgs,
+  LoadBalancerArgs,
+  NetworkAttachmentArgs,
+  TargetArgs,
+} from "../components/load-balancer.ts";
 import type { RouteArgs } from "../components/route.ts";
+import { defined } from "./defined.ts";
 
 type BalancerFields = Pick<
   LoadBalancerArgs,
@@ -18,11 +26,8 @@ export function balancerInputs(args: BalancerFields) {
   return {
     name,
     loadBalancerType: type,
-    ...(location !== undefined && { location }),
-    ...(networkZone !== undefined && { networkZone }),
     ...(algorithm !== undefined && { algorithm: { type: algorithm } }),
-    ...(labels !== undefined && { labels }),
-    ...(deleteProtection !== undefined && { deleteProtection }),
+    ...defined({ location, networkZone, labels, deleteProtection }),
   };
 }
 
@@ -43,21 +48,15 @@ export function listenerInputs({ http, healthCheck, ...listener }: ListenerArgs)
   };
 }
 
-function httpInputs({
-  cookieLifetimeSeconds,
-  timeoutIdleSeconds,
-  certificateIds,
-  ...http
-}: NonNullable<ListenerArgs["http"]>) {
+function httpInputs({ cookieLifetimeSeconds, timeoutIdleSeconds, certificateIds, ...http }: HttpArgs) {
   return {
     ...http,
-    ...(cookieLifetimeSeconds !== undefined && { cookieLifetime: cookieLifetimeSeconds }),
-    ...(timeoutIdleSeconds !== undefined && { timeoutIdle: timeoutIdleSeconds }),
+    ...defined({ cookieLifetime: cookieLifetimeSeconds, timeoutIdle: timeoutIdleSeconds }),
     ...(certificateIds && { certificates: [...certificateIds] }),
   };
 }
 
-function healthCheckInputs({ http, ...check }: NonNullable<ListenerArgs["healthCheck"]>) {
+function healthCheckInputs({ http, ...check }: HealthCheckArgs) {
   const { statusCodes, ...request } = http ?? {};
   return {
     protocol: check.protocol,
@@ -81,13 +80,7 @@ export function isPrivate({ usePrivateIp = false }: TargetArgs): boolean {
 
 /** Inputs of a target. */
 export function targetInputs({ serverId, ip, usePrivateIp }: TargetArgs) {
-  return ip === undefined
-    ? {
-        type: "server",
-        ...(serverId !== undefined && { serverId }),
-        ...(usePrivateIp !== undefined && { usePrivateIp }),
-      }
-    : { type: "ip", ip };
+  return ip === undefined ? { type: "server", ...defined({ serverId, usePrivateIp }) } : { type: "ip", ip };
 }
 
 /** Placeholder for private keys. The gateway, in the controller, replaces it in requests to the cloud. */
@@ -101,13 +94,11 @@ export function managedInputs({ name, labels = {} }: CertificateFields, domains:
 }
 
 /** Inputs of an uploaded certificate. */
-export function uploadedInputs({ name, labels = {} }: CertificateFields, content: UploadedContent) {
-  return { name, labels, certificate: content.certificate, privateKey: content.privateKey };
-}
-
-interface UploadedContent {
-  readonly certificate: Input<string>;
-  readonly privateKey: Input<string>;
+export function uploadedInputs(
+  { name, labels = {} }: CertificateFields,
+  { certificate, privateKey }: Required<Pick<CertificateArgs, "certificate" | "privateKey">>,
+) {
+  return { name, labels, certificate, privateKey };
 }
 
 /** Inputs of a route. */

@@ -47,22 +47,18 @@ export interface Surroundings {
 }
 
 /** The records of one unit, its component first. Empty if nothing of it exists. */
-export function recordsOf(
-  unit: UnitId,
-  existing: UnitState | undefined,
-  within: Surroundings,
-): readonly ResourceRecord[] {
-  if (!existing) return [];
+export function recordsOf(unit: UnitId, state: UnitState | undefined, within: Surroundings): readonly ResourceRecord[] {
+  if (!state) return [];
   const urn = componentUrn(within.stack, unit);
-  const component = { urn, type: COMPONENT_TYPE[existing.kind], custom: false, parent: within.root.urn };
+  const component = { urn, type: COMPONENT_TYPE[state.kind], custom: false, parent: within.root.urn };
   const builder = new UnitRecords(unit, component, within.provider);
-  switch (existing.kind) {
+  switch (state.kind) {
     case "route":
-      return builder.route(existing);
+      return builder.route(state);
     case "certificate":
-      return builder.certificate(existing);
+      return builder.certificate(state);
     case "load-balancer":
-      return builder.balancer(existing);
+      return builder.balancer(state);
   }
 }
 
@@ -139,13 +135,12 @@ class UnitRecords {
     });
   }
 
-  #attachment({ id, publicInterface }: LoadBalancerState, network: AttachmentState, part: PartOf) {
-    const { networkId, subnet } = network;
-    const wanted = { networkId, publicInterface, ...(subnet !== undefined && { subnet }) };
-    const inputs = { ...attachmentInputs(attachmentArgs(wanted)), loadBalancerId: id };
-    const own = { id: `${id}-${network.networkId}`, inputs };
+  #attachment({ id, publicInterface }: LoadBalancerState, { ip, ...network }: AttachmentState, part: PartOf) {
+    const inputs = { ...attachmentInputs(attachmentArgs({ ...network, publicInterface })), loadBalancerId: id };
+    const { networkId } = network;
+    const own = { id: `${id}-${networkId}`, inputs };
     const record = this.#record("loadBalancerNetwork:LoadBalancerNetwork", "network", own, part);
-    return { ...record, outputs: { ...record.outputs, networkId, ip: network.ip } };
+    return { ...record, outputs: { ...record.outputs, networkId, ip } };
   }
 
   #record(token: string, part: string, { id, inputs }: Own, of?: PartOf): ResourceRecord {
