@@ -13,6 +13,7 @@
  * | `lotse/adopt-namespace`, `-name`, `-uid` | set by operators: the Service that may adopt the load balancer |
  */
 import { createHash } from "node:crypto";
+import { defined } from "../../stacks/units/defined.ts";
 import type { IpVersion, ServiceRef } from "../../stacks/units/spec.ts";
 
 const PREFIX = "lotse/";
@@ -97,12 +98,7 @@ function marksOf(keys: typeof CONSENT, { uid, namespace, name }: ServiceRef): La
 }
 
 function serviceIn(keys: typeof CONSENT, labels: Labels): Partial<ServiceRef> {
-  const [uid, namespace, name] = [labels[keys.uid], labels[keys.namespace], labels[keys.name]];
-  return {
-    ...(uid !== undefined && { uid }),
-    ...(namespace !== undefined && { namespace }),
-    ...(name !== undefined && { name }),
-  };
+  return defined({ uid: labels[keys.uid], namespace: labels[keys.namespace], name: labels[keys.name] });
 }
 
 /** Value of marks whose presence is the message. */

@@ -9,7 +9,8 @@ export type Parsed<T> = { readonly value: T } | { readonly allowed: string };
 export type Parser<T> = (text: string) => Parsed<T>;
 
 const TRUE = new Set(["1", "t", "T", "true", "True", "TRUE"]);
-const FALSE = new Set(["0", "f", "F", "false", "False", "FALSE"]);
+/** Spellings of false in Go. */
+export const FALSE: ReadonlySet<string> = new Set(["0", "f", "F", "false", "False", "FALSE"]);
 
 /** The start of a text in quotes, with invisible characters escaped: a terminal could interpret them as commands. */
 export function quote(text: string): string {

@@ -3,7 +3,7 @@ import type { V1Node } from "@kubernetes/client-node";
 import type { Difference } from "../../stacks/units/difference.ts";
 import { isTarget, kindOf, targetPart } from "../../stacks/units/names.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
-import type { ServiceIntent } from "../render/intents.ts";
+import { balancerIn, isBalanced, type ServiceIntent } from "../render/intents.ts";
 import { isReady } from "../render/node/lifecycle.ts";
 import { parseProviderId } from "../render/node/provider-id.ts";
 import { ENV_PREFIX } from "../render/service/options/annotations.ts";
@@ -108,9 +108,9 @@ interface LostTarget {
  */
 function lostTargets({ rendered, plan }: Situation, nodes: readonly V1Node[]): readonly LostTarget[] {
   const leftOut = new Map(
-    rendered.services.flatMap((intent) =>
-      intent.kind === "balance" ? [[intent.unit, new Set(intent.leftOut.map(({ node }) => node))] as const] : [],
-    ),
+    rendered.services
+      .filter(isBalanced)
+      .map((intent) => [intent.unit, new Set(intent.leftOut.map(({ node }) => node))] as const),
   );
   const lost = plan.flatMap(({ kind, unit, differences }) =>
     kind === "make" && leftOut.has(unit) ? differences.filter(isRemoved).map(({ part }) => ({ unit, part })) : [],
@@ -159,9 +159,9 @@ export function holdTargets(situation: Situation, nodes: readonly V1Node[], limi
   const held = Map.groupBy(lost, ({ unit }) => unit);
   const services = rendered.services.map((intent): ServiceIntent => {
     const parts = new Set(held.get(intent.unit)?.map(({ part }) => part));
-    const state = rendered.existing[intent.unit];
-    if (intent.kind !== "balance" || state?.kind !== "load-balancer" || parts.size === 0) return intent;
-    const kept = state.targets.filter((target) => parts.has(targetPart(target)));
+    const balancer = balancerIn(rendered.existing, intent.unit);
+    if (intent.kind !== "balance" || !balancer || parts.size === 0) return intent;
+    const kept = balancer.targets.filter((target) => parts.has(targetPart(target)));
     return { ...intent, spec: { ...intent.spec, targets: [...intent.spec.targets, ...kept] } };
   });
   const careful = { ...rendered, services };

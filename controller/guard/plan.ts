@@ -4,7 +4,7 @@ import { type Difference, differences, existence } from "../../stacks/units/diff
 import { routeUnit, unitOf } from "../../stacks/units/names.ts";
 import type { UnitId, UnitSpec } from "../../stacks/units/spec.ts";
 import { type Rendered, type RenderOptions, renderInSteps, type Snapshot } from "../render/cluster.ts";
-import type { ServiceIntent } from "../render/intents.ts";
+import { balancerIn, isBalanced, type RetireIntent } from "../render/intents.ts";
 import { finish } from "../work/steps.ts";
 
 /** A unit that differs from its spec, and how. */
@@ -60,11 +60,9 @@ function* planInSteps(rendered: Rendered): Generator<void, Plan> {
 
 /** All specs, by unit. */
 export function wantedSpecs({ services, routes }: Rendered): ReadonlyMap<UnitId, UnitSpec> {
-  const balancers = services.flatMap((intent) => (intent.kind === "balance" ? [intent.spec] : []));
-  const certificates = services.flatMap((intent) =>
-    intent.kind === "balance" ? intent.certificates.wanted.map(({ spec }) => spec) : [],
-  );
-  const all: readonly UnitSpec[] = [...balancers, ...certificates, ...(routes?.wanted ?? []).map(({ spec }) => spec)];
+  const balanced = services.filter(isBalanced);
+  const others = [...balanced.flatMap(({ certificates }) => certificates.wanted), ...(routes?.wanted ?? [])];
+  const all: readonly UnitSpec[] = [...balanced, ...others].map(({ spec }) => spec);
   return new Map(all.map((spec) => [unitOf(spec), spec]));
 }
 
@@ -85,20 +83,17 @@ function planRemovals(rendered: Rendered): Plan {
   return [...retirements, ...certificates.map((unit) => removal(unit, true)), ...stale];
 }
 
-function planRetirement({ unit, keeps }: ServiceIntent & { readonly kind: "retire" }, rendered: Rendered): Plan {
-  const state = rendered.existing[unit];
-  if (keeps) return state ? planMake(unit, keeps.spec, rendered) : [];
-  return isRemovable(state) ? [removal(unit, true)] : [];
+/** A load balancer with delete protection stays; its Service loses the finalizer all the same (S21). */
+function planRetirement({ unit, keeps }: RetireIntent, rendered: Rendered): Plan {
+  const balancer = balancerIn(rendered.existing, unit);
+  if (!balancer) return [];
+  if (keeps) return planMake(unit, keeps.spec, rendered);
+  return balancer.deleteProtection ? [] : [removal(unit, true)];
 }
 
 /** The step that removes a unit. */
 export function removal(unit: UnitId, asked: boolean): Plan[number] {
   return { kind: "remove", unit, asked, differences: [existence(unit)] };
-}
-
-/** A load balancer with delete protection stays; its Service loses the finalizer all the same (S21). */
-function isRemovable(state: Rendered["existing"][UnitId]): boolean {
-  return state?.kind === "load-balancer" && !state.deleteProtection;
 }
 
 /** Whether two steps ask for the same, whatever was found of it. */

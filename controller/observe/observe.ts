@@ -8,6 +8,7 @@ import type { Plan, PlannedUnit, Situation } from "../guard/plan.ts";
 import type { Gateway, Written } from "../hcloud/gateway.ts";
 import type { Ages, CloudState, CloudView } from "../hcloud/reader.ts";
 import type { Observed, RenderOptions, Snapshot } from "../render/cluster.ts";
+import { isBalanced } from "../render/intents.ts";
 import { isReady, type Witnesses } from "../render/node/lifecycle.ts";
 import { findServer } from "../render/node/metadata.ts";
 import { parseProviderId } from "../render/node/provider-id.ts";
@@ -85,7 +86,7 @@ export function agesToConfirm(
   isDrift: (step: PlannedUnit) => boolean,
 ): Ages | undefined {
   const { services, routes } = rendered;
-  const leavesNodesOut = services.some((intent) => intent.kind === "balance" && intent.leftOut.length > 0);
+  const leavesNodesOut = services.filter(isBalanced).some(({ leftOut }) => leftOut.length > 0);
   const changesRoutes = touches(plan, "route/");
   // A target that vanished may have gone with its server.
   const losesTargets = plan.some((step) => isDrift(step) && step.differences.some(({ part }) => isTarget(part)));
@@ -108,13 +109,8 @@ export function agesToConfirm(
 /** Whether a load balancer would be created with a name that a Service chose: one that has just been made may have it. */
 function createsNamed({ rendered: { services, existing }, plan }: Situation): boolean {
   const planned = new Set(plan.map(({ unit }) => unit));
-  return services.some(
-    (intent) =>
-      intent.kind === "balance" &&
-      intent.settings.options.name !== undefined &&
-      existing[intent.unit] === undefined &&
-      planned.has(intent.unit),
-  );
+  const named = services.filter(isBalanced).filter(({ settings }) => settings.options.name !== undefined);
+  return named.some(({ unit }) => existing[unit] === undefined && planned.has(unit));
 }
 
 /** Whether an old list could be wrong about a certificate that is awaited, or about one that is to be removed. */

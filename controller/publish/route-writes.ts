@@ -8,11 +8,7 @@ import type { RefusedRoute, WantedRoute } from "../render/route/routes.ts";
 import { onNode, type Write } from "./writes.ts";
 
 /** NetworkUnavailable becomes False when all routes of a Node are listed, and True when one could not be created. */
-export function routeWrites(
-  { routes, existing }: Rendered,
-  outcomes: RunReport["outcomes"],
-  nodes: readonly V1Node[],
-): readonly Write[] {
+export function routeWrites({ routes, existing }: Rendered, outcomes: RunReport["outcomes"], nodes: readonly V1Node[]) {
   if (!routes) return [];
   const isMissing = ({ spec }: WantedRoute) => differences(spec, existing[routeUnit(spec)]).length > 0;
   return nodes.flatMap((node): readonly Write[] => {

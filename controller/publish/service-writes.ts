@@ -9,16 +9,13 @@ import type { Drift } from "../guard/drift.ts";
 import type { Plan } from "../guard/plan.ts";
 import { certificateUnits } from "../render/certificates.ts";
 import type { Rendered } from "../render/cluster.ts";
-import type { ServiceIntent } from "../render/intents.ts";
+import { type BalanceIntent, balancerIn, type RetireIntent, type ServiceIntent } from "../render/intents.ts";
 import { shortened } from "../render/refusals.ts";
 import type { Note } from "../render/service/advice.ts";
-import type { Settings } from "../render/service/options/settings.ts";
 import { renderIngress, sameIngress } from "../render/service/status.ts";
 import { onService, type Write } from "./writes.ts";
 
 type Outcomes = RunReport["outcomes"];
-type BalanceIntent = ServiceIntent & { readonly kind: "balance" };
-type RetireIntent = ServiceIntent & { readonly kind: "retire" };
 
 /**
  * Writes before a run: the finalizer of every Service that needs a load balancer, all mistakes, and what is about to
@@ -90,8 +87,7 @@ export function unclaimedUnits({ services }: Rendered, failed: readonly Write[])
 /** Writes after a run: Events, statuses and finalizers, according to what the cloud lists. */
 export function serviceWritesAfter({ services, existing }: Rendered, outcomes: Outcomes): readonly Write[] {
   return services.flatMap((intent) => {
-    const state = existing[intent.unit];
-    const balancer = state?.kind === "load-balancer" ? state : undefined;
+    const balancer = balancerIn(existing, intent.unit);
     return [...certificateFailures(intent, outcomes), ...writesFor(intent, balancer, outcomes[intent.unit])];
   });
 }
@@ -105,22 +101,13 @@ function certificateFailures(intent: ServiceIntent, outcomes: Outcomes): readonl
   return [onService(intent.service, "SyncCertificateFailed", `Error syncing certificates: ${failures.join("; ")}`)];
 }
 
-function writesFor(
-  intent: ServiceIntent,
-  balancer: LoadBalancerState | undefined,
-  outcome: UnitOutcome | undefined,
-): readonly Write[] {
-  const { service } = intent;
+function writesFor(intent: ServiceIntent, balancer?: LoadBalancerState, outcome?: UnitOutcome): readonly Write[] {
   if (intent.kind === "refused") return [];
   const failed = outcome?.status === "failed" ? [failure(intent, outcome)] : [];
   // What failed without a load balancer was its creation, which the Service no longer asks for.
   if (intent.kind === "retire") return [...(balancer ? failed : []), ...retireWrites(intent, balancer, outcome)];
   if (!balancer || differences(intent.spec, balancer).length > 0) return failed;
-  return [
-    ...noteWrites(intent),
-    ...ingressWrites(service, balancer, intent.settings),
-    ...(outcome ? [successOf(intent, outcome)] : []),
-  ];
+  return [...noteWrites(intent), ...ingressWrites(intent, balancer), ...(outcome ? [successOf(intent, outcome)] : [])];
 }
 
 function failure(intent: ServiceIntent, outcome: UnitOutcome & { readonly status: "failed" }): Write {
@@ -144,11 +131,8 @@ function concernsHostsOnly({ changes }: UnitOutcome): boolean {
   return changes.length > 0 && changes.every(({ part }) => isTarget(part));
 }
 
-function retireWrites(
-  { service, keeps, certificates }: RetireIntent,
-  balancer: LoadBalancerState | undefined,
-  outcome: UnitOutcome | undefined,
-): readonly Write[] {
+function retireWrites(intent: RetireIntent, balancer?: LoadBalancerState, outcome?: UnitOutcome): readonly Write[] {
+  const { service, keeps, certificates } = intent;
   if (certificates.stale.length + (certificates.left?.length ?? 0) > 0) return [];
   if (!balancer) {
     const isKept = outcome?.changes.some(({ part, operation }) => part === "balancer" && operation === "update");
@@ -162,7 +146,7 @@ function retireWrites(
   return [{ kind: "remove-finalizer", service }, onService(service, "LoadBalancerKept", kept, { type: "Warning" })];
 }
 
-function ingressWrites(service: V1Service, balancer: LoadBalancerState, settings: Settings): readonly Write[] {
+function ingressWrites({ service, settings }: BalanceIntent, balancer: LoadBalancerState): readonly Write[] {
   const ingress = renderIngress(balancer, settings);
   if (!ingress || sameIngress(ingress, service.status?.loadBalancer?.ingress ?? [])) return [];
   return [{ kind: "ingress", service, ingress }];

@@ -18,11 +18,7 @@ export function heldBack(stopped: string | undefined, { services, nodes }: Obser
 }
 
 /** Changes that wait for approval, each on its Service or Node. */
-export function awaitingApproval(
-  announced: readonly PendingStep[],
-  { services }: Rendered,
-  nodes: readonly V1Node[],
-): readonly Write[] {
+export function awaitingApproval(announced: readonly PendingStep[], { services }: Rendered, nodes: readonly V1Node[]) {
   return announced.flatMap(({ id, object, summary }): readonly Write[] => {
     const message = `Waiting for approval: ${summary}. Approve with: lotse approve ${id}`;
     const service = services.find((intent) => object === `Service ${serviceName(intent.service)}`)?.service;
@@ -42,11 +38,7 @@ export function serverNotListed(node: V1Node): Write {
 const OFTEN = 3;
 
 /** An Event on the Service or Node of each unit. Each raises the count, because no repair is like the last. */
-export function driftWrites(
-  drifted: readonly Drift[],
-  { services, routes }: Rendered,
-  nodes: readonly V1Node[],
-): readonly Write[] {
+export function driftWrites(drifted: readonly Drift[], { services, routes }: Rendered, nodes: readonly V1Node[]) {
   return drifted.flatMap((drift): readonly Write[] => {
     const message = describe(drift) + (drift.times < OFTEN ? "" : AGAIN);
     const details = { occasion: `${drift.unit} ${drift.at}` };

@@ -4,7 +4,7 @@ import { unitOf } from "../../stacks/units/names.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
 import type { ApiRequest } from "../hcloud/exchange.ts";
 import type { Rendered } from "./cluster.ts";
-import type { ServiceIntent } from "./intents.ts";
+import { isBalanced, type ServiceIntent } from "./intents.ts";
 
 /** Units of the certificates that a Service needs or no longer needs. */
 export function certificateUnits(intent: ServiceIntent): readonly UnitId[] {
@@ -16,12 +16,12 @@ export function certificateUnits(intent: ServiceIntent): readonly UnitId[] {
 
 /** Milliseconds until the list of certificates should be read again, for each Service that waits for an issuance. */
 export function looksAgain({ services }: Rendered): readonly number[] {
-  return services.flatMap((intent) => (intent.kind === "balance" ? (intent.certificates.rereadAfterMs ?? []) : []));
+  return services.filter(isBalanced).flatMap(({ certificates }) => certificates.rereadAfterMs ?? []);
 }
 
 /** Private keys of the certificates to upload, by certificate name. */
 export function privateKeys({ services }: Rendered): ReadonlyMap<string, string> {
-  const wanted = services.flatMap((intent) => (intent.kind === "balance" ? intent.certificates.wanted : []));
+  const wanted = services.filter(isBalanced).flatMap(({ certificates }) => certificates.wanted);
   return new Map(
     wanted.flatMap(({ spec, privateKey }) => (privateKey === undefined ? [] : [[spec.name, privateKey] as const])),
   );

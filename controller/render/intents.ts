@@ -1,12 +1,13 @@
 /** The intent of each Service, and what exists in the cloud for it. */
 import type { V1Secret, V1Service } from "@kubernetes/client-node";
+import { defined } from "../../stacks/units/defined.ts";
 import { loadBalancerUnit } from "../../stacks/units/names.ts";
 import type { LoadBalancerSpec, LoadBalancerState, UnitId, UnitState } from "../../stacks/units/spec.ts";
 import type { LoadBalancer } from "../hcloud/api.ts";
 import type { CloudState } from "../hcloud/reader.ts";
 import { type CertificatePlan, planRetirement, type Retirement } from "./certificate/plan.ts";
 import type { SecretList } from "./certificate/tls-secret.ts";
-import type { RenderOptions, Snapshot } from "./cluster.ts";
+import type { Rendered, RenderOptions, Snapshot } from "./cluster.ts";
 import { type AdoptionMode, explainUnusable, findBalancer, type Unusable } from "./service/adoption.ts";
 import type { Note } from "./service/advice.ts";
 import { renderLoadBalancer } from "./service/load-balancer.ts";
@@ -42,13 +43,30 @@ export type ServiceIntent = { readonly service: V1Service; readonly unit: UnitId
     }
 );
 
+/** The intent of a Service that is served. */
+export type BalanceIntent = ServiceIntent & { readonly kind: "balance" };
+
+/** The intent of a Service that is no longer served. */
+export type RetireIntent = ServiceIntent & { readonly kind: "retire" };
+
+/** Whether a Service is served. */
+export function isBalanced(intent: ServiceIntent): intent is BalanceIntent {
+  return intent.kind === "balance";
+}
+
 /** What exists in the cloud, by unit. */
 export type Existing = Readonly<Partial<Record<UnitId, UnitState>>>;
+
+/** The existing load balancer of a unit. */
+export function balancerIn(existing: Existing, unit: UnitId): LoadBalancerState | undefined {
+  const state = existing[unit];
+  return state?.kind === "load-balancer" ? state : undefined;
+}
 
 /** An intent, and the Service's existing load balancer without its foreign parts. */
 interface RenderedIntent {
   readonly intent: ServiceIntent;
-  readonly balancer?: LoadBalancerState;
+  readonly balancer?: LoadBalancerState | undefined;
 }
 
 /** What all Services of a snapshot share. */
@@ -67,7 +85,7 @@ interface Shared {
 export function* renderIntents(
   snapshot: Snapshot,
   options: RenderOptions,
-): Generator<void, { readonly services: readonly ServiceIntent[]; readonly existing: Existing }> {
+): Generator<void, Pick<Rendered, "services" | "existing">> {
   const takenIps = addressesIn(options.networkId, snapshot.cloud);
   const balancerIds = new Map(snapshot.cloud.loadBalancers.map(({ name, id }) => [name, id]));
   const shared = { snapshot, options, takenIps, balancerIds, secretsOf: secretsByNamespace(snapshot.secrets ?? []) };
@@ -100,7 +118,7 @@ function retire(service: V1Service, snapshot: Snapshot): RenderedIntent {
   const isFinal = keeping ? keeping.existing.listeners.length === 0 : !existing;
   const certificates = planRetirement(ref, { ...cloud, now }, isFinal);
   const intent = { service, unit, kind: "retire", certificates } as const;
-  if (!keeping) return { intent, ...(existing && { balancer: existing }) };
+  if (!keeping) return { intent, balancer: existing };
   return { intent: { ...intent, keeps: { spec: keeping.spec, reason: keeping.reason } }, balancer: keeping.existing };
 }
 
@@ -113,16 +131,12 @@ function balance(service: V1Service, shared: Shared): RenderedIntent {
   const takeover = found.kind === "adoptable" && { takeover: found.takeover };
   const claimant = { service, nodes, servers: cloud.servers, ...takeover };
   const present = found.kind === "none" ? undefined : splitForeign(found.balancer, cloud, claimant);
-  const rendered = renderLoadBalancer(service, {
-    ...contextOf(service, shared),
-    ...present,
-    ...takeover,
-  });
+  const rendered = renderLoadBalancer(service, { ...contextOf(service, shared), ...present, ...takeover });
   const { mistakes, notes } = rendered;
   if (!rendered.ok) return { intent: { service, unit, kind: "refused", mistakes, notes } };
   const { ok: _, existing, ...parts } = rendered;
   const adopts = found.kind === "adoptable" && { adopts: found.balancer.id };
-  return { intent: { service, unit, kind: "balance", ...parts, ...adopts }, ...(existing && { balancer: existing }) };
+  return { intent: { service, unit, kind: "balance", ...parts, ...adopts }, balancer: existing };
 }
 
 /** What a load balancer is rendered from, except for what already exists. */
@@ -135,16 +149,14 @@ function contextOf(
   const { servers, network, catalogue } = cloud;
   const secrets = secretsOf(serviceRef(service).namespace);
   return {
+    ...defined({ networkId, network, catalogue }),
     nodes,
     servers,
     defaults,
     robots,
     takenIps,
     balancerIds,
-    certificates: { ...cloud, now, ...(secrets && { secrets }) },
-    ...(networkId !== undefined && { networkId }),
-    ...(network && { network }),
-    ...(catalogue && { catalogue }),
+    certificates: { ...cloud, now, ...defined({ secrets }) },
   };
 }
 

@@ -4,14 +4,15 @@ import { unitOf } from "../../stacks/units/names.ts";
 import type { NodeOutput, ServiceOutput, StackOutputs } from "../../stacks/units/outputs.ts";
 import type { LoadBalancerState } from "../../stacks/units/spec.ts";
 import type { Rendered } from "./cluster.ts";
+import { balancerIn } from "./intents.ts";
 import type { NodeVerdict } from "./node/metadata.ts";
 import { serviceName } from "./service/ours.ts";
 
 /** The part of the outputs that units determine. */
 export function unitOutputs({ services, routes, existing }: Rendered): Pick<StackOutputs, "services" | "routes"> {
   const served = services.flatMap((intent) => {
-    const state = existing[intent.unit];
-    if (intent.kind === "retire" || state?.kind !== "load-balancer") return [];
+    const state = balancerIn(existing, intent.unit);
+    if (intent.kind === "retire" || !state) return [];
     const hostname = intent.kind === "balance" ? intent.settings.options.hostname : undefined;
     return [[serviceName(intent.service), serviceOutput(intent.service, state, hostname)] as const];
   });

@@ -20,7 +20,7 @@ export interface CertificateSurroundings extends CertificateLists {
   /** TLS Secrets of the Service's namespace, by name; absent when we may not read them. */
   readonly secrets?: ReadonlyMap<string, V1Secret>;
   /** The Service's existing load balancer. */
-  readonly existing?: LoadBalancerState;
+  readonly existing?: LoadBalancerState | undefined;
 }
 
 /** The certificate options of one port. `isBroken`: some are invalid, so that what the port needs is unknown. */
@@ -75,13 +75,14 @@ export function planCertificates(
   });
   const serving = resolved.filter(({ isHttps }) => isHttps);
   const { wanted } = resolver;
+  const needed = new Set(wanted.map(({ spec }) => certificateUnit(spec)));
   const waiting = serving.flatMap(({ resolutions }) => resolutions.filter((one) => "problem" in one));
   const isKnown = [...ports.values()].every(({ isBroken }) => !isBroken);
   return {
     ids: new Map(serving.map(({ port, resolutions }) => [port, idsOf(port, resolutions, around)])),
     wanted,
-    owned: [...owned, ...wantedOf(left, wanted)],
-    stale: isKnown ? staleUnits(owned, wanted) : [],
+    owned: [...owned, ...left.filter(({ unit }) => needed.has(unit))], // what was released may be needed again
+    stale: isKnown ? staleUnits(owned, needed) : [],
     problems: [
       ...serving.flatMap(({ port, resolutions }) => problemsOf(port, resolutions, around)),
       ...owned.filter(({ isUsed }) => isUsed).flatMap(({ listed }) => renewalProblem(listed) ?? []),
@@ -104,18 +105,11 @@ export interface Retirement extends Pick<CertificatePlan, "owned" | "stale"> {
 export function planRetirement(service: ServiceRef, lists: CertificateLists, isFinal: boolean): Retirement {
   const owned = ownedCertificates(service, lists);
   const left = owned.filter(({ unit, state, isUsed }) => isFinal && isUsed && unit === certificateUnit(state));
-  return { owned, stale: staleUnits(owned, []), left: left.map(({ state }) => leaveCertificate(state)) };
+  return { owned, stale: staleUnits(owned, new Set()), left: left.map(({ state }) => leaveCertificate(state)) };
 }
 
-/** Released certificates that are needed again. */
-function wantedOf(left: readonly OwnedCertificate[], wanted: readonly WantedCertificate[]): typeof left {
-  const units = new Set(wanted.map(({ spec }) => certificateUnit(spec)));
-  return left.filter(({ unit }) => units.has(unit));
-}
-
-function staleUnits(owned: readonly OwnedCertificate[], wanted: readonly WantedCertificate[]): readonly UnitId[] {
-  const units = new Set(wanted.map(({ spec }) => certificateUnit(spec)));
-  return owned.filter(({ unit, isUsed }) => !units.has(unit) && !isUsed).map(({ unit }) => unit);
+function staleUnits(owned: readonly OwnedCertificate[], needed: ReadonlySet<UnitId>): readonly UnitId[] {
+  return owned.filter(({ unit, isUsed }) => !needed.has(unit) && !isUsed).map(({ unit }) => unit);
 }
 
 /** The usable certificates of a port and, while some are missing, also what it presents today. */
@@ -133,14 +127,10 @@ function presented(port: number, { existing, certificates }: CertificateSurround
   return (listener?.http?.certificateIds ?? []).filter((id) => issued.has(id));
 }
 
-function problemsOf(
-  port: number,
-  resolutions: readonly Resolution[],
-  around: CertificateSurroundings,
-): readonly string[] {
-  const problems = resolutions.flatMap((one) => ("problem" in one ? [one.problem] : []));
+function problemsOf(port: number, resolved: readonly Resolution[], around: CertificateSurroundings): readonly string[] {
+  const problems = resolved.flatMap((one) => ("problem" in one ? [one.problem] : []));
   if (problems.length === 0) return [];
-  const state = idsOf(port, resolutions, around).length > 0 ? "keeps its current certificate" : "is not served yet";
+  const state = idsOf(port, resolved, around).length > 0 ? "keeps its current certificate" : "is not served yet";
   return [`port ${port} ${state}: ${problems.join(", ")}`];
 }
 

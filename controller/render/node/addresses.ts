@@ -18,7 +18,7 @@ export interface AddressOptions {
 export function serverAddresses(server: Server, options: AddressOptions): readonly V1NodeAddress[] {
   const { ipv4, ipv6 } = server.public_net;
   const { addressFamily: family, networkId } = options;
-  const external = options.externalIpv6 ?? (ipv6 && firstAddress(ipv6.ip));
+  const external = options.externalIpv6 ?? (ipv6 && firstAddress(ipv6.ip.split("/")[0] ?? ""));
   const addresses: V1NodeAddress[] = [{ type: "Hostname", address: server.name }];
   if (family !== "ipv6" && ipv4) addresses.push({ type: "ExternalIP", address: ipv4.ip });
   if (family !== "ipv4" && external) addresses.push({ type: "ExternalIP", address: external });
@@ -28,10 +28,10 @@ export function serverAddresses(server: Server, options: AddressOptions): readon
   return addresses;
 }
 
-/** The first usable address of a /64 in CIDR notation. */
-function firstAddress(cidr: string): string {
-  const bytes = ipaddr.parseCIDR(cidr)[0].toByteArray();
-  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) | 1;
+/** The first usable address of a /64, given without its prefix length. */
+export function firstAddress(net: string): string {
+  const bytes = ipaddr.IPv6.parse(net).toByteArray();
+  bytes[15] = (bytes[15] ?? 0) | 1;
   return ipaddr.fromByteArray(bytes).toString();
 }
 

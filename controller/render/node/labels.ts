@@ -1,5 +1,6 @@
 /** Node labels that describe the machine, and the changes they need. */
 import type { V1Node } from "@kubernetes/client-node";
+import { defined } from "../../../stacks/units/defined.ts";
 import type { Server } from "../../hcloud/api.ts";
 
 /** Kind of the machine; never overwritten (K1). */
@@ -69,10 +70,10 @@ export function wantedLabels(
 
 /** The changes with which a node's metadata becomes as wanted. */
 export function planLabels({ metadata }: V1Node, wanted: Required<LabelChanges>): LabelChanges {
-  return {
-    ...named("labels", changed(metadata?.labels ?? {}, wanted.labels)),
-    ...named("annotations", changed(metadata?.annotations ?? {}, wanted.annotations)),
-  };
+  return defined({
+    labels: changed(metadata?.labels ?? {}, wanted.labels),
+    annotations: changed(metadata?.annotations ?? {}, wanted.annotations),
+  });
 }
 
 /** Each label also has its beta name, which old selectors use. Unknown values are not written (N28). */
@@ -124,10 +125,8 @@ function isReserved(key: string): boolean {
   return /(^|\.)(kubernetes|k8s)\.io$/.test(namespace);
 }
 
-function changed(existing: Readonly<Record<string, string>>, wanted: KeyChanges): KeyChanges {
-  return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => (existing[key] ?? null) !== value));
-}
-
-function named<K extends string>(key: K, changes: KeyChanges): { readonly [P in K]?: KeyChanges } {
-  return Object.keys(changes).length > 0 ? ({ [key]: changes } as { [P in K]: KeyChanges }) : {};
+/** Undefined when nothing changes. */
+function changed(existing: Readonly<Record<string, string>>, wanted: KeyChanges): KeyChanges | undefined {
+  const changes = Object.entries(wanted).filter(([key, value]) => (existing[key] ?? null) !== value);
+  return changes.length > 0 ? Object.fromEntries(changes) : undefined;
 }

@@ -68,11 +68,7 @@ export function decideLifecycle(node: V1Node, servers: readonly Server[], witnes
 }
 
 /** Verdicts for all nodes. If none of several nodes has a server, the token is for another project: none is deleted. */
-export function decideLifecycles(
-  nodes: readonly V1Node[],
-  servers: readonly Server[],
-  witnesses: Witnesses,
-): readonly { readonly node: V1Node; readonly verdict: LifecycleVerdict }[] {
+export function decideLifecycles(nodes: readonly V1Node[], servers: readonly Server[], witnesses: Witnesses) {
   const ours = nodes.filter(({ spec }) => parseProviderId(spec?.providerID).kind === "cloud");
   const isOtherProject = ours.length > 1 && !ours.some((node) => findServer(node, servers));
   return nodes.map((node) => {

@@ -2,7 +2,7 @@
 import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
 import ipaddr from "ipaddr.js";
 import type { RobotInventory, RobotServer } from "../../robot/api.ts";
-import { type AddressOptions, applyProvidedIps } from "./addresses.ts";
+import { type AddressOptions, applyProvidedIps, firstAddress } from "./addresses.ts";
 import { readExternalIpv6 } from "./external-ipv6.ts";
 import type { MachineFacts } from "./labels.ts";
 import type { NodeOptions, NodeVerdict, NodeWarning } from "./metadata.ts";
@@ -10,19 +10,15 @@ import { PROVIDED_IP, planPatch } from "./patch.ts";
 import { parseProviderId, robotProviderId } from "./provider-id.ts";
 
 /** The verdict on a node on a dedicated server; undefined for other nodes. */
-export function decideRobotNode(
-  node: V1Node,
-  inventory: RobotInventory,
-  options: NodeOptions,
-): NodeVerdict | undefined {
+export function decideRobotNode(node: V1Node, robots: RobotInventory, options: NodeOptions): NodeVerdict | undefined {
   const id = parseProviderId(node.spec?.providerID);
   if (id.kind === "none") {
-    const named = listed(inventory).find(({ server_name }) => server_name === node.metadata?.name);
+    const named = listed(robots).find(({ server_name }) => server_name === node.metadata?.name);
     return named && decideFor(node, named, options);
   }
   if (id.kind !== "robot") return undefined;
-  const server = listed(inventory).find(({ server_number }) => server_number === id.number);
-  return server ? decideFor(node, server, options) : refuse(id.number, inventory);
+  const server = listed(robots).find(({ server_number }) => server_number === id.number);
+  return server ? decideFor(node, server, options) : refuse(id.number, robots);
 }
 
 function listed(inventory: RobotInventory): readonly RobotServer[] {
@@ -72,18 +68,12 @@ const EVERY_FAMILY: AddressOptions = { addressFamily: "dualstack" };
 export function robotAddresses(server: RobotServer, options: AddressOptions): readonly V1NodeAddress[] {
   const { addressFamily: family, externalIpv6 } = options;
   const net = server.server_ipv6_net?.split("/")[0] ?? "";
-  const derived = ipaddr.IPv6.isValid(net) ? [firstOf(net)] : [];
+  const derived = ipaddr.IPv6.isValid(net) ? [firstAddress(net)] : [];
   const wanted = externalIpv6 === undefined ? derived : [externalIpv6];
   const ipv6 = family === "ipv4" ? [] : wanted;
   const ipv4 = family !== "ipv6" && server.server_ip ? [server.server_ip] : [];
   const external = [...ipv6, ...ipv4].map((address) => ({ type: "ExternalIP", address }));
   return [{ type: "Hostname", address: server.server_name }, ...external];
-}
-
-function firstOf(net: string): string {
-  const bytes = ipaddr.IPv6.parse(net).toByteArray();
-  bytes[15] = (bytes[15] ?? 0) | 1;
-  return ipaddr.fromByteArray(bytes).toString();
 }
 
 /** Robot knows no internal addresses: the node's own are kept if they are plausible (N10). */

@@ -89,11 +89,7 @@ export function planRoutes(view: RouteView, clusterCidrs: readonly string[]): Ro
 }
 
 /** A Node that is being deleted keeps its routes until it is gone, but is not told about missing ones. */
-function settle(
-  claims: readonly Claim[],
-  network: Network,
-  clusterCidrs: readonly string[],
-): Pick<RoutePlan, "wanted" | "refused"> {
+function settle(claims: readonly Claim[], network: Network, clusterCidrs: readonly string[]) {
   const gateways = new Map(network.routes.map(({ destination, gateway }) => [destination, gateway]));
   const rivals = Map.groupBy(claims, ({ destination }) => destination);
   const wanted: WantedRoute[] = [];
@@ -198,11 +194,7 @@ function addressIn(network: Network, server: Server | undefined): string | undef
 }
 
 /** Refuses new routes beyond the network's limit before the API does. Existing routes are kept. */
-function withinLimit(
-  wanted: readonly WantedRoute[],
-  stale: readonly RouteSpec[],
-  network: Network,
-): Pick<RoutePlan, "wanted" | "refused"> {
+function withinLimit(wanted: readonly WantedRoute[], stale: readonly RouteSpec[], network: Network) {
   const existing = new Set(network.routes.map(({ destination }) => destination));
   const added = wanted.filter(({ spec }) => !existing.has(spec.destination));
   const beyond = new Set(added.slice(Math.max(0, MAX_ROUTES - (network.routes.length - stale.length))));

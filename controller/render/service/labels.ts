@@ -1,4 +1,5 @@
 /** Labels of a load balancer: the owner label, the Service's labels, our marks, and all others, which are kept. */
+import { defined } from "../../../stacks/units/defined.ts";
 import { SERVICE_UID_LABEL } from "../../../stacks/units/names.ts";
 import type { IpVersion, LoadBalancerState, ReverseDns } from "../../../stacks/units/spec.ts";
 import {
@@ -21,10 +22,10 @@ type Labels = Readonly<Record<string, string>>;
 
 interface Labelled {
   readonly uid: string;
-  readonly existing?: LoadBalancerState;
-  readonly foreign?: ForeignParts;
+  readonly existing?: LoadBalancerState | undefined;
+  readonly foreign?: ForeignParts | undefined;
   /** How the load balancer is being adopted, if it is. */
-  readonly takeover?: Takeover;
+  readonly takeover?: Takeover | undefined;
   readonly rdns?: ReverseDns;
 }
 
@@ -48,16 +49,11 @@ const RDNS_OPTIONS = { ipv4: "ipv4Rdns", ipv6: "ipv6Rdns" } as const;
  * Reverse DNS names of the public addresses. Null resets a name that was set for the Service and is no longer wanted; a
  * name that was set elsewhere is left alone.
  */
-export function renderRdns(settings: Settings, existing: LoadBalancerState | undefined): ReverseDns {
-  const [ipv4, ipv6] = [nameFor("ipv4", settings, existing), nameFor("ipv6", settings, existing)];
-  return { ...(ipv4 !== undefined && { ipv4 }), ...(ipv6 !== undefined && { ipv6 }) };
+export function renderRdns(settings: Settings, existing?: LoadBalancerState): ReverseDns {
+  return defined({ ipv4: nameFor("ipv4", settings, existing), ipv6: nameFor("ipv6", settings, existing) });
 }
 
-function nameFor(
-  version: IpVersion,
-  { options, broken }: Settings,
-  existing: LoadBalancerState | undefined,
-): string | null | undefined {
+function nameFor(version: IpVersion, { options, broken }: Settings, existing?: LoadBalancerState) {
   const option = RDNS_OPTIONS[version];
   if (broken.has(option) || (existing && existing[version] === undefined)) return undefined;
   if (options[option]) return options[option];

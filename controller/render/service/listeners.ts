@@ -8,7 +8,7 @@ import type { ServiceSettings, Settings } from "./options/settings.ts";
 /** What listeners are rendered from, besides the settings. */
 export interface ListenerSurroundings {
   /** The existing listeners. */
-  readonly existing?: readonly ListenerSpec[];
+  readonly existing?: readonly ListenerSpec[] | undefined;
   /** Certificates of https ports, by port. */
   readonly certificates?: ReadonlyMap<number, readonly number[]>;
 }

@@ -1,4 +1,6 @@
 /** A listed load balancer → its state, comparable with a spec. */
+
+import { defined } from "../../../stacks/units/defined.ts";
 import type {
   HealthCheckHttp,
   HttpOptions,
@@ -41,7 +43,7 @@ export function balancerState(lb: LoadBalancer, network?: Network): LoadBalancer
 function attachmentState({ network: networkId, ip }: LoadBalancer["private_net"][number], network?: Network) {
   const subnets = network?.id === networkId ? network.subnets : [];
   const subnet = subnets.find(({ ip_range }) => isInRange(ip, ip_range))?.ip_range;
-  return { networkId, ip, ...(subnet !== undefined && { subnet }) };
+  return { networkId, ip, ...defined({ subnet }) };
 }
 
 function listenerState({ http, health_check, ...service }: LoadBalancerService): ListenerSpec {

@@ -3,8 +3,7 @@ import type { V1Service } from "@kubernetes/client-node";
 import { listenerPart } from "../../../stacks/units/names.ts";
 import type { LoadBalancerSpec, LoadBalancerState } from "../../../stacks/units/spec.ts";
 import type { CertificatePlan } from "../certificate/plan.ts";
-import type { Note } from "./advice.ts";
-import { adviseOn, adviseOnBalancer } from "./advice.ts";
+import { adviseOn, adviseOnBalancer, type Note } from "./advice.ts";
 import { checkSettings } from "./checks.ts";
 import { tcpPorts } from "./listeners.ts";
 import type { ServiceOptions } from "./options/annotations.ts";
@@ -124,10 +123,7 @@ function certificateNotes({ problems }: CertificatePlan): readonly Note[] {
 }
 
 /** An existing load balancer stays where it is; a new one needs a location or network zone. */
-function placeOf(
-  options: ServiceOptions,
-  existing: LoadBalancerState | undefined,
-): LoadBalancerSpec["place"] | undefined {
+function placeOf(options: ServiceOptions, existing?: LoadBalancerState): LoadBalancerSpec["place"] | undefined {
   if (existing) return { location: existing.location };
   if (options.location) return { location: options.location };
   return options.networkZone ? { networkZone: options.networkZone } : undefined;

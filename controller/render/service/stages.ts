@@ -8,9 +8,9 @@ import type { Limits } from "./cloud-checks.ts";
 
 /** The limits of a load balancer, and how many foreign parts it has. */
 export interface Room {
-  readonly limits?: Limits;
+  readonly limits?: Limits | undefined;
   /** Limits of the current type. */
-  readonly presentLimits?: Limits;
+  readonly presentLimits?: Limits | undefined;
   readonly foreignListeners: number;
   readonly foreignTargets: number;
 }
@@ -51,12 +51,7 @@ function fits({ listeners, targets }: LoadBalancerState, { limits, foreignListen
 }
 
 /** The wanted parts that exist, and as many new ones as fit beside the existing ones. */
-function withinRoom<T>(
-  wanted: readonly T[],
-  existing: readonly T[],
-  room: number,
-  keyOf: (one: T) => string,
-): readonly T[] {
+function withinRoom<T>(wanted: readonly T[], existing: readonly T[], room: number, keyOf: (one: T) => string) {
   const there = new Set(existing.map(keyOf));
   let free = room - there.size;
   return wanted.filter((one) => there.has(keyOf(one)) || free-- > 0);

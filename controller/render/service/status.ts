@@ -10,10 +10,7 @@ import type { Settings } from "./options/settings.ts";
  * An entry applies to all ports. If any of them uses the PROXY protocol, traffic from inside the cluster must also go
  * through the load balancer, which adds the header.
  */
-export function renderIngress(
-  balancer: LoadBalancerState,
-  { options, broken }: Pick<Settings, "options" | "broken">,
-): readonly V1LoadBalancerIngress[] | undefined {
+export function renderIngress(balancer: LoadBalancerState, { options, broken }: Pick<Settings, "options" | "broken">) {
   if (STATUS_OPTIONS.some((name) => broken.has(name))) return undefined;
   if (options.hostname) return [{ hostname: options.hostname }];
   const ipMode = balancer.listeners.some(({ proxyProtocol }) => proxyProtocol) ? "Proxy" : "VIP";

@@ -4,6 +4,7 @@ import ipaddr from "ipaddr.js";
 import { targetPart } from "../../../stacks/units/names.ts";
 import type { TargetSpec } from "../../../stacks/units/spec.ts";
 import type { LabelSelector } from "../../formats/label-selector.ts";
+import { FALSE } from "../../formats/values.ts";
 import type { Server } from "../../hcloud/api.ts";
 import { findServer } from "../node/metadata.ts";
 import { parseProviderId } from "../node/provider-id.ts";
@@ -11,8 +12,6 @@ import { spreadOverZones } from "./cloud-checks.ts";
 
 const EXCLUDE_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
 const AUTOSCALER_TAINT = "ToBeDeletedByClusterAutoscaler";
-/** Spellings of false in Go. */
-const FALSE = new Set(["0", "f", "F", "false", "False", "FALSE"]);
 
 /** Which nodes become targets, and how they are reached. */
 export interface TargetOptions {

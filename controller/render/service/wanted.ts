@@ -1,5 +1,6 @@
 /** What a Service asks of its load balancer, as if nothing on it were foreign. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
+import { defined } from "../../../stacks/units/defined.ts";
 import { targetPart } from "../../../stacks/units/names.ts";
 import type { LoadBalancerSpec, LoadBalancerState, NetworkAttachment } from "../../../stacks/units/spec.ts";
 import { parseLabelSelector } from "../../formats/label-selector.ts";
@@ -47,10 +48,7 @@ export function renderWanted(service: V1Service, settings: ServiceSettings, cont
     place,
     ...fields,
     ...(network && { network }),
-    listeners: renderListeners(service, settings, {
-      certificates: certificates.ids,
-      ...(existing && { existing: existing.listeners }),
-    }),
+    listeners: renderListeners(service, settings, { certificates: certificates.ids, existing: existing?.listeners }),
     targets,
   };
   return { wanted, leftOut, beyondLimit, certificates };
@@ -62,11 +60,7 @@ export function defaultName(uid: string): string {
 }
 
 /** The load balancer's own fields. Fields with a mistake, and those that were set elsewhere, are unchanged. */
-function fieldsOf(
-  settings: Settings,
-  uid: string,
-  { existing, foreign, takeover }: BalancerContext,
-): Pick<LoadBalancerSpec, "name" | "type" | "algorithm" | "labels" | "deleteProtection" | "rdns"> {
+function fieldsOf(settings: Settings, uid: string, { existing, foreign, takeover }: BalancerContext) {
   const { options, broken } = settings;
   const algorithm = options.algorithm ?? "round_robin";
   const rdns = renderRdns(settings, existing);
@@ -75,13 +69,7 @@ function fieldsOf(
     name: (!broken.has("name") && options.name) || (existing?.name ?? defaultName(uid)),
     type: type || (existing?.type ?? DEFAULT_TYPE),
     algorithm: broken.has("algorithm") ? (existing?.algorithm ?? algorithm) : algorithm,
-    labels: renderLabels(settings, {
-      uid,
-      rdns,
-      ...(existing && { existing }),
-      ...(foreign && { foreign }),
-      ...(takeover && { takeover }),
-    }),
+    labels: renderLabels(settings, { uid, rdns, existing, foreign, takeover }),
     deleteProtection: protectionOf(settings, existing),
     ...(Object.keys(rdns).length > 0 && { rdns }),
   };
@@ -106,8 +94,7 @@ function attachmentOf(
   return {
     networkId,
     publicInterface: broken.has("disablePublicNetwork") ? (existing?.publicInterface ?? isPublic) : isPublic,
-    ...(isFine && subnet !== undefined && { subnet }),
-    ...(isFine && ip !== undefined && { ip }),
+    ...(isFine && defined({ subnet, ip })),
   };
 }
 
@@ -127,8 +114,7 @@ function targetsOf({ options, broken }: Settings, type: string, context: Balance
       usePrivateIp,
       robots,
       ...(isUnknown && existing && { present: existing.targets.map(targetPart) }),
-      ...(networkId !== undefined && { networkId }),
-      ...(places !== undefined && { places }),
+      ...defined({ networkId, places }),
     });
   // A foreign target that is a node needs no second place.
   const nodes = new Set(foreign.size > 0 ? render().targets.map(targetPart) : []);
@@ -143,12 +129,10 @@ function targetsOf({ options, broken }: Settings, type: string, context: Balance
 
 /** The limits of the load balancer, and how much of them foreign parts use. */
 export function roomOf(type: string, presentType: string, { catalogue, foreign, otherTargets = 0 }: BalancerContext) {
-  const limits = limitsOf(catalogue?.types ?? [], type);
-  const presentLimits = limitsOf(catalogue?.types ?? [], presentType);
   const others = countForeign(foreign);
   return {
-    ...(limits && { limits }),
-    ...(presentLimits && { presentLimits }),
+    limits: limitsOf(catalogue?.types ?? [], type),
+    presentLimits: limitsOf(catalogue?.types ?? [], presentType),
     foreignListeners: others.listeners,
     foreignTargets: others.targets + otherTargets,
   };
@@ -157,5 +141,5 @@ export function roomOf(type: string, presentType: string, { catalogue, foreign, 
 function certificatesOf(service: V1Service, { ports }: ServiceSettings, context: BalancerContext): CertificatePlan {
   const { certificates, existing } = context;
   const wishes = [...ports].map(([port, own]) => [port, { options: own.options, isBroken: isBroken(own) }] as const);
-  return planCertificates(serviceRef(service), new Map(wishes), { ...certificates, ...(existing && { existing }) });
+  return planCertificates(serviceRef(service), new Map(wishes), { ...certificates, existing });
 }

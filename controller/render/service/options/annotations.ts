@@ -15,6 +15,9 @@ export const OPTIONS = { ...BALANCER_OPTIONS, ...LISTENER_OPTIONS } as const;
 /** Annotations that the official controller documents but does not read (HCCM A37). */
 export const UNUSED_ANNOTATIONS: readonly string[] = ["ipv4", "ipv6"];
 
+/** The annotations of a Service. */
+export type Annotations = Readonly<Record<string, string>>;
+
 /** Name of any option. */
 export type OptionName = keyof typeof OPTIONS;
 /** Name of an option that can be set per port. */

@@ -3,6 +3,7 @@ import type { V1ServicePort } from "@kubernetes/client-node";
 import { boolean, quote } from "../../../formats/values.ts";
 import type { Note } from "../advice.ts";
 import {
+  type Annotations,
   ENV_PREFIX,
   OPTION_ROWS,
   OPTIONS,
@@ -31,8 +32,6 @@ export interface ServiceSettings extends Settings {
   /** Annotations without effect. */
   readonly notes: readonly Note[];
 }
-
-type Annotations = Readonly<Record<string, string>>;
 
 /**
  * The settings of a Service: annotations take precedence over cluster-wide defaults, even empty ones. An annotation for
@@ -83,10 +82,9 @@ function portsNamedIn(annotations: Annotations): ReadonlySet<string> {
 }
 
 /** Cluster-wide defaults from the environment. An empty variable counts as not set; for a boolean it is a mistake. */
-export function parseDefaults(env: Readonly<Record<string, string | undefined>>): {
-  readonly options: ServiceOptions;
-  readonly mistakes: readonly string[];
-} {
+export function parseDefaults(
+  env: Readonly<Record<string, string | undefined>>,
+): Pick<ServiceSettings, "options" | "mistakes"> {
   const { options, mistakes } = read(OPTION_ROWS, ({ env: variable, envZeroIsUnset = false, parse }) => {
     if (variable === undefined) return ["", undefined];
     const given = env[ENV_PREFIX + variable]?.trim();
@@ -96,9 +94,7 @@ export function parseDefaults(env: Readonly<Record<string, string | undefined>>)
   return { options, mistakes };
 }
 
-interface Reading extends Settings {
-  readonly mistakes: readonly string[];
-}
+type Reading = Settings & Pick<ServiceSettings, "mistakes">;
 
 function readAnnotations(rows: typeof OPTION_ROWS, annotations: Annotations, port = ""): Reading {
   return read(rows, ({ annotation }) => {

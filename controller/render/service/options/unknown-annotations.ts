@@ -1,7 +1,7 @@
 /** Unknown annotations with our prefix, mostly misspelt. Reported but not rejected: they may be another version's. */
 import type { V1ServicePort } from "@kubernetes/client-node";
 import type { Note } from "../advice.ts";
-import { OPTION_ROWS, PORT_ROWS, PREFIX, UNUSED_ANNOTATIONS } from "./annotations.ts";
+import { type Annotations, OPTION_ROWS, PORT_ROWS, PREFIX, UNUSED_ANNOTATIONS } from "./annotations.ts";
 
 const KNOWN: ReadonlySet<string> = new Set([
   ...OPTION_ROWS.map(([, { annotation }]) => annotation),
@@ -12,10 +12,7 @@ const PER_PORT: ReadonlySet<string> = new Set(PORT_ROWS.map(([, { annotation }])
 const MOST = 5;
 
 /** One note for all unknown annotations. */
-export function unknownAnnotations(
-  annotations: Readonly<Record<string, string>>,
-  ports: readonly V1ServicePort[],
-): readonly Note[] {
+export function unknownAnnotations(annotations: Annotations, ports: readonly V1ServicePort[]): readonly Note[] {
   const names = new Set(ports.flatMap(({ name, port }) => [String(port), ...(name ? [name] : [])]));
   const unknown = Object.keys(annotations)
     .filter((key) => key.startsWith(PREFIX))
