@@ -1,12 +1,10 @@
 /** What a run may write, and which unit each request of the Pulumi plugin is about. */
 import { routeUnit } from "../../stacks/units/names.ts";
-import type { LoadBalancerSpec, UnitId, UnitState } from "../../stacks/units/spec.ts";
+import type { LoadBalancerSpec, UnitId, UnitState, UnitStates } from "../../stacks/units/spec.ts";
 import { parseJson } from "../diagnostics/printable.ts";
 import type { Plan, PlannedUnit } from "../guard/plan.ts";
 import { type ApiRequest, resourceOf } from "../hcloud/exchange.ts";
 import type { RunInfo } from "../hcloud/sender.ts";
-
-type Existing = Readonly<Partial<Record<UnitId, UnitState>>>;
 
 /** The API's names for the kinds of units that have ids. */
 const NAMES = {
@@ -23,7 +21,7 @@ const ROUTE_ACTION = /^\/networks\/\d+\/actions\/(add|delete)_route$/;
 /** The scope of a run: exactly what its plan needs. Nothing that exists is created again, or deleted to be changed. */
 export function scopeOf(
   plan: Plan,
-  existing: Existing,
+  existing: UnitStates,
 ): Required<Pick<RunInfo, "attribute" | "permits" | "newBalancer">> {
   const steps = new Map(plan.map((step) => [step.unit, step]));
   const attribute = attributionOf(plan, existing);
@@ -45,7 +43,7 @@ export function scopeOf(
  * Attributes requests to the units of a plan: by the IDs of load balancers and certificates, by name where they are yet to
  * be created, and by destination for routes. New IDs are learnt from the responses to creations.
  */
-function attributionOf(plan: Plan, existing: Existing): (request: ApiRequest, answer?: string) => UnitId | undefined {
+function attributionOf(plan: Plan, existing: UnitStates): (request: ApiRequest, answer?: string) => UnitId | undefined {
   const units = new Map<string, UnitId>();
   const planned = new Set(plan.map(({ unit }) => unit));
   for (const step of plan) {

@@ -1,12 +1,12 @@
 /** Snapshot → specs. Pure: reads nothing but the snapshot. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { routeUnit } from "../../stacks/units/names.ts";
-import type { UnitState } from "../../stacks/units/spec.ts";
+import type { UnitState, UnitStates } from "../../stacks/units/spec.ts";
 import type { Network } from "../hcloud/api.ts";
 import type { CloudState } from "../hcloud/reader.ts";
 import { finish } from "../work/steps.ts";
 import type { SecretList } from "./certificate/tls-secret.ts";
-import { type Existing, renderIntents, type ServiceIntent } from "./intents.ts";
+import { renderIntents, type ServiceIntent } from "./intents.ts";
 import type { NodeOptions } from "./node/metadata.ts";
 import { planRoutes, type RoutePlan } from "./route/routes.ts";
 import type { AdoptionMode } from "./service/adoption.ts";
@@ -47,7 +47,7 @@ export interface Rendered {
   /** Absent when we do not manage routes. */
   readonly routes?: RoutePlan;
   /** Our units that exist in the cloud. */
-  readonly existing: Existing;
+  readonly existing: UnitStates;
 }
 
 /** Renders everything that a snapshot asks for. */
@@ -65,7 +65,7 @@ export function* renderInSteps(snapshot: Snapshot, options: RenderOptions): Gene
   return { services, routes, existing: { ...existing, ...existingRoutes(routes, network) } };
 }
 
-function existingRoutes({ wanted, stale, kept }: RoutePlan, { id: networkId, routes }: Network): Existing {
+function existingRoutes({ wanted, stale, kept }: RoutePlan, { id: networkId, routes }: Network): UnitStates {
   const ours = new Set([...wanted.map(({ spec }) => spec), ...stale, ...kept].map(({ destination }) => destination));
   const states = routes
     .filter(({ destination }) => ours.has(destination))

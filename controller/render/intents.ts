@@ -2,7 +2,7 @@
 import type { V1Secret, V1Service } from "@kubernetes/client-node";
 import { defined } from "../../stacks/units/defined.ts";
 import { loadBalancerUnit } from "../../stacks/units/names.ts";
-import type { LoadBalancerSpec, LoadBalancerState, UnitId, UnitState } from "../../stacks/units/spec.ts";
+import type { LoadBalancerSpec, LoadBalancerState, UnitId, UnitState, UnitStates } from "../../stacks/units/spec.ts";
 import type { LoadBalancer } from "../hcloud/api.ts";
 import type { CloudState } from "../hcloud/reader.ts";
 import { type CertificatePlan, planRetirement, type Retirement } from "./certificate/plan.ts";
@@ -54,11 +54,8 @@ export function isBalanced(intent: ServiceIntent): intent is BalanceIntent {
   return intent.kind === "balance";
 }
 
-/** What exists in the cloud, by unit. */
-export type Existing = Readonly<Partial<Record<UnitId, UnitState>>>;
-
 /** The existing load balancer of a unit. */
-export function balancerIn(existing: Existing, unit: UnitId): LoadBalancerState | undefined {
+export function balancerIn(existing: UnitStates, unit: UnitId): LoadBalancerState | undefined {
   const state = existing[unit];
   return state?.kind === "load-balancer" ? state : undefined;
 }
@@ -99,12 +96,9 @@ export function* renderIntents(
   const settled = settleRivals(all);
   const services = settled.map(({ intent }) => intent);
   const balancers = settled.flatMap(({ intent, balancer }) => (balancer ? [[intent.unit, balancer] as const] : []));
-  const certificates = services.flatMap(ownedOf).map(({ unit, state }) => [unit, state] as const);
+  const owned = services.flatMap((intent) => (intent.kind === "refused" ? [] : intent.certificates.owned));
+  const certificates = owned.map(({ unit, state }) => [unit, state] as const);
   return { services, existing: Object.fromEntries<UnitState>([...balancers, ...certificates]) };
-}
-
-function ownedOf(intent: ServiceIntent): CertificatePlan["owned"] {
-  return intent.kind === "refused" ? [] : intent.certificates.owned;
 }
 
 /** Only finds load balancers by label: one that merely has the name never belonged to the Service (S21). */

@@ -1,5 +1,5 @@
 /** Request, steps and report of one run, as plain data that is sent between processes. */
-import type { UnitId, UnitSpec, UnitState } from "../units/spec.ts";
+import type { UnitId, UnitSpec, UnitStates } from "../units/spec.ts";
 
 /** Requests one run. It can only change the units in `units` and `removals`. */
 export interface RunRequest {
@@ -9,7 +9,7 @@ export interface RunRequest {
   /** Units to delete. */
   readonly removals: readonly UnitId[];
   /** What exists of these units. The run starts from a state that is made from it. */
-  readonly existing: Readonly<Partial<Record<UnitId, UnitState>>>;
+  readonly existing: UnitStates;
   /** How the plugin reaches the API during this run. */
   readonly access: { readonly endpoint: string; readonly token: string };
 }

@@ -15,6 +15,7 @@ import type {
   UnitId,
   UnitSpec,
   UnitState,
+  UnitStates,
 } from "../units/spec.ts";
 
 /** The resources of a state, each after its dependencies. */
@@ -25,9 +26,6 @@ export const PROVIDER_TYPE = "pulumi:providers:hcloud";
 
 /** The version of the state format. */
 export const FORMAT = 3;
-
-/** What exists, by unit. */
-type Existing = RunRequest["existing"];
 
 /** The stack of a state, and the provider plugin of its resources. */
 export interface StateContext {
@@ -42,7 +40,7 @@ export function renderCheckpoint(resources: Checkpoint, stack: string, at = new 
 }
 
 /** The records of all units that exist. Stack and provider come first. A spec leaves parts open that no run may remove. */
-export function recordsFor(existing: Existing, specs: readonly UnitSpec[], context: StateContext): Checkpoint {
+export function recordsFor(existing: UnitStates, specs: readonly UnitSpec[], context: StateContext): Checkpoint {
   const wanted = new Map<UnitId, UnitSpec>(specs.map((spec) => [unitOf(spec), spec]));
   const { stack, provider: plugin } = context;
   const root = rootRecord(stack);

@@ -2,10 +2,9 @@
  * The mirror: the cluster's units and outputs as the state of an ordinary Pulumi stack, for people and other programs.
  * Lotse never reads it. Its records have `retainOnDelete`, so that `pulumi destroy` removes nothing in the cloud.
  */
-import type { RunRequest } from "../engine/run.ts";
 import { rootUrn } from "../units/names.ts";
 import type { StackOutputs } from "../units/outputs.ts";
-import type { UnitSpec } from "../units/spec.ts";
+import type { UnitSpec, UnitStates } from "../units/spec.ts";
 import { FORMAT, recordsFor, renderCheckpoint } from "./checkpoint.ts";
 import { VERSIONS } from "./versions.ts";
 import { backendFile, cliEnvironment, type EngineHome, prepareFolders, removeLocks, writeState } from "./workspace.ts";
@@ -15,7 +14,7 @@ const STACK_TYPE = "pulumi:pulumi:Stack";
 /** What a mirror shows. */
 export interface Mirrored {
   readonly stack: string;
-  readonly existing: RunRequest["existing"];
+  readonly existing: UnitStates;
   readonly specs: readonly UnitSpec[];
   readonly outputs: StackOutputs;
 }

@@ -122,26 +122,33 @@ export interface CertificateSpec {
  * The content of a certificate. It never changes: new content means a new certificate beside the old one. Private keys
  * are not included, so that they cannot leak into a state, preview or record; the gateway inserts them.
  */
-export type CertificateContent =
-  | {
-      readonly type: "managed";
-      /** Lower case, sorted, without duplicates. */
-      readonly domains: readonly string[];
-      /** Whether the certificate authority's staging environment issues it. */
-      readonly isStaging: boolean;
-    }
-  | {
-      readonly type: "uploaded";
-      /** The certificate and its chain, in PEM format. */
-      readonly pem: string;
-      /** SHA-256 of the certificate, as hexadecimal digits with colons. */
-      readonly fingerprint: string;
-      /** Identifies the certificate together with its chain, as hexadecimal digits; absent without a chain. */
-      readonly chain?: string;
-    };
+export type CertificateContent = ManagedContent | UploadedContent;
+
+/** The content of a certificate that Hetzner issues. */
+interface ManagedContent {
+  readonly type: "managed";
+  /** Lower case, sorted, without duplicates. */
+  readonly domains: readonly string[];
+  /** Whether the certificate authority's staging environment issues it. */
+  readonly isStaging: boolean;
+}
+
+/** The content of a certificate that users provide. */
+export interface UploadedContent {
+  readonly type: "uploaded";
+  /** The certificate and its chain, in PEM format. */
+  readonly pem: string;
+  /** SHA-256 of the certificate, as hexadecimal digits with colons. */
+  readonly fingerprint: string;
+  /** Identifies the certificate together with its chain, as hexadecimal digits; absent without a chain. */
+  readonly chain?: string;
+}
 
 /** What exists of a unit, in the terms of its spec, with ids. */
 export type UnitState = LoadBalancerState | RouteSpec | CertificateState;
+
+/** What exists, by unit. */
+export type UnitStates = Readonly<Partial<Record<UnitId, UnitState>>>;
 
 /** A load balancer as listed by the cloud. */
 export interface LoadBalancerState {

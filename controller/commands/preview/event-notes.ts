@@ -1,6 +1,7 @@
 /** What Events will say once a plan is carried out, so that a forecast can say it before. Pure. */
 import type { V1Node } from "@kubernetes/client-node";
 import { routeUnit } from "../../../stacks/units/names.ts";
+import type { UnitStates } from "../../../stacks/units/spec.ts";
 import type { Plan } from "../../guard/plan.ts";
 import type { EventReason } from "../../publish/events.ts";
 import { routeWrites } from "../../publish/route-writes.ts";
@@ -8,7 +9,7 @@ import { serviceWritesAfter, serviceWritesBefore } from "../../publish/service-w
 import type { Notice } from "../../publish/writes.ts";
 import { asApplied } from "../../record/as-applied.ts";
 import type { Rendered } from "../../render/cluster.ts";
-import type { Existing, ServiceIntent } from "../../render/intents.ts";
+import { type BalanceIntent, isBalanced, type ServiceIntent } from "../../render/intents.ts";
 import { serviceName } from "../../render/service/ours.ts";
 
 /** Events that only repeat what a forecast lists as changes and refusals. */
@@ -30,15 +31,12 @@ export function eventNotes(rendered: Rendered, plan: Plan, nodes: readonly V1Nod
     ...routeWrites(applied, {}, nodes),
   ];
   const events = writes.flatMap((write) => (write.kind === "event" ? [write.event] : []));
-  return [
-    ...new Set(events.filter(({ reason }) => !LISTED.has(reason)).map((event) => noteText(event, rendered.services))),
-  ];
+  const notes = events.filter(({ reason }) => !LISTED.has(reason)).map((event) => noteText(event, rendered.services));
+  return [...new Set(notes)];
 }
 
-function wanted({ services, routes }: Rendered): Existing {
-  const balancers = services.flatMap((intent) =>
-    intent.kind === "balance" ? [[intent.unit, asApplied(intent.spec)] as const] : [],
-  );
+function wanted({ services, routes }: Rendered): UnitStates {
+  const balancers = services.filter(isBalanced).map(({ unit, spec }) => [unit, asApplied(spec)] as const);
   const planned = (routes?.wanted ?? []).map(({ spec }) => [routeUnit(spec), spec] as const);
   return Object.fromEntries([...balancers, ...planned]);
 }
@@ -51,7 +49,7 @@ function noteText({ about, reason, message }: Notice, services: readonly Service
 }
 
 /** The https listeners that are missing from the spec because they have no certificate to present. */
-function waitingListeners({ spec, certificates }: ServiceIntent & { readonly kind: "balance" }): string {
+function waitingListeners({ spec, certificates }: BalanceIntent): string {
   const isMissing = (port: number) => spec.listeners.every(({ listenPort }) => listenPort !== port);
   const parts = [...certificates.ids.keys()].filter(isMissing).map((port) => `listener-${port}`);
   if (parts.length === 0) return "";

@@ -1,5 +1,6 @@
 /** Listed certificates: their content, and how far issuance and renewal have come. */
 import { X509Certificate } from "node:crypto";
+import { defined } from "../../../stacks/units/defined.ts";
 import type { CertificateContent, CertificateState, ServiceRef } from "../../../stacks/units/spec.ts";
 import type { Certificate } from "../../hcloud/api.ts";
 import { chainOf } from "./chain.ts";
@@ -16,8 +17,7 @@ export function certificateState(certificate: Certificate, service: ServiceRef):
 function contentOf({ type, certificate, domain_names, labels }: Certificate): CertificateContent {
   if (type === "managed") return managedContent(domain_names, labels[STAGING_LABEL] === "true");
   const pem = certificate ?? "";
-  const chain = chainOf(pem);
-  return { type: "uploaded", pem, fingerprint: fingerprintOf(pem), ...(chain !== undefined && { chain }) };
+  return { type: "uploaded", pem, fingerprint: fingerprintOf(pem), ...defined({ chain: chainOf(pem) }) };
 }
 
 /** Content of a managed certificate. Order and case of the domains do not matter. */

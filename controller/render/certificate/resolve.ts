@@ -1,4 +1,5 @@
 /** Certificate sources → certificates that a listener can present, or why it cannot; and what must be created. */
+import { defined } from "../../../stacks/units/defined.ts";
 import { certificateUnit, contentKey, SERVICE_UID_LABEL } from "../../../stacks/units/names.ts";
 import type { CertificateContent, ServiceRef } from "../../../stacks/units/spec.ts";
 import { isReleasedBy, releaserOf, withoutReleasedMarks } from "../../formats/marks.ts";
@@ -80,8 +81,8 @@ export class Resolver {
     if (!secret) return { problem: `Secret "${name}" of type kubernetes.io/tls does not exist`, isInCloud: false };
     const parsed = parseTlsSecret(secret, now);
     if ("problem" in parsed) return { problem: `Secret "${name}" cannot be used: ${parsed.problem}`, isInCloud: false };
-    const { pem, fingerprint, chain, privateKey } = parsed.pair;
-    const content: CertificateContent = { type: "uploaded", pem, fingerprint, ...(chain !== undefined && { chain }) };
+    const { privateKey, ...pair } = parsed.pair;
+    const content: CertificateContent = { type: "uploaded", ...pair };
     const uploadName = `ccm-uploaded-certificate-${this.#service.uid}-${contentKey(content)}`;
     return this.#make(content, uploadName, privateKey);
   }
@@ -94,14 +95,9 @@ export class Resolver {
     );
     if (spent && !own) return usable(spent.listed);
     const labels = withoutReleasedMarks(own?.state.labels ?? {});
-    const spec = {
-      kind: "certificate",
-      service: this.#service,
-      name,
-      labels: { ...labels, ...this.#labels(content) },
-      content,
-    } as const;
-    this.#wanted.set(contentKey(content), { spec, ...(privateKey !== undefined && { privateKey }) });
+    const fields = { name, labels: { ...labels, ...this.#labels(content) }, content };
+    const spec = { kind: "certificate", service: this.#service, ...fields } as const;
+    this.#wanted.set(contentKey(content), { spec, ...defined({ privateKey }) });
     return own ? usable(own.listed) : { problem: `certificate "${name}" is being created`, isInCloud: true };
   }
 

@@ -1,15 +1,12 @@
 /** A TLS Secret → its certificate and private key, or what is wrong with them. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { V1Secret } from "@kubernetes/client-node";
+import { defined } from "../../../stacks/units/defined.ts";
+import type { UploadedContent } from "../../../stacks/units/spec.ts";
 import { chainOf } from "./chain.ts";
 
 /** A certificate with its private key, which is sent nowhere but to the API. */
-export interface TlsPair {
-  readonly pem: string;
-  /** SHA-256 of the certificate itself. */
-  readonly fingerprint: string;
-  /** Identifies the certificate together with its chain; absent without a chain. */
-  readonly chain?: string;
+export interface TlsPair extends Omit<UploadedContent, "type"> {
   readonly privateKey: string;
 }
 
@@ -53,8 +50,7 @@ function parse({ data = {} }: V1Secret): Parsed {
   const key = attempt(() => createPrivateKey(privateKey));
   if (!key) return { problem: "tls.key is not a PEM private key, or is encrypted" };
   if (!certificate.checkPrivateKey(key)) return { problem: "tls.key does not match tls.crt" };
-  const chain = chainOf(pem);
-  const pair = { pem, privateKey, fingerprint: certificate.fingerprint256, ...(chain !== undefined && { chain }) };
+  const pair = { pem, privateKey, fingerprint: certificate.fingerprint256, ...defined({ chain: chainOf(pem) }) };
   return { pair, certificate };
 }
 
