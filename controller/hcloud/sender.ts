@@ -2,8 +2,9 @@
 
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
+import { defined } from "../../stacks/units/defined.ts";
 import type { LoadBalancerSpec } from "../../stacks/units/spec.ts";
-import { CloudError, NotLeader } from "../diagnostics/errors.ts";
+import { CloudError } from "../diagnostics/errors.ts";
 import { sendIfAllowed } from "../net/fence.ts";
 import { openWayOut, type WayOut } from "../net/outbound.ts";
 import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
@@ -102,12 +103,7 @@ export class Sender {
     this.#stop.abort();
   }
 
-  async #sendOnce(
-    info: RunInfo,
-    request: ApiRequest,
-    priority: Priority,
-    ended = this.#stop.signal,
-  ): Promise<ApiResponse> {
+  async #sendOnce(info: RunInfo, request: ApiRequest, priority: Priority, ended = this.#stop.signal) {
     await this.#awaitSlot(priority, isRead(request) ? REFUSED_MS : Number.POSITIVE_INFINITY, ended);
     const started = this.#clock.now();
     const note = (response: ApiResponse) => {
@@ -143,7 +139,7 @@ export class Sender {
     const unit = info.attribute?.(request, response.body);
     return {
       run: info.run,
-      ...(unit !== undefined && { unit }),
+      ...defined({ unit }),
       method,
       path,
       endpoint: endpointOf(path),
@@ -206,7 +202,6 @@ export class Upstream {
     const signal = AbortSignal.timeout(this.#options.timeoutMs);
     const { mayWrite, trace, inFlight } = this.#options;
     inFlight?.(1);
-    const refusal = () => (isRead({ method, path }) || !mayWrite || mayWrite() ? undefined : new NotLeader());
     try {
       const answer = await new Promise<ApiResponse>((resolve, reject) => {
         const { agent } = this.#wayOut;
@@ -214,9 +209,9 @@ export class Upstream {
           collect(response).then(resolve, reject);
         });
         request.on("error", reject);
-        sendIfAllowed(request, body, refusal);
+        sendIfAllowed(request, body, mayWrite);
       });
-      trace?.({ method, path, ...(body !== undefined && { body }) }, answer);
+      trace?.({ method, path, ...defined({ body }) }, answer);
       return answer;
     } catch (error) {
       throw new CloudError(`${method} ${path}`, 0, "unreachable", error);

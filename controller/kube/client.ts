@@ -13,8 +13,6 @@ import { TIMINGS } from "../work/timings.ts";
 import { hedgedProbe } from "./hedged-probe.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 
-type PatchType = "merge" | "strategic-merge";
-
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface RequestInput {
@@ -80,7 +78,7 @@ export class KubeClient implements Disposable {
     return this.#call("PUT", path, { body });
   }
 
-  patch<T>(path: string, type: PatchType, body: unknown): Promise<T> {
+  patch<T>(path: string, type: "merge" | "strategic-merge", body: unknown): Promise<T> {
     return this.#call("PATCH", path, { body, contentType: `application/${type}-patch+json` });
   }
 
@@ -209,7 +207,7 @@ export class KubeClient implements Disposable {
         if (isTimeout(error)) this.#dropIdle();
         reject(error instanceof NotLeader ? error : new KubeError(`${method} ${path}`, 0, reason(error, url), error));
       });
-      sendIfAllowed(request, body, () => (method === "GET" || !mayWrite || mayWrite() ? undefined : new NotLeader()));
+      sendIfAllowed(request, body, mayWrite);
     });
   }
 }

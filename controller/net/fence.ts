@@ -2,17 +2,14 @@
 import type { ClientRequest } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import { NotLeader } from "../diagnostics/errors.ts";
 
-/** Once connected, sends the request, or destroys it with the error that `refusal` returns. */
-export function sendIfAllowed(
-  request: ClientRequest,
-  body: string | undefined,
-  refusal: () => Error | undefined,
-): void {
+/** Once connected, sends the request, or destroys it when it may no longer be sent. A read may always. */
+export function sendIfAllowed(request: ClientRequest, body: string | undefined, mayWrite = () => true): void {
+  const isRead = request.method === "GET" || request.method === "HEAD";
   const go = () => {
-    const error = refusal();
-    if (error) request.destroy(error);
-    else request.end(body);
+    if (isRead || mayWrite()) request.end(body);
+    else request.destroy(new NotLeader());
   };
   request.once("socket", (socket: Socket) => {
     if (!socket.connecting) go();
