@@ -1,6 +1,7 @@
 /** Records metrics, named as in HCCM and the Kubernetes framework where they have them. Labels never contain names of users' objects. */
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { RunReport } from "../../stacks/engine/run.ts";
+import { kindOf } from "../../stacks/units/names.ts";
 import type { Exchange } from "../hcloud/sender.ts";
 import type { KubeExchange } from "../kube/client.ts";
 import type { Notice } from "../publish/writes.ts";
@@ -140,8 +141,3 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   Synced: "hcloud/instancesv2.InstanceMetadata",
   DeletingNode: "hcloud/instancesv2.InstanceExists",
 };
-
-/** `load-balancer`, `route` or `certificate`. */
-function kindOf(unit: string): string {
-  return unit.split("/", 1)[0] ?? "";
-}

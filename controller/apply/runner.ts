@@ -1,6 +1,7 @@
 /** Runs the engine for all due steps, with the gateway open for that time, and logs and records every change with its reason. */
 import type { Engine } from "../../stacks/engine/engine.ts";
 import { failureOf } from "../../stacks/engine/errors.ts";
+import { failuresIn } from "../../stacks/engine/progress.ts";
 import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "../../stacks/engine/run.ts";
 import { existence } from "../../stacks/units/difference.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
@@ -42,6 +43,7 @@ export interface RunnerParts {
 }
 
 type Outcomes = RunReport["outcomes"];
+type Previewing = Pick<RunnerParts, "engine" | "gateway">;
 
 /** A run and what came of it. */
 export interface Run extends RunReport {
@@ -197,11 +199,7 @@ export class Runner {
 }
 
 /** The engine's preview of a plan. The gateway lets only reads pass, whatever the engine tries. */
-export async function previewRun(
-  { engine, gateway }: { readonly engine: Pick<Engine, "run">; readonly gateway: Pick<Gateway, "open"> },
-  plan: Plan,
-  rendered: Rendered,
-): Promise<Outcomes> {
+export async function previewRun({ engine, gateway }: Previewing, plan: Plan, rendered: Rendered): Promise<Outcomes> {
   const access = gateway.open({ run: "preview", mode: "preview" });
   try {
     return (await engine.run(runRequest("preview", plan, rendered, access))).outcomes;
@@ -211,17 +209,12 @@ export async function previewRun(
 }
 
 /** The engine's request for a plan: its units, and what exists of them. */
-function runRequest(
-  mode: RunRequest["mode"],
-  plan: Plan,
-  rendered: Rendered,
-  access: RunRequest["access"],
-): RunRequest {
+function runRequest(mode: RunRequest["mode"], plan: Plan, { existing }: Rendered, access: Credential): RunRequest {
   return {
     mode,
     units: plan.flatMap((step) => (step.kind === "make" ? [step.spec] : [])),
     removals: plan.flatMap((step) => (step.kind === "remove" ? [step.unit] : [])),
-    existing: rendered.existing,
+    existing,
     access: { endpoint: access.endpoint, token: access.token },
   };
 }
@@ -241,9 +234,7 @@ const OWN_FAILURES = new Set(["deadline", "worker-died"]);
 
 /** A summary for the status. */
 function lastRunOf({ id: run, outcomes, durationMs }: Run): LastRun {
-  const failed = Object.entries(outcomes).flatMap(([unit, outcome]) =>
-    outcome.status === "failed" ? [[unit, outcome.failure.message]] : [],
-  );
+  const failed = failuresIn(outcomes).map(([unit, { message }]) => [unit, message]);
   const at = new Date().toISOString();
   return { run, at, units: Object.keys(outcomes).length, failed: Object.fromEntries(failed), durationMs };
 }
@@ -279,9 +270,6 @@ function logStep(
 }
 
 function logReport(log: Logger, { outcomes, durationMs }: RunReport): void {
-  const units = Object.entries(outcomes);
-  for (const [unit, outcome] of units) {
-    if (outcome.status === "failed") log.warn({ unit, ...outcome.failure }, "unit failed");
-  }
-  log.info({ units: units.length, durationMs }, "run finished");
+  for (const [unit, failure] of failuresIn(outcomes)) log.warn({ unit, ...failure }, "unit failed");
+  log.info({ units: Object.keys(outcomes).length, durationMs }, "run finished");
 }

@@ -1,6 +1,6 @@
 /** Events about a turn as a whole: what it repairs, what it holds back or waits for, and lists that it does not believe. */
 import type { V1Node } from "@kubernetes/client-node";
-import { serviceKeyOf } from "../../stacks/units/names.ts";
+import { rangeOf, serviceKeyOf } from "../../stacks/units/names.ts";
 import type { PendingStep } from "../guard/approval.ts";
 import { type Drift, describeDrift } from "../guard/drift.ts";
 import type { Observed, Rendered } from "../render/cluster.ts";
@@ -54,9 +54,10 @@ export function driftWrites(drifted: readonly Drift[], { services, routes }: Ren
 const AGAIN = ` It was changed again, at least ${OFTEN} times in an hour: does something else manage it?`;
 
 function describe({ unit, lost, differences }: Drift): string {
-  if (unit.startsWith("route/")) {
+  const range = rangeOf(unit);
+  if (range !== undefined) {
     const what = lost ? "deleted" : `changed (${describeDrift(differences)})`;
-    return `Route ${unit.slice("route/".length)} was ${what} outside the cluster and is being repaired.`;
+    return `Route ${range} was ${what} outside the cluster and is being repaired.`;
   }
   const kind = unit.startsWith("certificate/") ? "Certificate" : "Load balancer";
   if (!lost || lost.kind === "route")

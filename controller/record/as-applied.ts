@@ -1,5 +1,6 @@
 /** The state that a spec leads to, for what a forecast says about load balancers that do not exist yet. Pure. */
 import type { V1Service } from "@kubernetes/client-node";
+import { namedAddresses } from "../../stacks/units/args.ts";
 import { type Difference, differences } from "../../stacks/units/difference.ts";
 import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
 import type { LoadBalancerSpec, LoadBalancerState } from "../../stacks/units/spec.ts";
@@ -10,7 +11,6 @@ import { defaultName } from "../render/service/wanted.ts";
 
 /** The load balancer after the spec was applied, without addresses. */
 export function asApplied({ service: _, place, network, rdns = {}, ...spec }: LoadBalancerSpec): LoadBalancerState {
-  const { ipv4, ipv6 } = rdns;
   return {
     ...spec,
     id: 0,
@@ -19,7 +19,7 @@ export function asApplied({ service: _, place, network, rdns = {}, ...spec }: Lo
     ...place,
     publicInterface: network?.publicInterface ?? true,
     ...(network && { network: { ip: "", ...network } }),
-    rdns: { ...(ipv4 && { ipv4 }), ...(ipv6 && { ipv6 }) },
+    rdns: namedAddresses(rdns),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import type { V1Service } from "@kubernetes/client-node";
 import type { RunReport } from "../../stacks/engine/run.ts";
+import { defined } from "../../stacks/units/defined.ts";
 import { type Difference, describeField } from "../../stacks/units/difference.ts";
 import { mainPart } from "../../stacks/units/names.ts";
 import { parseJson } from "../diagnostics/printable.ts";
@@ -9,21 +10,13 @@ import type { Plan, PlannedUnit } from "../guard/plan.ts";
 import type { Exchange } from "../hcloud/sender.ts";
 import { PREFIX } from "../render/service/options/annotations.ts";
 import { isOption } from "../render/service/options/unknown-annotations.ts";
-import { objectOf, type ReasonContext, reasonFor } from "./reason.ts";
+import { objectOf, type ReasonContext, type ReasonedField, reasonFor } from "./reason.ts";
 
 interface Common {
   /** ISO time. */
   readonly at: string;
   readonly run: string;
   readonly unit?: string;
-}
-
-/** A field that was planned to change, and why. */
-export interface RecordedDifference {
-  readonly field: string;
-  readonly from?: string;
-  readonly to?: string;
-  readonly reason: string;
 }
 
 /** The parts of a Service that its load balancer is rendered from, enough to restore them. */
@@ -38,7 +31,7 @@ export type AuditEntry =
       readonly kind: "change";
       readonly unit: string;
       readonly object: string;
-      readonly differences: readonly RecordedDifference[];
+      readonly differences: readonly ReasonedField[];
       readonly intent?: RecordedWish;
     })
   /** A request that was sent. Status 0 means that no response came; it may still have taken effect. */
@@ -98,11 +91,10 @@ export function changeEntries({ run, at, drift }: Occasion, plan: Plan, context:
       object: objectOf(step, context),
       differences: differences.slice(0, MAX_DIFFERENCES).map((difference) => ({
         field: describeField(difference),
-        ...(difference.have !== undefined && { from: redacted(difference.field, difference.have) }),
-        ...(difference.want !== undefined && { to: redacted(difference.field, difference.want) }),
+        ...defined({ from: redacted(difference, "have"), to: redacted(difference, "want") }),
         reason: drift?.has(step.unit) ? DRIFT : reasonFor(step, difference, context).slice(0, MAX_TEXT),
       })),
-      ...(intent && { intent }),
+      ...defined({ intent }),
     };
   });
 }
@@ -111,8 +103,7 @@ export function changeEntries({ run, at, drift }: Occasion, plan: Plan, context:
 export function writeEntry(exchange: Exchange, at: Date): AuditEntry | undefined {
   const { run, unit, method, path, status, durationMs } = exchange;
   if (method === "GET" || method === "HEAD") return undefined;
-  const common = { at: at.toISOString(), run, ...(unit !== undefined && { unit }) };
-  return { kind: "write", ...common, method, path, status, durationMs };
+  return { kind: "write", at: at.toISOString(), run, ...defined({ unit }), method, path, status, durationMs };
 }
 
 /** How each unit of a run ended. */
@@ -144,7 +135,9 @@ export function recordWish({ metadata, spec }: V1Service): RecordedWish {
 }
 
 /** Secrets never get here by design. This is a second line of defence. */
-function redacted(field: string, value: string): string {
+function redacted({ field, ...sides }: Difference, side: "have" | "want"): string | undefined {
+  const value = sides[side];
+  if (value === undefined) return undefined;
   if (/private.?key|token|secret|password/i.test(field) || value.includes("-----BEGIN")) return "(not recorded)";
   return value.length > MAX_VALUE ? `${value.slice(0, MAX_VALUE)}…` : value;
 }

@@ -1,6 +1,7 @@
 /** Forecasts of units as text, for terminals and for approvals. */
 
 import { describeField } from "../../stacks/units/difference.ts";
+import { kindOf, rangeOf } from "../../stacks/units/names.ts";
 import { type Paint, plain } from "../diagnostics/paint.ts";
 import type { Cost, PartForecast, UnitForecast } from "./forecast.ts";
 
@@ -10,8 +11,9 @@ const COLOURS = { "+": "green", ">": "cyan", "~": "yellow", "±": "yellow", "-":
 /** A unit with its resources, fields and reasons. */
 export function unitText(unit: UnitForecast, currency: string | undefined, paint: Paint = plain): readonly string[] {
   const sign = SIGNS[unit.action];
-  const cost = unit.cost && currency !== undefined ? costText(unit.cost, currency) : "";
-  const title = `${sign} ${unit.object}${unit.unit.startsWith("route/") ? `: route ${unit.unit.slice("route/".length)}` : ""}`;
+  const cost = costText(unit.cost, currency);
+  const range = rangeOf(unit.unit);
+  const title = `${sign} ${unit.object}${range === undefined ? "" : `: route ${range}`}`;
   return [
     paint(`${title}${cost === "" ? "" : `   ${cost}`}`, COLOURS[sign]),
     ...unit.parts.flatMap((part) => partText(part, paint)),
@@ -32,8 +34,8 @@ function partText({ part, operation, summary, reason, fields }: PartForecast, pa
 
 /** A unit in one line: `create load balancer lb11 in fsn1 (+5.39 EUR a month)`. */
 export function unitSummary({ unit, action, parts, cost }: UnitForecast, currency: string | undefined): string {
-  const kind = unit.split("/", 1)[0]?.replace("-", " ") ?? "";
-  const price = cost && currency !== undefined ? costText(cost, currency) : "";
+  const kind = kindOf(unit).replace("-", " ");
+  const price = costText(cost, currency);
   const [main] = parts;
   const what =
     action === "change"
@@ -64,8 +66,9 @@ export function fieldText({ part, field, from, to }: ChangedField, isNew = false
   return `${words}: ${from ?? "(not set)"} → ${to ?? "(not set)"}`;
 }
 
-/** The price of a unit, or how much it changes. */
-export function costText({ before, after }: Cost, currency: string): string {
+/** The price of a unit, or how much it changes; empty when it is unknown. */
+export function costText({ before, after }: Cost = {}, currency?: string): string {
+  if (currency === undefined) return "";
   if (before === after) return before === undefined ? "" : `${money(before, currency)} a month`;
   return `${signed((after ?? 0) - (before ?? 0))} ${currency} a month`;
 }

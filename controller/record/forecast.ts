@@ -1,21 +1,15 @@
 /** What a run would do to one unit: the engine's steps with reasons and prices. Pure. */
 import type { Change, RunReport } from "../../stacks/engine/run.ts";
+import { defined } from "../../stacks/units/defined.ts";
 import { type Difference, existence } from "../../stacks/units/difference.ts";
 import { comparePartNames, listenerPart, targetPart } from "../../stacks/units/names.ts";
 import type { LoadBalancerSpec, UnitId, UnitSpec } from "../../stacks/units/spec.ts";
 import type { PlannedUnit } from "../guard/plan.ts";
 import type { Prices } from "../hcloud/prices.ts";
 import type { Rendered } from "../render/cluster.ts";
+import { balancerIn } from "../render/intents.ts";
 import { customFields } from "./as-applied.ts";
-import { objectOf, type ReasonContext, reasonFor } from "./reason.ts";
-
-/** One field of a resource, and why it changes. An absent side means that the field is not set there. */
-export interface FieldForecast {
-  readonly field: string;
-  readonly from?: string;
-  readonly to?: string;
-  readonly reason: string;
-}
+import { objectOf, type ReasonContext, type ReasonedField, reasonFor } from "./reason.ts";
 
 /** One resource of a unit. */
 export interface PartForecast {
@@ -25,7 +19,7 @@ export interface PartForecast {
   readonly summary?: string;
   readonly reason: string;
   /** What differs; of a new resource, what differs from the defaults. */
-  readonly fields: readonly FieldForecast[];
+  readonly fields: readonly ReasonedField[];
 }
 
 /** Net monthly prices. An absent side means that there is no load balancer, or that its price is unknown. */
@@ -86,11 +80,15 @@ function forecastPart({ part, operation }: Change, step: PlannedUnit, context: R
   return {
     part,
     operation,
-    ...(summary !== undefined && { summary }),
+    ...defined({ summary }),
     reason: reasonFor(step, first, context),
     fields: fields
       .filter((difference) => operation !== "delete" && difference.part === part)
-      .map((difference) => forecastField(difference, step, context)),
+      .map((difference) => ({
+        field: difference.field,
+        ...defined({ from: difference.have, to: difference.want }),
+        reason: reasonFor(step, difference, context),
+      })),
   };
 }
 
@@ -99,16 +97,6 @@ function customFieldsOf(step: PlannedUnit, { services }: Rendered): readonly Dif
   return step.kind === "make" && step.spec.kind === "load-balancer" && intent
     ? customFields(step.spec, intent.service)
     : [];
-}
-
-function forecastField(difference: Difference, step: PlannedUnit, context: ReasonContext): FieldForecast {
-  const { field, want, have } = difference;
-  return {
-    field,
-    ...(have !== undefined && { from: have }),
-    ...(want !== undefined && { to: want }),
-    reason: reasonFor(step, difference, context),
-  };
 }
 
 function summaryOf(part: string, spec: UnitSpec): string | undefined {
@@ -131,16 +119,12 @@ function balancerSummary(part: string, spec: LoadBalancerSpec): string | undefin
 }
 
 /** Prices of a unit. */
-export function costOf(
-  unit: UnitId,
-  spec: UnitSpec | undefined,
-  { existing }: Rendered,
-  prices: Prices,
-): Cost | undefined {
-  const state = existing[unit];
-  const balancer = state?.kind === "load-balancer" ? state : undefined;
-  const before = balancer && prices.balancer(balancer.type, balancer.location);
-  const place = spec?.kind === "load-balancer" && "location" in spec.place ? spec.place.location : undefined;
-  const after = spec?.kind === "load-balancer" ? prices.balancer(spec.type, place) : undefined;
-  return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+export function costOf(unit: UnitId, spec: UnitSpec | undefined, { existing }: Rendered, prices: Prices): Cost {
+  const balancer = balancerIn(existing, unit);
+  const wanted = spec?.kind === "load-balancer" ? spec : undefined;
+  const place = wanted && "location" in wanted.place ? wanted.place.location : undefined;
+  return defined({
+    before: balancer && prices.balancer(balancer.type, balancer.location),
+    after: wanted && prices.balancer(wanted.type, place),
+  });
 }

@@ -1,7 +1,7 @@
 /** The reason for a change: the object that asks for it, and the field or annotation. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import type { Difference } from "../../stacks/units/difference.ts";
-import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
+import { rangeOf, SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
 import type { PlannedUnit } from "../guard/plan.ts";
 import type { Server } from "../hcloud/api.ts";
@@ -27,6 +27,14 @@ export interface ReasonContext {
   readonly defaults: ServiceOptions;
   /** The reason for all changes, when they have one in common, such as `lotse destroy`. */
   readonly occasion?: string;
+}
+
+/** One field of a resource, and why it changes. An absent side means that the field is not set there. */
+export interface ReasonedField {
+  readonly field: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly reason: string;
 }
 
 /** The object a unit is for, as users know it: `Service default/web`, `Node node-1`. */
@@ -69,11 +77,7 @@ function routeReason({ unit, kind }: PlannedUnit, { nodes, servers }: ReasonCont
 }
 
 function nodeOfRoute(unit: string, nodes: readonly V1Node[]): V1Node | undefined {
-  return nodes.find(({ spec }) => spec?.podCIDRs?.includes(rangeOf(unit)));
-}
-
-function rangeOf(unit: string): string {
-  return unit.slice("route/".length);
+  return nodes.find(({ spec }) => spec?.podCIDRs?.includes(rangeOf(unit) ?? ""));
 }
 
 /** The option that sets a field of a part. All listeners share one entry. */

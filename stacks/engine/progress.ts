@@ -68,6 +68,13 @@ export function outcomesOf(progress: Progress, units: readonly UnitId[], ended: 
   return Object.fromEntries(units.map((unit) => [unit, outcomeOf(unit)]));
 }
 
+/** The failures of a run, by unit. */
+export function failuresIn(outcomes: RunReport["outcomes"]): readonly (readonly [unit: string, Failure])[] {
+  return Object.entries(outcomes).flatMap(([unit, outcome]) =>
+    outcome.status === "failed" ? [[unit, outcome.failure] as const] : [],
+  );
+}
+
 /** How the command line ended. `failure` is set if it did not finish the run. */
 export interface Ending {
   readonly ok: boolean;

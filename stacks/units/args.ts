@@ -4,7 +4,7 @@ import type { LoadBalancerArgs, NetworkAttachmentArgs } from "../components/load
 import { defined } from "./defined.ts";
 import { PRIVATE_KEY } from "./inputs.ts";
 import { targetPart } from "./names.ts";
-import type { CertificateSpec, LoadBalancerSpec, NetworkAttachment, ReverseDns } from "./spec.ts";
+import type { CertificateSpec, IpVersion, LoadBalancerSpec, NetworkAttachment, ReverseDns } from "./spec.ts";
 
 /** The arguments of a load balancer. */
 export function loadBalancerArgs({ place, network, rdns, targets, ...spec }: LoadBalancerSpec): LoadBalancerArgs {
@@ -26,7 +26,7 @@ export function attachmentArgs({ networkId, subnet, ip, publicInterface }: Netwo
 }
 
 /** Null restores the default by having no resource, and an empty name is no name. */
-function namedAddresses({ ipv4, ipv6 }: ReverseDns): Exclude<LoadBalancerArgs["reverseDns"], undefined> {
+export function namedAddresses({ ipv4, ipv6 }: ReverseDns): { readonly [V in IpVersion]?: string } {
   return { ...(ipv4 && { ipv4 }), ...(ipv6 && { ipv6 }) };
 }
 

@@ -59,6 +59,11 @@ export function routeUnit({ destination }: Pick<RouteSpec, "destination">): Unit
   return `route/${destination}`;
 }
 
+/** The pod range that a route is for, from the name of its unit; undefined for other units. */
+export function rangeOf(unit: string): string | undefined {
+  return unit.startsWith("route/") ? unit.slice("route/".length) : undefined;
+}
+
 /** The unit a spec describes. */
 export function unitOf(spec: UnitSpec): UnitId {
   switch (spec.kind) {
@@ -132,7 +137,7 @@ function isUnit(text: string): text is UnitId {
 }
 
 /** The kind of a unit, which is the beginning of its name. */
-export function kindOf(unit: UnitId): UnitSpec["kind"] {
+export function kindOf(unit: string): UnitSpec["kind"] {
   return unit.slice(0, unit.indexOf("/")) as UnitSpec["kind"];
 }
 

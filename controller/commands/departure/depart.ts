@@ -1,6 +1,6 @@
 /** `lotse destroy` and `lotse release`: stop using Lotse, and delete or keep everything in the cloud. */
 import { createInterface } from "node:readline/promises";
-import type { RunReport } from "../../../stacks/engine/run.ts";
+import { failuresIn } from "../../../stacks/engine/progress.ts";
 import { startOwnEngine } from "../../app/assemble.ts";
 import { Absence, proven } from "../../apply/proof.ts";
 import { Runner } from "../../apply/runner.ts";
@@ -141,9 +141,7 @@ async function clearUntilProven(departing: Departing): ReturnType<typeof clearCl
 }
 
 /** Runs until nothing is left to do. Observes after each run, because only the cloud's lists are proof. */
-async function clearCloud(
-  departing: Departing,
-): Promise<{ readonly left: Departure; readonly failures: readonly string[] }> {
+async function clearCloud(departing: Departing) {
   let left = await observeAndPlan(departing);
   if (left.plan.length === 0) return { left, failures: [] };
   const engine = await startOwnEngine(departing.config, departing.ends);
@@ -160,16 +158,10 @@ async function clearCloud(
     left = await observeAndPlan(departing);
     const outcomes = proven(run.outcomes, plan, left);
     runner.conclude({ ...run, outcomes });
-    failures = failuresOf(outcomes);
+    failures = failuresIn(outcomes).map(([unit, { message }]) => `${unit}: ${message}`);
   }
   const still = left.plan.map(({ unit }) => `${unit} still exists`);
   return { left, failures: left.plan.length === 0 ? [] : failures.length > 0 ? failures : still };
-}
-
-function failuresOf(outcomes: RunReport["outcomes"]): readonly string[] {
-  return Object.entries(outcomes).flatMap(([unit, outcome]) =>
-    outcome.status === "failed" ? [`${unit}: ${outcome.failure.message}`] : [],
-  );
 }
 
 /** Removes the finalizer from Services without anything left in the cloud, and with `destroy` their addresses. */

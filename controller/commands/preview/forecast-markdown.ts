@@ -1,4 +1,5 @@
 /** A forecast as Markdown, for a comment on a pull request. */
+import { rangeOf } from "../../../stacks/units/names.ts";
 import type { PartForecast, UnitForecast } from "../../record/forecast.ts";
 import { costText, fieldText } from "../../record/forecast-text.ts";
 import { paragraphs } from "../output.ts";
@@ -26,16 +27,16 @@ export function forecastMarkdown(forecast: Forecast): string {
 
 function table(units: readonly UnitForecast[], currency: string | undefined): string {
   const rows = units.map(({ action, object, unit, parts, cost, failure }) => {
-    const price = cost && currency !== undefined ? costText(cost, currency) : "";
     const count = failure === undefined ? String(parts.length) : `fails: ${escapeMarkdown(failure)}`;
-    const route = unit.startsWith("route/") ? `, route ${unit.slice("route/".length)}` : "";
-    return `| ${VERBS[action]} | ${escapeMarkdown(object + route)} | ${count} | ${price} |`;
+    const range = rangeOf(unit);
+    const name = range === undefined ? object : `${object}, route ${range}`;
+    return `| ${VERBS[action]} | ${escapeMarkdown(name)} | ${count} | ${costText(cost, currency)} |`;
   });
   return ["| | for | resources | price |", "| --- | --- | --- | --- |", ...rows].join("\n");
 }
 
 function details({ object, unit, parts }: UnitForecast): string {
-  const name = unit.startsWith("route/") ? unit : object;
+  const name = rangeOf(unit) === undefined ? object : unit;
   return `<details><summary>${escapeMarkdown(name)}</summary>\n\n${parts.flatMap(partLines).join("\n")}\n\n</details>`;
 }
 

@@ -1,5 +1,6 @@
 /** What the next run would change, as data for the terminal, Markdown and JSON outputs. */
 
+import { defined } from "../../../stacks/units/defined.ts";
 import type { UnitId } from "../../../stacks/units/spec.ts";
 import { type Plan, wantedSpecs } from "../../guard/plan.ts";
 import type { Prices } from "../../hcloud/prices.ts";
@@ -25,7 +26,7 @@ export interface Forecast extends Place {
 interface ForecastInput extends ForecastContext {
   readonly place: Place;
   readonly plan: Plan;
-  readonly heldBack?: string;
+  readonly heldBack?: string | undefined;
   readonly notes: readonly string[];
   /** Manifests that the API server would reject. */
   readonly refused?: readonly Refusal[];
@@ -39,7 +40,7 @@ export function renderForecast(input: ForecastInput): Forecast {
     ...place,
     units: plan.map((step) => forecastUnit(step, input)),
     refused: [...refused, ...refusalsOf(context.rendered)],
-    ...(heldBack !== undefined && { heldBack }),
+    ...defined({ heldBack }),
     notes: [...eventNotes(context.rendered, plan, context.nodes), ...notes],
     ...(prices && cost && { cost: { currency: prices.currency, ...cost } }),
   };
@@ -53,19 +54,15 @@ export function exitCodeOf({ units, refused, heldBack }: Forecast): number {
 }
 
 /** Price of all load balancers, including unchanged ones. */
-function totalCost(
-  rendered: Rendered,
-  plan: Plan,
-  prices: Prices,
-): { readonly before: number; readonly after: number } {
+function totalCost(rendered: Rendered, plan: Plan, prices: Prices) {
   const wanted = wantedSpecs(rendered);
   const removed = new Set(plan.filter(({ kind }) => kind === "remove").map(({ unit }) => unit));
   const units = new Set([...(Object.keys(rendered.existing) as UnitId[]), ...wanted.keys()]);
   let [before, after] = [0, 0];
   for (const unit of units) {
     const cost = costOf(unit, wanted.get(unit), rendered, prices);
-    before += cost?.before ?? 0;
-    after += removed.has(unit) ? 0 : (cost?.after ?? cost?.before ?? 0);
+    before += cost.before ?? 0;
+    after += removed.has(unit) ? 0 : (cost.after ?? cost.before ?? 0);
   }
   return { before: inCents(before), after: inCents(after) };
 }

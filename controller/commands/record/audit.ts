@@ -1,5 +1,6 @@
 /** `lotse audit`: shows the record of changes. */
 
+import { rangeOf } from "../../../stacks/units/names.ts";
 import { duration } from "../../config/flag-values.ts";
 import { ConfigError } from "../../diagnostics/errors.ts";
 import { forPeople, printable } from "../../diagnostics/printable.ts";
@@ -91,9 +92,8 @@ type Of<Kind> = Extract<AuditEntry, { readonly kind: Kind }> | undefined;
 /** The object, and of a Node also which route. */
 function objectText(first: AuditEntry | undefined, change: Of<"change">): string {
   const object = change?.object ?? first?.unit ?? "no unit";
-  const route =
-    first?.unit?.startsWith("route/") && !object.startsWith("route") ? first.unit.slice("route/".length) : "";
-  return route === "" ? object : `${object}: route ${route}`;
+  const range = rangeOf(first?.unit ?? "");
+  return range === undefined || object.startsWith("route") ? object : `${object}: route ${range}`;
 }
 
 function resultText(outcome: Of<"outcome">): string {
