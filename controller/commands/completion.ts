@@ -6,10 +6,7 @@ import type { CommandDefinition, Given } from "./command-line.ts";
 type Shell = (commands: readonly CommandDefinition[]) => string;
 
 /** Prints the script for a shell. */
-export async function completion(
-  commands: readonly CommandDefinition[],
-  { operands: [shell = ""] }: Given,
-): Promise<void> {
+export async function completion(commands: readonly CommandDefinition[], { operands: [shell = ""] }: Given) {
   const render = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
   if (!render)
     throw new ConfigError([`completion: ${JSON.stringify(shell)} is not one of ${Object.keys(SHELLS).join(", ")}`]);

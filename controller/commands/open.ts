@@ -138,14 +138,14 @@ export interface ClusterPlan {
   readonly rendered: Rendered;
   readonly plan: Plan;
   /** Why the guard holds back removals, if it does. */
-  readonly heldBack?: string;
+  readonly heldBack?: string | undefined;
 }
 
 /** Plans as the controller does. Pure. */
 export function planOf(snapshot: Snapshot, { config, options }: Pick<Session, "config" | "options">): ClusterPlan {
   const situation = holdTargets(assess(snapshot, options), snapshot.nodes, config.guard);
   const { plan, stopped } = guard(situation, config.guard);
-  return { snapshot, rendered: situation.rendered, plan, ...(stopped !== undefined && { heldBack: stopped }) };
+  return { snapshot, rendered: situation.rendered, plan, heldBack: stopped };
 }
 
 /** An open connection to the cluster only, for commands that need no Hetzner token. */

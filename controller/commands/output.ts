@@ -1,4 +1,6 @@
 /** What commands print: which cluster they are about, data as JSON or text, tables and counts. */
+import { defined } from "../../stacks/units/defined.ts";
+import type { LoadBalancerState } from "../../stacks/units/spec.ts";
 import type { FlagValues } from "../config/flags.ts";
 import { type Paint, paintFor } from "../diagnostics/paint.ts";
 import { forPeople, jsonText, oneLine } from "../diagnostics/printable.ts";
@@ -24,7 +26,7 @@ export interface Place {
 
 /** The cluster that an access leads to. */
 export function placeOf(cluster: string, { context, server }: Pick<KubeAccess, "context" | "server">): Place {
-  return { cluster, ...(context !== undefined && { context }), server: server.href.replace(/\/$/, "") };
+  return { cluster, ...defined({ context }), server: server.href.replace(/\/$/, "") };
 }
 
 /** `Cluster kubernetes (context prod, https://10.0.0.1:6443)`, the beginning of every headline. */
@@ -42,21 +44,35 @@ export function counted(count: number, noun: string, several = `${noun}s`): stri
   return `${count} ${count === 1 ? noun : several}`;
 }
 
+/** A load balancer as outputs name it. */
+export interface ShownBalancer {
+  readonly id: number;
+  readonly name: string;
+  readonly addresses: readonly string[];
+}
+
+/** What outputs say of a load balancer. */
+export function shownBalancer({ id, name, ipv4, ipv6 }: LoadBalancerState): ShownBalancer {
+  return { id, name, addresses: [ipv4, ipv6].filter((address) => address !== undefined) };
+}
+
+/** `load balancer web (id 7), 203.0.113.1`. */
+export function balancerText({ id, name, addresses }: ShownBalancer): string {
+  return [`load balancer ${name} (id ${id})`, ...addresses].join(", ");
+}
+
 /** Paragraphs, separated by empty lines. What is false or undefined is left out. */
 export function paragraphs(...parts: readonly (string | false | undefined)[]): string {
   return `${parts.filter((part) => part !== false && part !== undefined).join("\n\n")}\n`;
 }
 
+/** The cells of a table's row. */
+export type Row = readonly string[];
+
 /** Rows under a title and a head, aligned. */
-export function table(
-  title: string,
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  paint: Paint,
-): string {
+export function table(title: string, head: Row, rows: readonly Row[], paint: Paint): string {
   if (rows.length === 0) return `${paint(title, "bold")}  none`;
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd();
+  const line = (row: Row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd();
   return [paint(title, "bold"), paint(line(head), "dim"), ...rows.map(line)].join("\n");
 }

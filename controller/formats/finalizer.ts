@@ -7,3 +7,8 @@ export const FINALIZER = "service.kubernetes.io/load-balancer-cleanup";
 export function hasFinalizer({ metadata }: V1Service): boolean {
   return metadata?.finalizers?.includes(FINALIZER) ?? false;
 }
+
+/** A Service as it would be while it is being deleted and only our finalizer keeps it. */
+export function asDeleted(service: V1Service): V1Service {
+  return { ...service, metadata: { ...service.metadata, deletionTimestamp: new Date(0), finalizers: [FINALIZER] } };
+}

@@ -83,10 +83,11 @@ export interface LoadBalancerService {
   };
 }
 
-export type LoadBalancerTarget =
+export type LoadBalancerTarget = { readonly health_status?: readonly { readonly status: string }[] } & (
   | { readonly type: "server"; readonly server: { readonly id: number }; readonly use_private_ip: boolean }
   | { readonly type: "ip"; readonly ip: { readonly ip: string } }
-  | { readonly type: "label_selector"; readonly label_selector: { readonly selector: string } };
+  | { readonly type: "label_selector"; readonly label_selector: { readonly selector: string } }
+);
 
 export interface Certificate {
   readonly id: number;

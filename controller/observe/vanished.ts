@@ -6,7 +6,7 @@
 import type { V1Service } from "@kubernetes/client-node";
 import { messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
-import { FINALIZER, hasFinalizer } from "../formats/finalizer.ts";
+import { asDeleted, hasFinalizer } from "../formats/finalizer.ts";
 import { exceeds, type GuardLimits } from "../guard/guard.ts";
 import type { Write } from "../publish/writes.ts";
 import type { Observed } from "../render/cluster.ts";
@@ -94,8 +94,4 @@ function isOurs(service: V1Service): boolean {
 
 function uidOf({ metadata }: V1Service): string {
   return metadata?.uid ?? "";
-}
-
-function asDeleted(service: V1Service): V1Service {
-  return { ...service, metadata: { ...service.metadata, deletionTimestamp: new Date(0), finalizers: [FINALIZER] } };
 }

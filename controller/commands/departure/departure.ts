@@ -1,18 +1,19 @@
 /** Plans a departure: everything of the cluster is deleted, or kept without an owner. Pure. */
 import type { V1Service } from "@kubernetes/client-node";
 import { certificateUnit } from "../../../stacks/units/names.ts";
-import type { LoadBalancerState, UnitId } from "../../../stacks/units/spec.ts";
+import type { UnitId } from "../../../stacks/units/spec.ts";
 import type { Absence, Doubt } from "../../apply/proof.ts";
-import { FINALIZER, hasFinalizer } from "../../formats/finalizer.ts";
+import { asDeleted, hasFinalizer } from "../../formats/finalizer.ts";
 import { type Plan, planRun, removal } from "../../guard/plan.ts";
 import type { Network } from "../../hcloud/api.ts";
 import { leaveCertificate } from "../../render/certificate/owned.ts";
 import { type Rendered, type RenderOptions, renderCluster, type Snapshot } from "../../render/cluster.ts";
-import type { ServiceIntent } from "../../render/intents.ts";
+import { balancerIn, type ServiceIntent } from "../../render/intents.ts";
 import { findServer } from "../../render/node/metadata.ts";
 import { type Refusal, refusalsOf } from "../../render/refusals.ts";
 import { intentOf, serviceName } from "../../render/service/ours.ts";
 import { leaveBehind } from "../../render/service/retire.ts";
+import { balancerText, shownBalancer } from "../output.ts";
 
 /** `destroy` deletes the cluster's resources, `release` keeps its load balancers as they are. */
 export type DepartureMode = "destroy" | "release";
@@ -64,11 +65,6 @@ function routesToNodes({ nodes, cloud: { network, servers } }: Snapshot): Networ
   return (network?.routes ?? []).filter(({ gateway }) => addresses.has(gateway));
 }
 
-function asDeleted(service: V1Service): V1Service {
-  const { metadata } = service;
-  return { ...service, metadata: { ...metadata, deletionTimestamp: new Date(0), finalizers: [FINALIZER] } };
-}
-
 /** Keeps every load balancer and certificate, without an owner. Of certificates with the same content, one per run. */
 function keepingAll(rendered: Rendered): Rendered {
   const existing = { ...rendered.existing };
@@ -78,9 +74,9 @@ function keepingAll(rendered: Rendered): Rendered {
     const left = new Map(owned.toReversed().map(({ state }) => [certificateUnit(state), state]));
     for (const [unit, state] of left) existing[unit] = state;
     const kept = { ...intent, certificates: { owned, stale: [], left: [...left.values()].map(leaveCertificate) } };
-    const state = existing[intent.unit];
-    if (state?.kind !== "load-balancer") return kept;
-    const { spec, existing: seen, reason } = leaveBehind(intent.service, state, "the cluster is released");
+    const balancer = balancerIn(existing, intent.unit);
+    if (!balancer) return kept;
+    const { spec, existing: seen, reason } = leaveBehind(intent.service, balancer, "the cluster is released");
     existing[intent.unit] = seen;
     return { ...kept, keeps: { spec, reason } };
   });
@@ -93,8 +89,8 @@ function settled(services: readonly V1Service[], { services: intents, existing }
     if (intent.kind !== "retire") return false;
     const { stale, left = [] } = intent.certificates;
     if (stale.length > 0 || left.length > 0) return false;
-    const state = existing[intent.unit];
-    return !state || (!intent.keeps && state.kind === "load-balancer" && state.deleteProtection);
+    const balancer = balancerIn(existing, intent.unit);
+    return !balancer || (!intent.keeps && balancer.deleteProtection);
   };
   const done = new Set(intents.filter(isSettled).map(({ service }) => service.metadata?.uid));
   return services.filter(({ metadata }) => done.has(metadata?.uid));
@@ -119,12 +115,13 @@ export interface Disposition {
 export function dispositionsOf({ rendered, plan, routesLeft }: Departure): readonly Disposition[] {
   const steps = new Map(plan.map((step) => [step.unit, step]));
   const balancers = rendered.services.flatMap((intent): readonly Disposition[] => {
-    const state = rendered.existing[intent.unit];
-    if (intent.kind !== "retire" || state?.kind !== "load-balancer") return [];
+    const balancer = balancerIn(rendered.existing, intent.unit);
+    if (intent.kind !== "retire" || !balancer) return [];
     const step = steps.get(intent.unit);
     const disposition = !step ? "stays" : step.kind === "remove" ? "deleted" : "left behind";
     const why = intent.keeps ? `: ${intent.keeps.reason}` : step ? "" : ": it is protected against deletion";
-    return [{ object: `Service ${serviceName(intent.service)}`, disposition, what: `${balancerText(state)}${why}` }];
+    const what = `${balancerText(shownBalancer(balancer))}${why}`;
+    return [{ object: `Service ${serviceName(intent.service)}`, disposition, what }];
   });
   const routes = plan.flatMap(({ unit }): readonly Disposition[] => {
     const state = rendered.existing[unit];
@@ -146,9 +143,4 @@ function certificateDispositions(intent: ServiceIntent): readonly Disposition[] 
     disposition: left.has(name) ? "left behind" : "deleted",
     what: `id ${id}, for ${domain_names.join(", ")}, of Service ${serviceName(intent.service)}`,
   }));
-}
-
-function balancerText({ name, id, ipv4, ipv6 }: LoadBalancerState): string {
-  const addresses = [ipv4, ipv6].filter((address) => address !== undefined);
-  return [`load balancer ${name} (id ${id})`, ...addresses].join(", ");
 }

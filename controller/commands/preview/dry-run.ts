@@ -18,53 +18,35 @@ export async function previewForever(config: Config, log: Logger, signal: AbortS
   log.info({ cluster: config.clusterName }, "dry run: observing only, no changes are made");
   await using ends = new AsyncDisposableStack();
   const telemetry = new Telemetry(config);
-  const progress = new Progress();
-  const checks = telemetry.checks({ observer: progress, leadership: { isHeld: false }, loops: progress });
+  let problem: string | undefined = "nothing has been observed yet";
+  let startedAt: number | undefined;
+  const checks = telemetry.checks({
+    observer: { staleness: () => problem, agesMs: () => ({}) }, // a dry run has no watches
+    leadership: { isHeld: false },
+    loops: {
+      get runningMs() {
+        return { preview: startedAt === undefined ? 0 : SYSTEM_CLOCK.now() - startedAt };
+      },
+    },
+  });
   const served = { registry: telemetry.metrics.registry, checks, configz: renderConfigz(config), log };
   await openServing(config, served, ends);
   const options = { ...telemetry.cloudPorts(() => {}), log };
   let last = "";
   while (!signal.aborted) {
-    progress.started();
+    startedAt = SYSTEM_CLOCK.now();
     try {
       const { forecast } = await forecastChanges(config, [], options);
       const current = JSON.stringify(forecast);
       if (current !== last) report(forecast, log);
       last = current;
-      progress.ended(true);
+      problem = undefined;
     } catch (error) {
       log.warn({ error: messageOf(error) }, "observation failed, retrying");
-      progress.ended(false);
+      problem = "the last observation failed";
     }
+    startedAt = undefined;
     await SYSTEM_CLOCK.pause(config.resyncMs, signal);
-  }
-}
-
-/** How the previews get on, for health checks. */
-class Progress {
-  #problem: string | undefined = "nothing has been observed yet";
-  #startedAt: number | undefined;
-
-  started(): void {
-    this.#startedAt = SYSTEM_CLOCK.now();
-  }
-
-  ended(isFine: boolean): void {
-    this.#startedAt = undefined;
-    this.#problem = isFine ? undefined : "the last observation failed";
-  }
-
-  staleness(): string | undefined {
-    return this.#problem;
-  }
-
-  /** A dry run has no watches. */
-  agesMs(): Readonly<Record<string, number>> {
-    return {};
-  }
-
-  get runningMs(): Readonly<Record<string, number>> {
-    return { preview: this.#startedAt === undefined ? 0 : SYSTEM_CLOCK.now() - this.#startedAt };
   }
 }
 

@@ -1,6 +1,7 @@
 /** Applies manifests to a snapshot: the cluster as it would be after `kubectl apply`. Pure. */
 import { createHash } from "node:crypto";
 import type { V1Node, V1Service, V1ServicePort } from "@kubernetes/client-node";
+import { defined } from "../../../stacks/units/defined.ts";
 import { parseJson } from "../../diagnostics/printable.ts";
 import { keyOf } from "../../kube/informer.ts";
 import type { Snapshot } from "../../render/cluster.ts";
@@ -13,10 +14,7 @@ const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 const NODE_PORTS = { first: 30_000, last: 32_767 };
 
 /** The snapshot after applying the objects. Values that the API server would assign are placeholders, and noted. */
-export function applyManifests(
-  snapshot: Snapshot,
-  given: Pick<Manifests, "services" | "nodes">,
-): { readonly snapshot: Snapshot; readonly notes: readonly string[] } {
+export function applyManifests(snapshot: Snapshot, given: Pick<Manifests, "services" | "nodes">) {
   const assignPorts = portAssigner(snapshot.services);
   const notes: string[] = [];
   const made: string[] = [];
@@ -56,11 +54,7 @@ function withNamespace(service: V1Service): V1Service {
 
 function applyService(observed: V1Service | undefined, manifest: V1Service): V1Service {
   const { clusterIP, clusterIPs, healthCheckNodePort } = observed?.spec ?? {};
-  const assigned = {
-    ...(clusterIP !== undefined && { clusterIP }),
-    ...(clusterIPs !== undefined && { clusterIPs }),
-    ...(healthCheckNodePort !== undefined && { healthCheckNodePort }),
-  };
+  const assigned = defined({ clusterIP, clusterIPs, healthCheckNodePort });
   const ports = (manifest.spec?.ports ?? []).map((port) => withNodePort(port, observed));
   return {
     metadata: {
@@ -70,7 +64,7 @@ function applyService(observed: V1Service | undefined, manifest: V1Service): V1S
       annotations: appliedAnnotations(observed, manifest),
     },
     spec: { type: "ClusterIP", ...assigned, ...manifest.spec, ports },
-    ...(observed?.status && { status: observed.status }),
+    ...defined({ status: observed?.status }),
   };
 }
 
@@ -79,7 +73,7 @@ function withNodePort(port: V1ServicePort, observed: V1Service | undefined): V1S
   const same = observed?.spec?.ports?.find(
     (candidate) => candidate.port === port.port && (candidate.protocol ?? "TCP") === (port.protocol ?? "TCP"),
   );
-  return { ...(same?.nodePort !== undefined && { nodePort: same.nodePort }), protocol: "TCP", ...port };
+  return { ...defined({ nodePort: same?.nodePort }), protocol: "TCP", ...port };
 }
 
 /** kubectl removes annotations that it applied last time and that are gone from the manifest. Others stay. */

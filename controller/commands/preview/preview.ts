@@ -3,8 +3,6 @@ import { startOwnEngine } from "../../app/assemble.ts";
 import { previewRun } from "../../apply/runner.ts";
 import { messageOf } from "../../diagnostics/errors.ts";
 import { pricesOf } from "../../hcloud/prices.ts";
-import type { Snapshot } from "../../render/cluster.ts";
-import type { Refusal } from "../../render/refusals.ts";
 import type { Given } from "../command-line.ts";
 import {
   type ClusterPlan,
@@ -47,17 +45,8 @@ export async function forecastChanges(config: CommandConfig, paths: readonly str
   return { forecast, notes: session.notes };
 }
 
-/** What came of reading and applying manifests. */
-interface Applied {
-  readonly notes: readonly string[];
-  readonly refused: readonly Refusal[];
-}
-
 /** A snapshot with the manifests in these files and folders applied. */
-export async function observeWith(
-  paths: readonly string[],
-  session: Session,
-): Promise<Applied & { readonly snapshot: Snapshot }> {
+export async function observeWith(paths: readonly string[], session: Session) {
   if (paths.length === 0) return { snapshot: await session.observe(), notes: [], refused: [] };
   const [manifests, observed] = await Promise.all([readManifests(paths), session.observe()]);
   const { services, nodes, refused } = manifests;
@@ -70,24 +59,19 @@ export async function observeWith(
 export async function forecastPlan(
   planned: ClusterPlan,
   session: Session,
-  { notes, refused }: Applied = { notes: [], refused: [] },
+  { notes, refused }: Pick<Forecast, "notes" | "refused"> = { notes: [], refused: [] },
 ): Promise<Forecast> {
   const { snapshot, rendered, plan, heldBack } = planned;
-  const { config, gateway, reader, ends } = session;
+  const { config, options, place, gateway, reader, ends } = session;
   // Prices are optional: without them, the forecast has a note instead.
   const priced = await reader.pricing().then(pricesOf).catch(messageOf);
   const outcomes =
     plan.length === 0 ? {} : await previewRun({ engine: await startOwnEngine(config, ends), gateway }, plan, rendered);
   return renderForecast({
-    place: session.place,
-    context: {
-      rendered,
-      nodes: snapshot.nodes,
-      servers: snapshot.cloud.servers,
-      defaults: session.options.defaults,
-    },
+    place,
+    context: { rendered, nodes: snapshot.nodes, servers: snapshot.cloud.servers, defaults: options.defaults },
     plan,
-    ...(heldBack !== undefined && { heldBack }),
+    heldBack,
     outcomes,
     refused,
     ...(typeof priced === "string" ? { notes: [...notes, `no prices: ${priced}`] } : { notes, prices: priced }),

@@ -7,7 +7,7 @@ import { forPeople, jsonText } from "../../diagnostics/printable.ts";
 import { SecretState } from "../../kube/state-secrets.ts";
 import type { Given } from "../command-line.ts";
 import { openAccess } from "../open.ts";
-import { type Place, paragraphs, placeText, print, table } from "../output.ts";
+import { type Place, paragraphs, placeText, print, type Row, table } from "../output.ts";
 
 const WORDS = ["export", "outputs"] as const;
 
@@ -65,13 +65,13 @@ export function outputsText({ outputs, savedAt }: SavedMirror, place: Place, pai
   );
 }
 
-function serviceRow([name, service]: readonly [string, ServiceOutput]): readonly string[] {
+function serviceRow([name, service]: readonly [string, ServiceOutput]): Row {
   const { loadBalancerId, hostname, ipv4, ipv6, privateIp, ports } = service;
   const addresses = [hostname, ipv4, ipv6, privateIp].filter((address) => address !== undefined);
   const listeners = ports.map(({ port, nodePort, protocol }) => `${port}:${nodePort}/${protocol}`);
   return [name, String(loadBalancerId), addresses.join(" "), listeners.join(" ")];
 }
 
-function nodeRow([name, { providerID, addresses, podCIDRs }]: readonly [string, NodeOutput]): readonly string[] {
+function nodeRow([name, { providerID, addresses, podCIDRs }]: readonly [string, NodeOutput]): Row {
   return [name, providerID, addresses.map(({ address }) => address).join(" "), podCIDRs.join(" ")];
 }

@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { writeBackend } from "../../../stacks/state/mirror.ts";
+import { defined } from "../../../stacks/units/defined.ts";
 import type { UnitId } from "../../../stacks/units/spec.ts";
 import { findEngine } from "../../app/engine-home.ts";
 import type { Environment } from "../../config/config.ts";
@@ -38,12 +39,7 @@ export async function stack(given: Given): Promise<number> {
 }
 
 /** Runs a program with this terminal. Returns its exit code; 1 if a signal ended it. */
-export async function runIn(
-  environment: Environment,
-  program: string,
-  args: readonly string[],
-  cwd = process.cwd(),
-): Promise<number> {
+export async function runIn(environment: Environment, program: string, args: readonly string[], cwd = process.cwd()) {
   const child = spawn(program, args, { cwd, stdio: "inherit", env: { ...process.env, ...environment } });
   try {
     const [code] = (await once(child, "exit")) as [number | null];
@@ -54,11 +50,7 @@ export async function runIn(
 }
 
 /** Writes the stack to a directory. Returns the environment variables that `pulumi` needs in addition to HCLOUD_*. */
-export async function writeStack(
-  config: CommandConfig,
-  flags: FlagValues,
-  directory = defaultFolder(config),
-): Promise<Readonly<Record<string, string>>> {
+export async function writeStack(config: CommandConfig, flags: FlagValues, directory = defaultFolder(config)) {
   await using session = await open(config);
   const snapshot = await session.observe();
   const { rendered, plan } = planOf(snapshot, session);
@@ -74,7 +66,7 @@ export async function writeStack(
     ...backend,
     // The language host starts the first `node` in PATH, which must be able to run TypeScript sources.
     PATH: [dirname(process.execPath), dirname(home.pulumi), process.env.PATH ?? ""].join(delimiter),
-    ...(config.kubeconfig !== undefined && { KUBECONFIG: config.kubeconfig }),
+    ...defined({ KUBECONFIG: config.kubeconfig }),
     [FLAGS_VARIABLE]: JSON.stringify(clusterFlags({ ...flags, "cluster-cidr": ranges || undefined })),
   };
 }

@@ -2,6 +2,7 @@
 import { loadBalancerUnit, mainPart } from "../../../stacks/units/names.ts";
 import { ConfigError, messageOf } from "../../diagnostics/errors.ts";
 import { planRun } from "../../guard/plan.ts";
+import type { RunInfo } from "../../hcloud/sender.ts";
 import { OwnConfigMap } from "../../kube/config-map.ts";
 import { openWayOut, readText } from "../../net/outbound.ts";
 import type { AuditEntry } from "../../record/entry.ts";
@@ -96,11 +97,8 @@ async function carryOut({ service, balancer, consent, labels }: Handover, sessio
   const differences = Object.entries(consent).map(([key, to]) => ({ field: `label ${key}`, to, reason }));
   const object = `Service ${serviceName(service)}`;
   await save([{ kind: "change", at: new Date().toISOString(), ...common, object, differences }], session);
-  const failure = await setLabels(balancer, labels, {
-    ...session,
-    run,
-    deadlineMs: session.config.runDeadlineMs,
-  }).catch((error: unknown) => error);
+  const parts = { ...session, run, deadlineMs: session.config.runDeadlineMs };
+  const failure = await setLabels(balancer, labels, parts).catch((error: unknown) => error);
   const outcome = { kind: "outcome", at: new Date().toISOString(), ...common } as const;
   await save(
     failure === undefined
@@ -137,8 +135,7 @@ export async function setLabels(
   const now = await reader.labels("load_balancer", id);
   if (JSON.stringify(now) !== JSON.stringify(before))
     throw new ConfigError([`load balancer ${JSON.stringify(name)} has just been changed: run the command again`]);
-  const permits = (request: { readonly method: string; readonly path: string }) =>
-    request.method === "PUT" && request.path === path;
+  const permits: RunInfo["permits"] = (request) => request.method === "PUT" && request.path === path;
   const access = gateway.open({ run, mode: "apply", permits });
   const direct = openWayOut(access.endpoint, {}, 1); // `fetch` would pass the credential to a proxy of the environment
   try {

@@ -1,9 +1,8 @@
 /** Which load balancer each Service would have after a migration, and what that would change. Pure. */
-import type { LoadBalancerState } from "../../../stacks/units/spec.ts";
 import type { Rendered } from "../../render/cluster.ts";
-import type { ServiceIntent } from "../../render/intents.ts";
+import { balancerIn, type ServiceIntent } from "../../render/intents.ts";
 import { serviceName } from "../../render/service/ours.ts";
-import { counted } from "../output.ts";
+import { balancerText, counted, type ShownBalancer, shownBalancer } from "../output.ts";
 import type { Forecast } from "../preview/forecast.ts";
 
 /**
@@ -19,7 +18,7 @@ interface Adoption {
   /** `default/web`. */
   readonly service: string;
   readonly finds: "own" | "adoptable" | "none" | "leaving" | "refused";
-  readonly balancer?: { readonly id: number; readonly name: string; readonly addresses: readonly string[] };
+  readonly balancer?: ShownBalancer;
   /** Number of resources that the first run would change. */
   readonly changes: number;
   readonly mistakes: readonly string[];
@@ -29,12 +28,11 @@ interface Adoption {
 export function adoptionsOf({ services, existing }: Rendered, { units }: Forecast): readonly Adoption[] {
   const changes = new Map(units.map(({ unit, parts }) => [unit, parts.length]));
   return services.map((intent) => {
-    const state = existing[intent.unit];
-    const balancer = state?.kind === "load-balancer" ? state : undefined;
+    const balancer = balancerIn(existing, intent.unit);
     return {
       service: serviceName(intent.service),
       finds: findsOf(intent, balancer !== undefined),
-      ...(balancer && { balancer: { id: balancer.id, name: balancer.name, addresses: addressesOf(balancer) } }),
+      ...(balancer && { balancer: shownBalancer(balancer) }),
       changes: changes.get(intent.unit) ?? 0,
       mistakes: intent.kind === "retire" ? [] : intent.mistakes,
     };
@@ -48,10 +46,6 @@ function findsOf(intent: ServiceIntent, exists: boolean): Adoption["finds"] {
   return exists ? "own" : "none";
 }
 
-function addressesOf({ ipv4, ipv6 }: LoadBalancerState): readonly string[] {
-  return [ipv4, ipv6].filter((address) => address !== undefined);
-}
-
 const WORDS = {
   own: "has",
   adoptable: "would take over",
@@ -63,9 +57,7 @@ const WORDS = {
 /** The list for a terminal, one line per Service. */
 export function adoptionText(adoptions: readonly Adoption[]): string {
   const lines = adoptions.map(({ service, finds, balancer, changes }) => {
-    const which = balancer
-      ? `load balancer ${[`${balancer.name} (id ${balancer.id})`, ...balancer.addresses].join(", ")}`
-      : "no load balancer";
+    const which = balancer ? balancerText(balancer) : "no load balancer";
     const next = finds === "none" ? ", one would be created" : "";
     const count = changes === 0 ? "no changes" : `${counted(changes, "resource")} to change`;
     return `Service ${service} ${WORDS[finds]} ${which}${next}: ${count}\n`;

@@ -1,7 +1,7 @@
 /** The status of a cluster for a terminal. */
 
 import { type Paint, plain } from "../../diagnostics/paint.ts";
-import { counted, paragraphs, table, wayText } from "../output.ts";
+import { counted, paragraphs, type Row, table, wayText } from "../output.ts";
 import type { BalancerStatus, ClusterStatus, NodeStatus } from "./status-view.ts";
 
 /** How to show a status. */
@@ -63,12 +63,12 @@ function circumstances(status: ClusterStatus, hint: string | undefined): string 
   return [`${at.slice(0, 19)}Z`, ...(hint === undefined ? [] : [hint]), wayText(status), leading].join("; ");
 }
 
-function nodeRow({ name, isReady, isInitialised, server, addresses }: NodeStatus): readonly string[] {
+function nodeRow({ name, isReady, isInitialised, server, addresses }: NodeStatus): Row {
   const state = isInitialised ? (isReady ? "Ready" : "not Ready") : "not initialised";
   return [name, state, server, addresses.join(" ")];
 }
 
-function balancerRow({ service, state, id, type, targets, addresses }: BalancerStatus): readonly string[] {
+function balancerRow({ service, state, id, type, targets, addresses }: BalancerStatus): Row {
   return [service, state, String(id ?? "–"), type ?? "–", `${targets.healthy}/${targets.total}`, addresses.join(" ")];
 }
 

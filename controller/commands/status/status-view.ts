@@ -1,11 +1,12 @@
 /** The status of a cluster as data, which is also the JSON output. Pure. */
 import type { V1Node } from "@kubernetes/client-node";
+import { defined } from "../../../stacks/units/defined.ts";
 import type { Plan } from "../../guard/plan.ts";
-import type { LoadBalancer } from "../../hcloud/api.ts";
+import type { LoadBalancer, LoadBalancerTarget } from "../../hcloud/api.ts";
 import type { LeaseObject } from "../../kube/lease.ts";
 import type { ControllerStatus } from "../../record/status-board.ts";
 import type { Snapshot } from "../../render/cluster.ts";
-import type { ServiceIntent } from "../../render/intents.ts";
+import { type BalanceIntent, balancerIn, type ServiceIntent } from "../../render/intents.ts";
 import { isReady } from "../../render/node/lifecycle.ts";
 import { findServer } from "../../render/node/metadata.ts";
 import { parseProviderId } from "../../render/node/provider-id.ts";
@@ -81,11 +82,11 @@ export function renderStatus(input: StatusInput): ClusterStatus {
     ...(holder && { leader: { holder, renewed: lease?.spec?.renewTime ?? "" } }),
     nodes: snapshot.nodes.map((node) => nodeStatus(node, snapshot)),
     balancers: rendered.services.map((intent) => balancerStatus(intent, snapshot, input)),
-    ...(routes && { routes }),
+    ...defined({ routes }),
     changes: plan.length,
     refused: refusalsOf(rendered),
     notes: eventNotes(rendered, plan, snapshot.nodes),
-    ...(heldBack !== undefined && { heldBack }),
+    ...defined({ heldBack }),
     waiting,
     ...(controller?.lastRun && { lastRun: controller.lastRun }),
     budget: { remaining: Math.floor(budget.remaining), limit: budget.limit },
@@ -108,8 +109,8 @@ function nodeStatus(node: V1Node, { cloud }: Snapshot): NodeStatus {
 }
 
 function balancerStatus(intent: ServiceIntent, { cloud }: Snapshot, { rendered, plan }: StatusInput): BalancerStatus {
-  const state = rendered.existing[intent.unit];
-  const balancer = state?.kind === "load-balancer" ? cloud.loadBalancers.find(({ id }) => id === state.id) : undefined;
+  const state = balancerIn(rendered.existing, intent.unit);
+  const balancer = state && cloud.loadBalancers.find(({ id }) => id === state.id);
   const targets = healthOf(balancer);
   const problems = balancer && intent.kind === "balance" ? problemsOf(intent, targets) : [];
   return {
@@ -133,10 +134,7 @@ function stateOf(
   return isDegraded ? "degraded" : "ready";
 }
 
-function problemsOf(
-  { spec, certificates }: ServiceIntent & { readonly kind: "balance" },
-  { healthy, total }: BalancerStatus["targets"],
-): readonly string[] {
+function problemsOf({ spec, certificates }: BalanceIntent, { healthy, total }: BalancerStatus["targets"]) {
   return [
     ...certificates.problems,
     ...(spec.listeners.length === 0 ? ["no listener"] : []),
@@ -149,14 +147,10 @@ function addressesOf({ public_net: { enabled, ipv4, ipv6 }, private_net }: LoadB
   return all.filter((ip) => typeof ip === "string");
 }
 
-interface WithHealth {
-  readonly health_status?: readonly { readonly status: string }[];
-}
-
 /** A target is healthy when it is healthy on every port. */
 function healthOf(balancer: LoadBalancer | undefined): BalancerStatus["targets"] {
-  const targets = (balancer?.targets ?? []) as readonly WithHealth[];
-  const isHealthy = ({ health_status: ports = [] }: WithHealth) =>
+  const targets = balancer?.targets ?? [];
+  const isHealthy = ({ health_status: ports = [] }: LoadBalancerTarget) =>
     ports.length > 0 && ports.every(({ status }) => status === "healthy");
   return { healthy: targets.filter(isHealthy).length, total: targets.length };
 }

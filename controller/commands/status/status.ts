@@ -27,11 +27,8 @@ export async function status({ flags }: Given): Promise<void> {
     const current = await readStatus(session);
     if (flags.json) return jsonText(current);
     const approve = commandText(["approve"], accessFlags(flags));
-    return statusText(forPeople({ ...current, notes: [...current.notes, ...session.notes] }), {
-      paint,
-      approve,
-      ...hint,
-    });
+    const shown = forPeople({ ...current, notes: [...current.notes, ...session.notes] });
+    return statusText(shown, { paint, approve, ...hint });
   };
   if (!process.stdout.isTTY || flags.once || flags.json) {
     process.stdout.write(await render());
