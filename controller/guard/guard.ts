@@ -42,7 +42,7 @@ export function exceeds(count: number, total: number, { removals, share }: Guard
 export function guard({ rendered, plan, heldTargets }: Situation, limits: GuardLimits = GUARD_LIMITS): Guarded {
   const states = Object.values(rendered.existing);
   const totalOf = ([first]: Plan) => states.filter((state) => first && state?.kind === kindOf(first.unit)).length;
-  const settings = new Map(rendered.services.map((intent) => [intent.unit, settingsOf(intent)]));
+  const settings = new Map(rendered.services.filter(isBalanced).map((intent) => [intent.unit, intent.settings]));
   const groups = Map.groupBy(
     plan.filter((step) => isSurprising(step, settings.get(step.unit))),
     fateOf,
@@ -67,10 +67,6 @@ function isSurprising(step: PlannedUnit, settings: Settings | undefined): boolea
   const isDefault = settings?.sources.privateSubnet?.startsWith(ENV_PREFIX) ?? false;
   const moves = step.differences.filter(({ part, have }) => part === "network" && have !== undefined);
   return moves.some(({ field }) => field === "id" || (field === "subnet" && isDefault));
-}
-
-function settingsOf(intent: ServiceIntent): Settings | undefined {
-  return intent.kind === "balance" ? intent.settings : undefined;
 }
 
 function unitOf({ unit }: PlannedUnit): UnitId {

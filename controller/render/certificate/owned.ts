@@ -50,11 +50,7 @@ export function leaveCertificate({ kind, service, name, labels, content }: Certi
   return { kind, service, name, labels: { ...others, ...releasedMarks(service) }, content };
 }
 
-function gather(
-  service: ServiceRef,
-  lists: CertificateLists,
-  isMeant: (certificate: Certificate) => boolean,
-): readonly OwnedCertificate[] {
+function gather(service: ServiceRef, lists: CertificateLists, isMeant: (certificate: Certificate) => boolean) {
   const used = presentedOn(lists.loadBalancers);
   const taken = new Set<UnitId>();
   return lists.certificates
@@ -77,13 +73,11 @@ const presented = new WeakMap<readonly LoadBalancer[], ReadonlySet<number>>();
 
 /** Ids of the certificates that load balancers present. Collected once per list, because every Service asks. */
 function presentedOn(loadBalancers: readonly LoadBalancer[]): ReadonlySet<number> {
-  const ids = presented.get(loadBalancers) ?? new Set(loadBalancers.flatMap(certificatesOn));
+  const ids =
+    presented.get(loadBalancers) ??
+    new Set(loadBalancers.flatMap(({ services }) => services).flatMap(({ http }) => http?.certificates ?? []));
   presented.set(loadBalancers, ids);
   return ids;
-}
-
-function certificatesOn({ services }: LoadBalancer): readonly number[] {
-  return services.flatMap(({ http }) => http?.certificates ?? []);
 }
 
 function hasFailedBefore(listed: Certificate, time: number): boolean {

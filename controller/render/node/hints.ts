@@ -16,33 +16,26 @@ export function explainMissing(node: V1Node, servers: readonly Server[]): string
       : `${missing}: delete the Node if the server is gone; otherwise check that HCLOUD_TOKEN belongs to this cluster's project`;
   }
   const missing = `no server named "${name}" exists in this project`;
-  for (const { found, because } of nearMatches(node, servers)) {
-    if (found) {
-      return `${missing}, but server "${found.name}" ${because}: rename the server or the Node, or start kubelet with --provider-id=hcloud://${found.id}`;
-    }
+  for (const [because, isMeant] of resemblancesTo(node)) {
+    const found = servers.find(isMeant);
+    if (!found) continue;
+    return `${missing}, but server "${found.name}" ${because}: rename the server or the Node, or start kubelet with --provider-id=hcloud://${found.id}`;
   }
   return `${missing}: name the Node like its server, or start kubelet with --provider-id=hcloud://<id>`;
 }
 
-function nearMatches(node: V1Node, servers: readonly Server[]) {
-  const { name = "" } = node.metadata ?? {};
-  const addresses = new Set((node.status?.addresses ?? []).map(({ address }) => address));
-  const lower = name.toLowerCase();
+function resemblancesTo({
+  metadata,
+  status,
+}: V1Node): readonly [because: string, isMeant: (server: Server) => boolean][] {
+  const { name = "" } = metadata ?? {};
+  const addresses = new Set((status?.addresses ?? []).map(({ address }) => address));
   const isPart = (whole: string, part: string) =>
     part.length > 2 && whole.startsWith(part) && /\W/.test(whole[part.length] ?? "");
   return [
-    {
-      found: servers.find((server) => server.name.toLowerCase() === lower),
-      because: "differs only in upper and lower case",
-    },
-    {
-      found: servers.find((server) => ipsOf(server).some((ip) => addresses.has(ip))),
-      because: "has the Node's address",
-    },
-    {
-      found: servers.find((server) => isPart(server.name, name) || isPart(name, server.name)),
-      because: "has a similar name",
-    },
+    ["differs only in upper and lower case", (server) => server.name.toLowerCase() === name.toLowerCase()],
+    ["has the Node's address", (server) => ipsOf(server).some((ip) => addresses.has(ip))],
+    ["has a similar name", (server) => isPart(server.name, name) || isPart(name, server.name)],
   ];
 }
 

@@ -2,6 +2,7 @@
 import type { V1Service } from "@kubernetes/client-node";
 import type { LoadBalancerSpec, LoadBalancerState } from "../../../stacks/units/spec.ts";
 import type { Catalogue } from "../../hcloud/api.ts";
+import type { Surroundings } from "./checks.ts";
 import { tcpPorts } from "./listeners.ts";
 import { overridesLocalCheck } from "./local-traffic.ts";
 import type { ServiceSettings, Settings } from "./options/settings.ts";
@@ -12,11 +13,7 @@ export function adviseOn(service: V1Service, settings: ServiceSettings): readonl
 }
 
 /** Notes that follow from its load balancer, existing or new. */
-export function adviseOnBalancer(
-  settings: Settings,
-  spec: LoadBalancerSpec,
-  { existing, catalogue }: { readonly existing?: LoadBalancerState; readonly catalogue?: Catalogue },
-): readonly Note[] {
+export function adviseOnBalancer(settings: Settings, spec: LoadBalancerSpec, { existing, catalogue }: Surroundings) {
   return [...typeNotes(spec, catalogue), ...(existing ? placeNotes(settings, existing) : [])];
 }
 

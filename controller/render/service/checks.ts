@@ -1,5 +1,5 @@
 /** Mistakes that no parser can find: options that contradict each other or do not fit the cluster. */
-import type { V1Service } from "@kubernetes/client-node";
+import type { V1Service, V1ServicePort } from "@kubernetes/client-node";
 import { listenerPart } from "../../../stacks/units/names.ts";
 import type { LoadBalancerState } from "../../../stacks/units/spec.ts";
 import type { Catalogue, Network } from "../../hcloud/api.ts";
@@ -102,10 +102,7 @@ function labelProblems({ options, sources }: Settings, { existing }: Surrounding
   return [{ message, options: ["labels"] }];
 }
 
-function portProblems(
-  { port, nodePort }: { readonly port: number; readonly nodePort?: number },
-  { options, sources }: Settings,
-): readonly Problem[] {
+function portProblems({ port, nodePort }: V1ServicePort, { options, sources }: Settings): readonly Problem[] {
   const problems: Problem[] = [];
   const refuse = (name: ListenerOptionName, message: string) => problems.push({ port, message, options: [name] });
   if (!nodePort) {

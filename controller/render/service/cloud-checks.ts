@@ -15,7 +15,7 @@ export const DEFAULT_TYPE = "lb11";
 export function catalogueProblems(service: V1Service, settings: Settings, around: Surroundings): readonly Problem[] {
   const { catalogue } = around;
   if (!catalogue) return [];
-  const type = typeProblems(settings, catalogue);
+  const type = unknownProblems("type", settings, namesOf(catalogue.types));
   return [
     ...type,
     ...(around.existing ? [] : locationProblems(settings, catalogue)),
@@ -23,40 +23,28 @@ export function catalogueProblems(service: V1Service, settings: Settings, around
   ];
 }
 
-function typeProblems({ options, sources }: Settings, { types }: Catalogue): readonly Problem[] {
-  if (!options.type || types.some(({ name }) => name === options.type)) return [];
-  return [unknown({ source: sources.type, value: options.type, kind: "type", known: types, option: "type" })];
+function locationProblems(settings: Settings, { locations }: Catalogue): readonly Problem[] {
+  return settings.options.location
+    ? unknownProblems("location", settings, namesOf(locations))
+    : unknownProblems("networkZone", settings, [...new Set(locations.map(({ network_zone: name }) => name))]);
 }
 
-function locationProblems({ options, sources }: Settings, { locations }: Catalogue): readonly Problem[] {
-  const { location, networkZone } = options;
-  if (location) {
-    if (locations.some(({ name }) => name === location)) return [];
-    const source = sources.location;
-    return [unknown({ source, value: location, kind: "location", known: locations, option: "location" })];
-  }
-  const zones = [...new Set(locations.map(({ network_zone }) => network_zone))];
-  if (!networkZone || zones.includes(networkZone)) return [];
-  const known = zones.map((name) => ({ name }));
-  const source = sources.networkZone;
-  return [unknown({ source, value: networkZone, kind: "network zone", known, option: "networkZone" })];
+const KINDS = { type: "type", location: "location", networkZone: "network zone" } as const;
+
+function namesOf(all: readonly { readonly name: string }[]): readonly string[] {
+  return all.map(({ name }) => name);
 }
 
-interface Unknown {
-  /** The annotation or variable that set the value. */
-  readonly source: string | undefined;
-  readonly value: string;
-  readonly kind: string;
-  readonly known: readonly { readonly name: string }[];
-  readonly option: Problem["options"][number];
-}
-
-function unknown({ source, value, kind, known, option }: Unknown): Problem {
-  const names = known.map(({ name }) => name).join(", ");
-  return {
-    message: `${source}: ${JSON.stringify(value)} is not a known ${kind}; known are ${names}`,
-    options: [option],
-  };
+/** The problem of an option whose value is not known; none when it is not set. */
+function unknownProblems(
+  name: keyof typeof KINDS,
+  { options, sources }: Settings,
+  known: readonly string[],
+): readonly Problem[] {
+  const value = options[name];
+  if (!value || known.includes(value)) return [];
+  const what = `${JSON.stringify(value)} is not a known ${KINDS[name]}`;
+  return [{ message: `${sources[name]}: ${what}; known are ${known.join(", ")}`, options: [name] }];
 }
 
 /** Ports beyond the limit get no listener; existing listeners are kept. */
@@ -120,16 +108,10 @@ export function networkProblems(settings: Settings, around: Surroundings): reado
         options: [name],
       }));
   }
-  const isPublic = !options.usePrivateIp && !broken.has("usePrivateIp");
+  const isUnreachable = options.disablePublicNetwork && !options.usePrivateIp && !broken.has("usePrivateIp");
+  const message = `${sources.disablePublicNetwork}: without a public interface, nodes are reachable only over the network: set annotation load-balancer.hetzner.cloud/use-private-ip to true`;
   return [
-    ...(options.disablePublicNetwork && isPublic
-      ? [
-          {
-            message: `${sources.disablePublicNetwork}: without a public interface, nodes are reachable only over the network: set annotation load-balancer.hetzner.cloud/use-private-ip to true`,
-            options: ["disablePublicNetwork"] as const,
-          },
-        ]
-      : []),
+    ...(isUnreachable ? [{ message, options: ["disablePublicNetwork"] as const }] : []),
     ...subnetProblems(settings, around.network),
     ...addressProblems(settings, around),
   ];

@@ -74,7 +74,7 @@ function renderListener(service: V1Service, port: V1ServicePort, options: Listen
     protocol,
     proxyProtocol: options.proxyProtocol ?? false,
     ...(protocol !== "tcp" && { http: renderHttp(protocol, options) }),
-    healthCheck: renderHealthCheck(destinationPort, protocol, options, localHealthCheck(service, options)),
+    healthCheck: renderHealthCheck(service, destinationPort, options),
   };
 }
 
@@ -90,22 +90,18 @@ function renderHttp(protocol: ListenerSpec["protocol"], options: ListenerOptions
 }
 
 /** A health check uses the listener's protocol if any health check option is set, otherwise TCP (H1, H2). */
-function renderHealthCheck(
-  nodePort: number,
-  protocol: ListenerSpec["protocol"],
-  options: ServiceOptions,
-  local: ReturnType<typeof localHealthCheck>,
-): HealthCheck {
+function renderHealthCheck(service: V1Service, nodePort: number, options: ServiceOptions): HealthCheck {
   const isConfigured = Object.entries(options).some(
     ([name, value]) => name.startsWith("healthCheck") && value !== undefined,
   );
-  const asked = options.healthCheckProtocol ?? (isConfigured ? protocol : "tcp");
+  const asked = options.healthCheckProtocol ?? ((isConfigured && options.protocol) || "tcp");
   const common = {
     port: options.healthCheckPort ?? nodePort,
     intervalSeconds: options.healthCheckInterval ?? 15,
     timeoutSeconds: options.healthCheckTimeout ?? 10,
     retries: options.healthCheckRetries ?? 3,
   };
+  const local = localHealthCheck(service, options);
   if (local) return { protocol: "http", ...common, ...local };
   if (asked === "tcp") return { protocol: "tcp", ...common };
   return {

@@ -1,6 +1,5 @@
 /** `externalTrafficPolicy: Local`: only nodes with endpoints receive traffic, as kube-proxy's health check reports. */
 import type { V1Service } from "@kubernetes/client-node";
-import type { HealthCheck } from "../../../stacks/units/spec.ts";
 import type { ListenerOptionName, ServiceOptions } from "./options/annotations.ts";
 import type { Settings } from "./options/settings.ts";
 
@@ -26,10 +25,7 @@ export function overridesLocalCheck(service: V1Service, { options, sources }: Se
 }
 
 /** kube-proxy's health check; undefined when it does not apply or is replaced. */
-export function localHealthCheck(
-  service: V1Service,
-  options: ServiceOptions,
-): Pick<HealthCheck, "port" | "http"> | undefined {
+export function localHealthCheck(service: V1Service, options: ServiceOptions) {
   const port = localCheckPort(service);
   if (port === undefined || REPLACING.some((name) => options[name] !== undefined)) return undefined;
   return { port, http: { domain: "", path: "/healthz", response: "", tls: false, statusCodes: ["200"] } };

@@ -127,11 +127,6 @@ export function usesPrivateIp(targets: readonly TargetSpec[]): boolean | undefin
   return isIPv4(first.ip) && ipaddr.IPv4.parse(first.ip).range() === "private";
 }
 
-/** Whether both are the same server or address, regardless of how it is reached. */
-export function isSameTarget(a: TargetSpec, b: TargetSpec): boolean {
-  return targetPart(a) === targetPart(b);
-}
-
 function inOrder(a: TargetSpec, b: TargetSpec): number {
   if (a.kind === "server" && b.kind === "server") return a.serverId - b.serverId;
   return a.kind === "ip" && b.kind === "ip" ? a.ip.localeCompare(b.ip) : a.kind === "server" ? -1 : 1;

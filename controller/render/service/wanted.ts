@@ -15,7 +15,7 @@ import { isBroken, renderListeners } from "./listeners.ts";
 import type { ServiceOptions } from "./options/annotations.ts";
 import type { ServiceSettings, Settings } from "./options/settings.ts";
 import { countForeign, NOTHING_FOREIGN, serviceRef } from "./ours.ts";
-import { isSameTarget, renderTargets, type Targets, usesPrivateIp } from "./targets.ts";
+import { renderTargets, type Targets, usesPrivateIp } from "./targets.ts";
 
 /** What a load balancer is rendered from, besides its Service. */
 export interface BalancerContext extends Surroundings {
@@ -122,9 +122,8 @@ function targetsOf({ options, broken }: Settings, type: string, context: Balance
   const { limits, foreignTargets } = roomOf(type, type, { ...context, foreign: others });
   const rendered = render(limits && Math.max(limits.targets - foreignTargets, 0));
   if (!broken.has("nodeSelector")) return rendered;
-  const isPresent = (target: Targets["targets"][number]) =>
-    existing?.targets.some((other) => isSameTarget(target, other)) ?? false;
-  return { ...rendered, targets: rendered.targets.filter(isPresent) };
+  const present = new Set(existing?.targets.map(targetPart));
+  return { ...rendered, targets: rendered.targets.filter((target) => present.has(targetPart(target))) };
 }
 
 /** The limits of the load balancer, and how much of them foreign parts use. */

@@ -37,11 +37,7 @@ export interface ServiceSettings extends Settings {
  * The settings of a Service: annotations take precedence over cluster-wide defaults, even empty ones. An annotation for
  * a single port, `<name or number of the port>.<option>`, takes precedence over the one for all ports.
  */
-export function parseSettings(
-  annotations: Annotations,
-  ports: readonly V1ServicePort[],
-  defaults: ServiceOptions,
-): ServiceSettings {
+export function parseSettings(annotations: Annotations, ports: readonly V1ServicePort[], defaults: ServiceOptions) {
   const known = parsed.get(ports);
   if (known?.annotations === annotations && known.defaults === defaults) return known.settings;
   const settings = parse(annotations, ports, defaults);
