@@ -1,4 +1,5 @@
 /** Builds the Hetzner side of the controller from its configuration. */
+import { defined } from "../../stacks/units/defined.ts";
 import type { Config, RobotConfig } from "../config/config.ts";
 import { ConfigError, messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
@@ -32,8 +33,7 @@ export async function openCloud(config: Config, log: Logger, ends: AsyncDisposab
     token: secretFile(tokenFile, token, log),
     userAgent: userAgent(),
     timeoutMs: API_TIMEOUT_MS,
-    ...(ports.mayWrite && { mayWrite: ports.mayWrite }),
-    ...(ports.inFlight && { inFlight: ports.inFlight }),
+    ...defined({ mayWrite: ports.mayWrite, inFlight: ports.inFlight }),
     trace: (request, answer) => {
       ports.onAnswer?.(answer);
       if (debug) log.info(traced(request, answer), "api exchange");

@@ -10,13 +10,6 @@ export interface EngineBinaries {
   readonly plugins: string;
 }
 
-/** The index that the toolchain writes into the cache; see dev-env/toolchain/README.md. */
-interface ToolchainIndex {
-  readonly format: number;
-  readonly binDir: string;
-  readonly pulumiHome: string;
-}
-
 /** From `LOTSE_PULUMI` and `LOTSE_PULUMI_HOME` when both are set, as in the image; otherwise what `npm run setup` installed. */
 export function findEngine(env: Readonly<Record<string, string | undefined>>): EngineBinaries {
   const { LOTSE_PULUMI: pulumi, LOTSE_PULUMI_HOME: home } = env;
@@ -27,7 +20,8 @@ export function findEngine(env: Readonly<Record<string, string | undefined>>): E
       `the engine is not installed: ${index} does not exist. Run "npm run setup", or set LOTSE_PULUMI and LOTSE_PULUMI_HOME`,
     ]);
   }
-  const { binDir, pulumiHome } = JSON.parse(readFileSync(index, "utf8")) as ToolchainIndex;
+  // What the toolchain writes into the cache; see dev-env/toolchain/README.md.
+  const { binDir, pulumiHome } = JSON.parse(readFileSync(index, "utf8")) as { binDir: string; pulumiHome: string };
   return verified({ pulumi: join(binDir, "pulumi"), plugins: join(pulumiHome, "plugins") });
 }
 

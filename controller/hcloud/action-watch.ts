@@ -1,4 +1,5 @@
 /** Waits for running actions, all with one batched request at a time. */
+import { defined } from "../../stacks/units/defined.ts";
 import { aborted, type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import type { ApiError, ApiResponse } from "./exchange.ts";
 
@@ -84,12 +85,7 @@ export class ActionWatch {
       body.actions && Promise.all(body.actions.map(settle)),
       body.next_actions && Promise.all(body.next_actions.map(settle)),
     ]);
-    const settled = {
-      ...body,
-      ...(action && { action }),
-      ...(actions && { actions }),
-      ...(next && { next_actions: next }),
-    };
+    const settled = { ...body, ...defined({ action, actions, next_actions: next }) };
     return { ...response, body: JSON.stringify(settled) };
   }
 

@@ -3,6 +3,7 @@
  * by one, each with an action to wait for, although the API accepts all of them at creation. The gateway therefore adds what
  * the run is about to request, and answers the later requests from the result.
  */
+import { isPrivate } from "../../stacks/units/inputs.ts";
 import type { ListenerSpec, LoadBalancerSpec, TargetSpec } from "../../stacks/units/spec.ts";
 import type { LoadBalancer, LoadBalancerService, LoadBalancerTarget } from "./api.ts";
 import type { ApiRequest } from "./exchange.ts";
@@ -49,10 +50,6 @@ export function remainder(request: ApiRequest, lb: LoadBalancer): ApiRequest | u
 /** False while the listener's certificate, created in the same run, has no id yet. */
 function isComplete({ protocol, http }: ListenerSpec): boolean {
   return protocol !== "https" || (http?.certificateIds.length ?? 0) > 0;
-}
-
-function isPrivate(target: TargetSpec): boolean {
-  return target.kind === "server" && target.usePrivateIp;
 }
 
 function serviceOf({ http, healthCheck, ...listener }: ListenerSpec): LoadBalancerService {

@@ -3,12 +3,10 @@
 /** The price list, with the fields that Lotse reads. */
 export interface Pricing {
   readonly currency: string;
-  readonly load_balancer_types: readonly PricedType[];
-}
-
-interface PricedType {
-  readonly name: string;
-  readonly prices: readonly { readonly location: string; readonly price_monthly: { readonly net: string } }[];
+  readonly load_balancer_types: readonly {
+    readonly name: string;
+    readonly prices: readonly { readonly location: string; readonly price_monthly: { readonly net: string } }[];
+  }[];
 }
 
 /** Looks up prices. */

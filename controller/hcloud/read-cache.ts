@@ -38,14 +38,13 @@ export class ReadCache {
 
   /** Adds a response that is known from elsewhere, e.g. one item of a list. It is serialised only when it is needed. */
   prime(path: string, resource: string, maxAgeMs: number, answer: () => ApiResponse): void {
-    const entry = { answer: async () => answer(), resource, expiresAt: this.#now() + maxAgeMs };
-    this.#entries.set(path, entry);
+    this.#entries.set(path, { answer: async () => answer(), resource, expiresAt: this.#now() + maxAgeMs });
   }
 
   /** Adds the items of a list as single resources, except those being written to (`mayServe` is false). */
   primeFrom(
     path: string,
-    { headers, list }: ReadList,
+    { headers, list }: Pick<ApiResponse, "headers"> & { readonly list: unknown },
     maxAgeMs: number,
     mayServe: (resource: string) => boolean,
   ): void {
@@ -69,12 +68,6 @@ export class ReadCache {
   sweep(): void {
     for (const [path, entry] of this.#entries) if (entry.expiresAt <= this.#now()) this.#entries.delete(path);
   }
-}
-
-/** A list response of the API. */
-interface ReadList {
-  readonly headers: ApiResponse["headers"];
-  readonly list: unknown;
 }
 
 /** Collections whose lists answer reads of their single resources. */

@@ -1,4 +1,5 @@
 /** Typed reads of the Hetzner API, and the lists of the project as last read, each with an age. */
+import { defined } from "../../stacks/units/defined.ts";
 import { CcmError, CloudError } from "../diagnostics/errors.ts";
 import { Aged } from "../work/aged.ts";
 import { TIMINGS } from "../work/timings.ts";
@@ -15,6 +16,12 @@ interface Page {
 
 /** Entries per page, the most that the API allows. */
 const PAGE = 50;
+
+/** The number of requests that a list of this many entries takes. */
+export function pagesOf(entries: number): number {
+  return Math.max(1, Math.ceil(entries / PAGE));
+}
+
 /** Attempts to read a list that keeps changing. */
 const LIST_TRIES = 3;
 
@@ -216,6 +223,6 @@ export class CloudView {
       this.#network.get(ages.network),
       this.#catalogue.get(CATALOGUE_MAX_AGE_MS).catch(() => undefined), // the API makes the same checks
     ]);
-    return { servers, loadBalancers, certificates, ...(network && { network }), ...(catalogue && { catalogue }) };
+    return { servers, loadBalancers, certificates, ...defined({ network, catalogue }) };
   }
 }

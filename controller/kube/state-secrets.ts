@@ -82,7 +82,7 @@ export class SecretState implements StateStore {
       state: bytes.subarray(index * this.#partBytes, (index + 1) * this.#partBytes),
     });
     this.#version ??= (await this.#read(0))?.metadata?.resourceVersion;
-    for (let index = 1; index < count; index++) await this.#write(index, part(index), undefined);
+    for (let index = 1; index < count; index++) await this.#write(index, part(index));
     const version = this.#version;
     // After a conflict or without a response, the next save finds out which version there is.
     this.#version = undefined;
@@ -109,11 +109,7 @@ export class SecretState implements StateStore {
     }
   }
 
-  async #write(
-    index: number,
-    data: Readonly<Record<string, string | Buffer>>,
-    version: string | undefined,
-  ): Promise<Secret> {
+  async #write(index: number, data: Readonly<Record<string, string | Buffer>>, version?: string): Promise<Secret> {
     const name = this.#nameOf(index);
     const encoded = Object.fromEntries(
       Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),

@@ -1,5 +1,6 @@
 /** Writes to Services and Nodes, each as the smallest possible patch. */
 import type { V1LoadBalancerIngress, V1Node, V1Service, V1ServiceList } from "@kubernetes/client-node";
+import { defined } from "../../stacks/units/defined.ts";
 import { CcmError, ifFound, isConflict, isNotFound } from "../diagnostics/errors.ts";
 import { FINALIZER } from "../formats/finalizer.ts";
 import type { NodePatch } from "../render/node/patch.ts";
@@ -63,10 +64,9 @@ export class Patcher {
         metadata: {
           uid,
           ...(taints && { resourceVersion: node.metadata?.resourceVersion }),
-          ...(labels && { labels }),
-          ...(annotations && { annotations }),
+          ...defined({ labels, annotations }),
         },
-        spec: { ...(providerId !== undefined && { providerID: providerId }), ...(taints && { taints }) },
+        spec: defined({ providerID: providerId, taints }),
       });
     }
     if (addresses) await this.#client.patch(`${path}/status`, "merge", { metadata: { uid }, status: { addresses } });

@@ -35,12 +35,8 @@ interface TextRequest {
 }
 
 /** Sends a request and reads the response, whatever its status. */
-export function readText(
-  { agent, request }: WayOut,
-  url: string,
-  { timeoutMs, body: sent, ...options }: TextRequest,
-): Promise<{ readonly status: number; readonly body: string }> {
-  return new Promise((resolve, reject) => {
+export function readText({ agent, request }: WayOut, url: string, { timeoutMs, body: sent, ...options }: TextRequest) {
+  return new Promise<{ readonly status: number; readonly body: string }>((resolve, reject) => {
     request(url, { ...options, agent, signal: AbortSignal.timeout(timeoutMs) }, (response) => {
       text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
     })

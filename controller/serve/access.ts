@@ -63,7 +63,7 @@ export class Access {
     const key = createHash("sha256").update(token).digest("hex");
     return this.#users(key, async () => {
       const review = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } };
-      const reviewed = await this.#review<TokenStatus>("token", TOKEN_REVIEWS, review);
+      const reviewed = await this.#review("token", TOKEN_REVIEWS, review);
       const ttlMs = reviewed ? this.#parts.config.tokenTtlMs : NOT_KEPT_MS;
       return { value: reviewed?.authenticated ? reviewed.user : undefined, ttlMs };
     });
@@ -75,19 +75,19 @@ export class Access {
       const { username, ...rest } = user;
       const spec = { user: username, ...rest, nonResourceAttributes: { path, verb: "get" } };
       const review = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
-      const reviewed = await this.#review<AccessStatus>("access", ACCESS_REVIEWS, review);
+      const reviewed = await this.#review("access", ACCESS_REVIEWS, review);
       const value = reviewed?.allowed ?? false;
       return { value, ttlMs: value ? allowedTtlMs : reviewed ? deniedTtlMs : NOT_KEPT_MS };
     });
   }
 
   /** What the API server says; undefined, which denies the request, when it does not. */
-  #review<Status>(what: "token" | "access", path: string, review: object): Promise<Status | undefined> {
+  #review(what: "token" | "access", path: string, review: object): Promise<ReviewStatus | undefined> {
     const { authentication, authorization, log } = this.#parts;
     const client = what === "token" ? authentication : authorization;
     return this.#limit(async () => {
       try {
-        return (await client.create<{ readonly status?: Status }>(path, review)).status;
+        return (await client.create<{ readonly status?: ReviewStatus }>(path, review)).status;
       } catch (error) {
         log.warn({ error: messageOf(error) }, `${what} review failed, request denied`);
         return undefined;
@@ -104,12 +104,10 @@ function covers(open: string, path: string): boolean {
   return open.endsWith("*") ? path.startsWith(open.slice(0, -1)) : path === open;
 }
 
-interface TokenStatus {
+/** The result of a TokenReview or a SubjectAccessReview. */
+interface ReviewStatus {
   readonly authenticated?: boolean;
   readonly user?: User;
-}
-
-interface AccessStatus {
   readonly allowed?: boolean;
 }
 

@@ -1,9 +1,9 @@
 /** One turn of the loop for load balancers, certificates and routes: observe → render → guard → apply → publish. */
 import type { RunReport, UnitOutcome } from "../../stacks/engine/run.ts";
+import { defined } from "../../stacks/units/defined.ts";
 import { serviceKeyOf } from "../../stacks/units/names.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
-import type { Doubt } from "../apply/proof.ts";
-import { proven } from "../apply/proof.ts";
+import { type Doubt, proven } from "../apply/proof.ts";
 import type { Run, Runner } from "../apply/runner.ts";
 import { hasFinalizer } from "../formats/finalizer.ts";
 import type { ApprovalGate, Passed } from "../guard/approval.ts";
@@ -258,10 +258,10 @@ export class ClusterTurn {
   #reportStatus(rendered: Rendered, { guarded, passed }: Verdict): void {
     const { board, runner } = this.#parts;
     board?.report({
-      ...(runner.lastRun && { lastRun: runner.lastRun }),
+      ...defined({ lastRun: runner.lastRun }),
       refused: refusalsOf(rendered),
       clusterCidrs: this.#parts.options.clusterCidrs,
-      ...(guarded.stopped !== undefined && { heldBack: guarded.stopped }),
+      ...defined({ heldBack: guarded.stopped }),
       ...(passed.waiting > 0 && { waiting: passed.waiting }),
     });
   }

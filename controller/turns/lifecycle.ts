@@ -3,7 +3,7 @@ import type { V1Node } from "@kubernetes/client-node";
 import { isConflict, isNotFound, messageOf } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { Server } from "../hcloud/api.ts";
-import type { CloudView } from "../hcloud/reader.ts";
+import { type CloudView, pagesOf } from "../hcloud/reader.ts";
 import type { Patcher } from "../kube/write.ts";
 import type { EventReason } from "../publish/events.ts";
 import { onNode, type Write } from "../publish/writes.ts";
@@ -34,8 +34,6 @@ export interface LifecycleTurnParts {
 
 /** Concurrent requests. */
 const PARALLEL = 8;
-/** Servers per page of the list. Each page is a request and counts towards the rate limit. */
-const PAGE = 50;
 
 export class LifecycleTurn {
   readonly #parts: LifecycleTurnParts;
@@ -71,7 +69,7 @@ export class LifecycleTurn {
     const witnesses = await this.#readDirectly(decideLifecycles(seen, servers, new Map()));
     const suspects = decideLifecycles(seen, servers, witnesses).filter(({ node }) => isSuspect(node));
     await this.#settleAll(suspects);
-    return periodMs * Math.max(1, Math.ceil(servers.length / PAGE));
+    return periodMs * pagesOf(servers.length);
   }
 
   /** Looks up the dedicated servers of Nodes that are not Ready. Returns how many there are. */

@@ -2,7 +2,7 @@
 import type { V1Node } from "@kubernetes/client-node";
 import { isConflict, isNotFound } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
-import type { CloudView } from "../hcloud/reader.ts";
+import { type CloudView, pagesOf } from "../hcloud/reader.ts";
 import type { Patcher } from "../kube/write.ts";
 import type { EventReason } from "../publish/events.ts";
 import { onNode, type Write } from "../publish/writes.ts";
@@ -34,8 +34,6 @@ const SERVERS_MAX_AGE_MS = 30_000;
 const NEW = { untilMs: 10_000, retryMs: 1_000 };
 /** After that its server may still be joining the network. Older Nodes are retried at each resync. */
 const WAITING = { untilMs: 600_000, retryMs: 5_000 };
-/** Servers per page of the list. The more pages there are, the less often it is read for a Node without a server. */
-const PAGE = 50;
 /** Concurrent patches, and attempts per Node while other clients write it (framework N29). */
 const PARALLEL = 16;
 const ATTEMPTS = 20;
@@ -77,8 +75,8 @@ export class NodeTurn {
     const waiting = decided.filter(({ verdict }) => verdict.kind === "refused" && !verdict.isFinal);
     const ages = waiting.map(({ node }) => this.#ageOf(node)).filter((age) => age < WAITING.untilMs);
     if (ages.length === 0) return undefined;
-    const pages = Math.max(1, Math.ceil((decided[0]?.inventory.servers.length ?? 0) / PAGE));
-    return pages * (Math.min(...ages) < NEW.untilMs ? NEW.retryMs : WAITING.retryMs);
+    const requests = pagesOf(decided[0]?.inventory.servers.length ?? 0);
+    return requests * (Math.min(...ages) < NEW.untilMs ? NEW.retryMs : WAITING.retryMs);
   }
 
   /** By the longer of two clocks: that of the API server may be ahead of ours, so that a Node would stay new for ever. */

@@ -2,8 +2,7 @@
 import type { Absence } from "../apply/proof.ts";
 import type { Runner } from "../apply/runner.ts";
 import type { Logger } from "../diagnostics/log.ts";
-import type { GuardLimits } from "../guard/guard.ts";
-import { doubtfulServers, holdTargets } from "../guard/guard.ts";
+import { doubtfulServers, type GuardLimits, holdTargets } from "../guard/guard.ts";
 import { assessInSteps, type Plan, type PlannedUnit, type Situation, setAside } from "../guard/plan.ts";
 import type { Server } from "../hcloud/api.ts";
 import type { Gateway } from "../hcloud/gateway.ts";

@@ -118,10 +118,7 @@ export class Loops<Name extends string> {
   #isStarted = false;
 
   /** One loop per piece of work, by name; `false` turns one off. */
-  constructor(
-    works: { readonly [N in Name]?: LoopOptions["work"] | false },
-    shared: Omit<LoopOptions, "name" | "work">,
-  ) {
+  constructor(works: { [N in Name]?: LoopOptions["work"] | false }, shared: Omit<LoopOptions, "name" | "work">) {
     const entries = Object.entries<LoopOptions["work"] | false | undefined>(works);
     this.#loops = new Map(
       entries.flatMap(([name, work]) => (work ? [[name, new Loop({ ...shared, name, work })]] : [])),

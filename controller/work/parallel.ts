@@ -1,11 +1,7 @@
 /** Bounded concurrency. */
 
 /** Does the work for all items, at most `width` at a time. A failure does not stop the others; the first is thrown at the end. */
-export async function inParallel<T>(
-  items: readonly T[],
-  width: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
+export async function inParallel<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>) {
   const queue = items.values();
   const failures: unknown[] = [];
   const lane = async () => {

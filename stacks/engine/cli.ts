@@ -78,19 +78,16 @@ export class Cli {
     });
     this.#child = child;
     try {
-      let stdout = "";
-      let stderr = "";
-      child.stdout.setEncoding("utf8").on("data", (text: string) => {
-        stdout = keepTail(stdout + text);
-      });
-      child.stderr.setEncoding("utf8").on("data", (text: string) => {
-        stderr = keepTail(stderr + text);
-      });
+      const said = { stdout: "", stderr: "" };
+      for (const stream of ["stdout", "stderr"] as const)
+        child[stream].setEncoding("utf8").on("data", (text: string) => {
+          said[stream] = keepTail(said[stream] + text);
+        });
       const code = await new Promise<number | null>((resolve, reject) =>
         child.on("error", reject).on("close", resolve),
       );
-      if (code !== 0) throw new CliError(args[0] ?? "", code, stderr || stdout);
-      return { stdout, stderr, code };
+      if (code !== 0) throw new CliError(args[0] ?? "", code, said.stderr || said.stdout);
+      return { ...said, code };
     } finally {
       this.#child = undefined;
     }

@@ -45,16 +45,11 @@ interface Processes {
   readonly plugin: WarmPlugin;
 }
 
-/** A run that is prepared: its processes, which wait for the request. */
-interface Prepared {
-  readonly token: string;
-  readonly processes: Promise<Processes>;
-}
-
 /** Runs requests on the cluster's stack. A failure of the engine itself is reported as the outcome of every unit. */
 export class Engine {
   readonly #options: EngineOptions;
-  #prepared: Prepared | undefined;
+  /** The processes of a run that is prepared, which wait for its request. */
+  #prepared: { readonly token: string; readonly processes: Promise<Processes> } | undefined;
   /** Ends what is prepared and not requested. */
   #idle: NodeJS.Timeout | undefined;
   #running: Promise<Processes> | undefined;
@@ -148,12 +143,12 @@ export class Engine {
   async #exchange(worker: ChildProcess, request: RunRequest, onStep: (step: Step) => void) {
     const { deadlineMs, graceMs } = this.#options;
     const done = Promise.withResolvers<RunReport["outcomes"]>();
-    const busy = new BusyUnits();
+    const busy = new Map<string, UnitId>();
     let hasStarted = false;
-    const fail = (code: string, message: string) =>
-      done.reject(
-        new EngineFailure(code, message, { busy: busy.units, isHarmless: !hasStarted && code !== "deadline" }),
-      );
+    const fail = (code: string, message: string) => {
+      const run = { busy: new Set(busy.values()), isHarmless: !hasStarted && code !== "deadline" };
+      done.reject(new EngineFailure(code, message, run));
+    };
     const onExit = () => fail("worker-died", "the engine's worker process exited during the run");
     // A worker that could not be started never exits, but its channel closes.
     worker.on("exit", onExit).on("disconnect", onExit);
@@ -162,7 +157,7 @@ export class Engine {
       if (message.kind === "done") done.resolve(message.outcomes);
       if (message.kind === "failed") fail("engine", message.message);
       if (message.kind !== "step") return;
-      busy.note(message.step);
+      noteStep(busy, message.step);
       onStep(message.step);
     });
     const late = `the run did not finish within ${Math.round(deadlineMs / 1000)} s and was killed`;
@@ -194,19 +189,10 @@ class EngineFailure extends Error {
   }
 }
 
-/** Tracks steps that have started and not ended. */
-class BusyUnits {
-  readonly #open = new Map<string, UnitId>();
-
-  note({ unit, part, phase }: Step): void {
-    const key = `${unit}#${part}`;
-    if (phase === "started") this.#open.set(key, unit);
-    else this.#open.delete(key);
-  }
-
-  get units(): ReadonlySet<UnitId> {
-    return new Set(this.#open.values());
-  }
+/** Keeps the units of the steps that have started and not ended. */
+function noteStep(busy: Map<string, UnitId>, { unit, part, phase }: Step): void {
+  if (phase === "started") busy.set(`${unit}#${part}`, unit);
+  else busy.delete(`${unit}#${part}`);
 }
 
 /** Starts worker and plugin side by side. */

@@ -6,10 +6,7 @@ import { type Existing, settlePending, unknownTo, withFound } from "./stored-sta
  * Resolves what a killed run left in the state. Returns what exists and is still not in it: the state may have been lost.
  * `list` returns everything that exists and should be in the state.
  */
-export async function settle<T extends Existing>(
-  stack: StoredStack,
-  list: () => Promise<readonly T[]>,
-): Promise<readonly T[]> {
+export async function settle<T extends Existing>(stack: StoredStack, list: () => Promise<readonly T[]>) {
   const findId = async (type: string, name: string) =>
     (await list()).find((it) => it.type === type && it.name === name)?.id;
   const state = await stack.amend((stored) => settlePending(stored, findId));

@@ -1,5 +1,6 @@
 /** Compares spec and state, field by field. Decides which units need a run, and words drift. */
 import { defined } from "./defined.ts";
+import { isPrivate } from "./inputs.ts";
 import { comparePartNames, listenerPart, mainPart, rdnsPart, targetPart } from "./names.ts";
 import type {
   CertificateContent,
@@ -166,7 +167,7 @@ function commonParts(of: LoadBalancerSpec | LoadBalancerState): Parts {
     },
   };
   for (const target of of.targets) {
-    parts[targetPart(target)] = { address: target.kind === "server" && target.usePrivateIp ? "private" : "public" };
+    parts[targetPart(target)] = { address: isPrivate(target) ? "private" : "public" };
   }
   for (const { listenPort, ...listener } of of.listeners) parts[listenerPart(listenPort)] = flatten(listener);
   return parts;

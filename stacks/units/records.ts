@@ -165,10 +165,7 @@ class UnitRecords {
 }
 
 /** The provider's id of a resource, and its inputs. */
-interface Own {
-  readonly id: string;
-  readonly inputs: object;
-}
+type Own = Required<Pick<ResourceRecord, "id" | "inputs">>;
 
 /** The load balancer that a part belongs to. */
 interface PartOf {
