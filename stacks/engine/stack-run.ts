@@ -1,4 +1,5 @@
 /** One run of a stored stack: its failures, and its interruption. */
+import { addAbortListener } from "node:events";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 import { parseFailure, stripMarkup } from "./errors.ts";
 import type { Failure } from "./run.ts";
@@ -29,17 +30,14 @@ export interface StackFailure {
 /** Interrupts a run when a signal fires, and kills it if it does not end in time. */
 export class Interruption implements Disposable {
   readonly #kill = new AbortController();
-  readonly #signal: AbortSignal;
-  readonly #onAbort: () => void;
+  readonly #listener: Disposable;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(signal: AbortSignal, interrupt: () => void) {
-    this.#signal = signal;
-    this.#onAbort = () => {
+    this.#listener = addAbortListener(signal, () => {
       interrupt();
       this.#timer = setTimeout(() => this.#kill.abort(), KILL_GRACE_MS);
-    };
-    signal.addEventListener("abort", this.#onAbort, { once: true });
+    });
   }
 
   get kill(): AbortSignal {
@@ -48,7 +46,7 @@ export class Interruption implements Disposable {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
-    this.#signal.removeEventListener("abort", this.#onAbort);
+    this.#listener[Symbol.dispose]();
   }
 }
 

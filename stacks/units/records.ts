@@ -99,7 +99,7 @@ class UnitRecords {
     const own = { id: String(id), inputs };
     const record = this.#record("loadBalancer:LoadBalancer", "balancer", own);
     const balancer = { ...record, outputs: { ...record.outputs, networkZone, ipv4, ipv6 } };
-    const part = { balancer: balancer.urn, loadBalancerId: id };
+    const part = { balancer: balancer.urn };
     const attachment = network && this.#attachment(state, network, part);
     return [
       this.#component,
@@ -174,7 +174,6 @@ interface PartOf {
   readonly through?: string;
   /** … and for other targets, which are merely added after it. */
   readonly after?: string;
-  readonly loadBalancerId: number;
 }
 
 /** The id that the provider gives a target. */
