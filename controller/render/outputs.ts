@@ -1,5 +1,6 @@
 /** The stack's outputs, from what was rendered and decided. Pure. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
+import { defined } from "../../stacks/units/defined.ts";
 import { unitOf } from "../../stacks/units/names.ts";
 import type { NodeOutput, ServiceOutput, StackOutputs } from "../../stacks/units/outputs.ts";
 import type { LoadBalancerState } from "../../stacks/units/spec.ts";
@@ -40,10 +41,8 @@ function serviceOutput(
     uid: metadata?.uid ?? "",
     loadBalancerId: id,
     name,
-    ...(publicInterface && ipv4 && { ipv4 }),
-    ...(publicInterface && ipv6 && { ipv6 }),
-    ...(network && { privateIp: network.ip }),
-    ...(hostname && { hostname }),
+    ...(publicInterface && defined({ ipv4, ipv6 })),
+    ...defined({ privateIp: network?.ip, hostname: hostname || undefined }),
     ports: (spec?.ports ?? []).map(({ port, nodePort = 0, protocol = "TCP" }) => ({ port, nodePort, protocol })),
   };
 }

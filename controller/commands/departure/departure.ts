@@ -4,7 +4,7 @@ import { certificateUnit } from "../../../stacks/units/names.ts";
 import type { UnitId } from "../../../stacks/units/spec.ts";
 import type { Absence, Doubt } from "../../apply/proof.ts";
 import { asDeleted, hasFinalizer } from "../../formats/finalizer.ts";
-import { type Plan, planRun, removal } from "../../guard/plan.ts";
+import { planRun, removal } from "../../guard/plan.ts";
 import type { Network } from "../../hcloud/api.ts";
 import { leaveCertificate } from "../../render/certificate/owned.ts";
 import { type Rendered, type RenderOptions, renderCluster, type Snapshot } from "../../render/cluster.ts";
@@ -13,18 +13,14 @@ import { findServer } from "../../render/node/metadata.ts";
 import { type Refusal, refusalsOf } from "../../render/refusals.ts";
 import { intentOf, serviceName } from "../../render/service/ours.ts";
 import { leaveBehind } from "../../render/service/retire.ts";
+import type { ClusterPlan } from "../open.ts";
 import { balancerText, shownBalancer } from "../output.ts";
 
 /** `destroy` deletes the cluster's resources, `release` keeps its load balancers as they are. */
 export type DepartureMode = "destroy" | "release";
 
-/** A planned departure. */
-export interface Departure {
-  /** What it was planned from. */
-  readonly snapshot: Snapshot;
-  readonly rendered: Rendered;
-  /** What is left to do in the cloud; empty when everything is deleted or has no owner. */
-  readonly plan: Plan;
+/** A planned departure. The plan is empty when everything in the cloud is deleted or has no owner. */
+export interface Departure extends Omit<ClusterPlan, "heldBack"> {
   /** Services with our finalizer that have nothing left in the cloud. */
   readonly services: readonly V1Service[];
   /** All Services with our finalizer. */

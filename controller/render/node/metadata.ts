@@ -2,8 +2,9 @@
 import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
 import type { Server } from "../../hcloud/api.ts";
 import type { EventReason } from "../../publish/events.ts";
+import type { Notice } from "../../publish/writes.ts";
 import type { RobotInventory } from "../../robot/api.ts";
-import { type AddressFamily, applyProvidedIps, serverAddresses } from "./addresses.ts";
+import { type AddressOptions, applyProvidedIps, serverAddresses } from "./addresses.ts";
 import { readExternalIpv6 } from "./external-ipv6.ts";
 import { adviseOnAddress, explainMissing } from "./hints.ts";
 import { type LabelOptions, serverFacts } from "./labels.ts";
@@ -12,18 +13,13 @@ import { cloudProviderId, parseProviderId } from "./provider-id.ts";
 import { decideRobotNode } from "./robot.ts";
 
 /** Settings for nodes. */
-export interface NodeOptions extends LabelOptions {
-  readonly addressFamily: AddressFamily;
-  readonly networkId?: number;
+export interface NodeOptions extends LabelOptions, Omit<AddressOptions, "externalIpv6"> {
   /** Whether nodes on dedicated servers keep their internal addresses; default true. */
   readonly forwardInternalIps?: boolean;
 }
 
 /** Reason and message of an Event. */
-export interface NodeWarning {
-  readonly reason: EventReason;
-  readonly message: string;
-}
+export type NodeWarning = Pick<Notice, "reason" | "message">;
 
 /** What to do with a node: leave it to its provider, patch it, or report why that is impossible. */
 export type NodeVerdict =
@@ -99,11 +95,8 @@ export function decideCloudNode(node: V1Node, servers: readonly Server[], option
   const known = serverAddresses(server, { ...options, externalIpv6: ipv6.address });
   const shaped = applyProvidedIps(known, node.metadata?.annotations?.[PROVIDED_IP]);
   if (!shaped.ok) {
-    return {
-      kind: "refused",
-      reason: `${shaped.reason}: ${adviseOnAddress(server, options, shaped.missing)}`,
-      isFinal: false,
-    };
+    const reason = `${shaped.reason}: ${adviseOnAddress(server, options, shaped.missing)}`;
+    return { kind: "refused", reason, isFinal: false };
   }
   const machine = { providerId: cloudProviderId(server.id), ...serverFacts(server, options) };
   return {

@@ -2,6 +2,7 @@
 import type { V1Service } from "@kubernetes/client-node";
 import type { LoadBalancerSpec, LoadBalancerState } from "../../../stacks/units/spec.ts";
 import type { Catalogue } from "../../hcloud/api.ts";
+import type { Notice } from "../../publish/writes.ts";
 import type { Surroundings } from "./checks.ts";
 import { tcpPorts } from "./listeners.ts";
 import { overridesLocalCheck } from "./local-traffic.ts";
@@ -20,6 +21,7 @@ export function adviseOnBalancer(settings: Settings, spec: LoadBalancerSpec, { e
 /** Maximum number of ports in one Event, whose length is limited. */
 const MOST = 10;
 
+/** Ports that are not TCP (HCCM V1). */
 function protocolNotes(service: V1Service): readonly Note[] {
   const served = new Set(tcpPorts(service));
   const others = (service.spec?.ports ?? []).filter((port) => !served.has(port));
@@ -76,26 +78,4 @@ function placeNotes({ options, sources }: Settings, existing: LoadBalancerState)
 }
 
 /** One note, reported as an Event. */
-export interface Note {
-  /** Reason of the Event. */
-  readonly reason: NoteReason;
-  readonly message: string;
-}
-
-/** Reasons of these Events; users filter by them. */
-export type NoteReason =
-  /** A certificate of an https port is missing, not issued or not renewed. */
-  | "CertificateNotReady"
-  /** An annotation with our prefix that does not exist. */
-  | "UnknownAnnotation"
-  /** A port that is not TCP (HCCM V1). */
-  | "UnsupportedProtocolConfigured"
-  /** A field that Hetzner does not support. */
-  | "UnsupportedFieldConfigured"
-  | "HealthCheckOverridden"
-  | "LoadBalancerTypeDeprecated"
-  | "LoadBalancerNotMoved"
-  /** There are more nodes than the type allows targets (HCCM T4). */
-  | "MaxTargetsReached"
-  /** Foreign listeners and targets on the load balancer are kept. */
-  | "ForeignPartsKept";
+export type Note = Pick<Notice, "reason" | "message">;

@@ -27,7 +27,7 @@ export interface Surroundings {
   readonly existing?: LoadBalancerState;
   readonly foreign?: ForeignParts;
   /** What the certificates of the Service are planned from. */
-  readonly certificates: Omit<CertificateSurroundings, "present">;
+  readonly certificates: CertificateSurroundings;
 }
 
 /** One mistake, and the options that must not be applied because of it, for one port or for the whole Service. */

@@ -129,7 +129,7 @@ function placeOf(options: ServiceOptions, existing?: LoadBalancerState): LoadBal
   return options.networkZone ? { networkZone: options.networkZone } : undefined;
 }
 
-/** Names only some nodes, because the length of an Event is limited. */
+/** More nodes than the type allows targets (HCCM T4). Names only some, because the length of an Event is limited. */
 function limitNotes(nodes: readonly string[], type: string): readonly Note[] {
   if (nodes.length === 0) return [];
   const shown = nodes.slice(0, 20).join(", ") + (nodes.length > 20 ? ` and ${nodes.length - 20} more` : "");
