@@ -7,7 +7,7 @@ import { userAgent } from "../diagnostics/version.ts";
 import { type ApiResponse, traced } from "../hcloud/exchange.ts";
 import { Gateway } from "../hcloud/gateway.ts";
 import { CloudReader, CloudView } from "../hcloud/reader.ts";
-import { type Exchange, Upstream } from "../hcloud/sender.ts";
+import { type Exchange, Upstream, type UpstreamOptions } from "../hcloud/sender.ts";
 import { trustAuthorities } from "../net/authorities.ts";
 import { openWayOut, readText } from "../net/outbound.ts";
 import { secretFile } from "../net/secret-file.ts";
@@ -17,11 +17,9 @@ const API_TIMEOUT_MS = 30_000;
 const METADATA_TIMEOUT_MS = 5_000;
 
 /** Hooks: observers of requests, and the permission to write. */
-export interface CloudPorts {
+export interface CloudPorts extends Pick<UpstreamOptions, "inFlight" | "mayWrite"> {
   readonly onExchange?: (exchange: Exchange) => void;
   readonly onAnswer?: (answer: ApiResponse) => void;
-  readonly inFlight?: (change: 1 | -1) => void;
-  readonly mayWrite?: () => boolean;
 }
 
 /** The gateway and the readers behind it. Throws a ConfigError when the API is unusable or the network does not exist. */

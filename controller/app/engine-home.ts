@@ -2,13 +2,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import type { EngineHome } from "../../stacks/state/workspace.ts";
 import { ConfigError } from "../diagnostics/errors.ts";
 
 /** Paths of the binaries. */
-export interface EngineBinaries {
-  readonly pulumi: string;
-  readonly plugins: string;
-}
+export type EngineBinaries = Pick<EngineHome, "pulumi" | "plugins">;
 
 /** From `LOTSE_PULUMI` and `LOTSE_PULUMI_HOME` when both are set, as in the image; otherwise what `npm run setup` installed. */
 export function findEngine(env: Readonly<Record<string, string | undefined>>): EngineBinaries {

@@ -8,6 +8,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import type { RunRequest } from "../../stacks/engine/run.ts";
 import { messageOf } from "../diagnostics/errors.ts";
 import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import { type Action, ActionWatch, runningActionIn, withEndedAction, withFailedAction } from "./action-watch.ts";
@@ -29,10 +30,7 @@ import { ReadCache, singleIn } from "./read-cache.ts";
 import { type Exchange, type RunInfo, Sender, type Upstream } from "./sender.ts";
 
 /** Address and token with which a run reaches the gateway. */
-export interface Credential {
-  readonly endpoint: string;
-  readonly token: string;
-}
+export type Credential = RunRequest["access"];
 
 /** Access of one run. */
 export interface RunAccess extends Credential {

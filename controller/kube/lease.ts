@@ -8,6 +8,7 @@ import { ifFound, isConflict, isNotFound, messageOf } from "../diagnostics/error
 import type { Logger } from "../diagnostics/log.ts";
 import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import type { KubeClient } from "./client.ts";
+import type { KubeObject } from "./informer.ts";
 import { paths } from "./paths.ts";
 
 /** Whether this process may write. */
@@ -32,12 +33,7 @@ export const ALONE: Leadership = {
 
 /** A Lease, as the API server returns it. */
 export interface LeaseObject {
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace: string;
-    readonly uid?: string;
-    readonly resourceVersion?: string;
-  };
+  readonly metadata: NonNullable<KubeObject["metadata"]> & { readonly name: string; readonly namespace: string };
   readonly spec?: {
     readonly holderIdentity?: string | null;
     readonly leaseDurationSeconds?: number;

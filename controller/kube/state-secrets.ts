@@ -9,6 +9,7 @@ import type { StateStore } from "../../stacks/state/mirror.ts";
 import { CcmError, ifFound, KubeError } from "../diagnostics/errors.ts";
 import type { KubeClient } from "./client.ts";
 import { ownMetadata, ownName } from "./config-map.ts";
+import type { KubeObject } from "./informer.ts";
 import { paths } from "./paths.ts";
 
 /** Maximum number of parts. Their names are fixed, because RBAC rules refer to them. */
@@ -18,8 +19,7 @@ const PART_BYTES = 700 * 1024;
 /** Limit of a decompressed state, against Secrets that other programs wrote. */
 const MAX_TEXT_BYTES = 256 * 1024 * 1024;
 
-interface Secret {
-  readonly metadata?: { readonly name?: string; readonly resourceVersion?: string };
+interface Secret extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 

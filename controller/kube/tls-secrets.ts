@@ -1,9 +1,7 @@
 /** TLS Secrets, from the namespaces where they can be read. Unreadable ones are left out and delay nothing. */
 import { setTimeout } from "node:timers/promises";
 import type { V1Secret } from "@kubernetes/client-node";
-import type { Logger } from "../diagnostics/log.ts";
 import type { SecretList } from "../render/certificate/tls-secret.ts";
-import type { KubeClient } from "./client.ts";
 import { Informer, type InformerOptions } from "./informer.ts";
 import { paths } from "./paths.ts";
 
@@ -11,12 +9,9 @@ import { paths } from "./paths.ts";
 const PATIENCE_MS = 10_000;
 
 /** What to watch, and where. */
-export interface TlsSecretOptions {
-  readonly client: KubeClient;
-  readonly log: Logger;
+export interface TlsSecretOptions extends Pick<InformerOptions<V1Secret>, "client" | "log" | "onChange"> {
   /** Namespaces to watch; absent means all. */
   readonly namespaces?: readonly string[];
-  readonly onChange: InformerOptions<V1Secret>["onChange"];
   readonly patienceMs?: number;
 }
 

@@ -51,8 +51,7 @@ export class Publisher {
     const { patcher, log } = this.#parts;
     switch (write.kind) {
       case "add-finalizer":
-        await patcher.addFinalizer(write.service);
-        return;
+        return patcher.addFinalizer(write.service);
       case "ingress":
         await patcher.setIngress(write.service, write.ingress);
         log.info(
