@@ -6,7 +6,7 @@ import { CcmError } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { Pace } from "../guard/pace.ts";
 import type { KubeClient } from "../kube/client.ts";
-import { type Change, Informer } from "../kube/informer.ts";
+import { type Change, Informer, type InformerOptions } from "../kube/informer.ts";
 import { paths } from "../kube/paths.ts";
 import { TlsSecrets } from "../kube/tls-secrets.ts";
 import type { Observed } from "../render/cluster.ts";
@@ -75,15 +75,12 @@ class StaleCluster extends CcmError {
   readonly retry = "soon";
 }
 
-interface ObserverOptions {
-  readonly client: KubeClient;
-  readonly log: Logger;
+interface ObserverOptions extends Pick<InformerOptions<V1Node>, "client" | "log" | "staleMs"> {
   /** Called for changes after the first lists: before that, an absent object would look deleted. */
   readonly onNode: (change: Change<V1Node>) => void;
   readonly onService: (change: Change<V1Service>) => void;
   /** Called when the API server is back after an outage. */
   readonly onBack?: () => void;
-  readonly staleMs?: number;
 }
 
 /** Watches Nodes and Services. */

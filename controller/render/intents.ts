@@ -17,7 +17,7 @@ import type { Settings } from "./service/options/settings.ts";
 import { type Claimant, findForeign, intentOf, serviceName, serviceRef, withoutForeign } from "./service/ours.ts";
 import { keepOnRetire } from "./service/retire.ts";
 import type { Targets } from "./service/targets.ts";
-import { type BalancerContext, defaultName } from "./service/wanted.ts";
+import { defaultName } from "./service/wanted.ts";
 
 /** What one Service asks for, and what becomes of it. */
 export type ServiceIntent = { readonly service: V1Service; readonly unit: UnitId } & (
@@ -134,10 +134,7 @@ function balance(service: V1Service, shared: Shared): RenderedIntent {
 }
 
 /** What a load balancer is rendered from, except for what already exists. */
-function contextOf(
-  service: V1Service,
-  { snapshot, options, takenIps, balancerIds, secretsOf }: Shared,
-): BalancerContext {
+function contextOf(service: V1Service, { snapshot, options, takenIps, balancerIds, secretsOf }: Shared) {
   const { nodes, cloud, now } = snapshot;
   const { defaults, networkId, robots = false } = options;
   const { servers, network, catalogue } = cloud;

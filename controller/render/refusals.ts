@@ -12,10 +12,9 @@ export interface Refusal {
 /** A Service can have thousands of mistakes, but Events and ConfigMaps have limits. */
 const MOST_MISTAKES = 40;
 
-/** The first mistakes, and how many more there are. */
-export function shortened(mistakes: readonly string[]): readonly string[] {
-  if (mistakes.length <= MOST_MISTAKES) return mistakes;
-  return [...mistakes.slice(0, MOST_MISTAKES), `and ${mistakes.length - MOST_MISTAKES} more`];
+/** The first texts, and how many more there are. */
+export function shortened(texts: readonly string[], most = MOST_MISTAKES): readonly string[] {
+  return texts.length <= most ? texts : [...texts.slice(0, most), `and ${texts.length - most} more`];
 }
 
 /** Every Service with mistakes, and every Node that cannot get a route. */

@@ -26,15 +26,12 @@ export class Aged<T> {
       return this.#read();
     })();
     this.#value = value;
-    const done = (isFine: boolean) => {
+    const done = (isFine: boolean) => () => {
       if (this.#value !== value) return;
       this.#isReading = false;
       if (!isFine) this.#value = undefined;
     };
-    value.then(
-      () => done(true),
-      () => done(false),
-    );
+    value.then(done(true), done(false));
     return value;
   }
 }

@@ -118,7 +118,8 @@ export class StoredStack {
     change: (state: Deployment) => Deployment | undefined | Promise<Deployment | undefined>,
   ): Promise<Deployment> {
     const { directory, name } = this.#options;
-    const { version, deployment } = JSON.parse(await this.pulumi(["stack", "export"])) as StateFile;
+    const exported = JSON.parse(await this.pulumi(["stack", "export"]));
+    const { version, deployment } = exported as { version: number; deployment: Deployment };
     const changed = await change(deployment);
     if (!changed) return deployment;
     const file = join(directory, "import.json");
@@ -197,8 +198,6 @@ export class StoredStack {
 const RUN_VARIABLE = "LOTSE_STACK_RUN";
 /** Operations that count as changes in a preview. Those inside a replacement do not count again. */
 const CHANGES = new Set(["create", "update", "delete", "replace"]);
-
-type StateFile = { readonly version: number; readonly deployment: Deployment };
 
 interface Common {
   readonly onEvent: (event: EngineEvent) => void;

@@ -151,16 +151,10 @@ export type UnitState = LoadBalancerState | RouteSpec | CertificateState;
 export type UnitStates = Readonly<Partial<Record<UnitId, UnitState>>>;
 
 /** A load balancer as listed by the cloud. */
-export interface LoadBalancerState {
-  readonly kind: "load-balancer";
+export interface LoadBalancerState extends Omit<LoadBalancerSpec, "service" | "place" | "network" | "rdns"> {
   readonly id: number;
-  readonly name: string;
-  readonly type: string;
   readonly location: string;
   readonly networkZone: string;
-  readonly algorithm: Algorithm;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly deleteProtection: boolean;
   readonly publicInterface: boolean;
   readonly ipv4?: string;
   readonly ipv6?: string;
@@ -168,8 +162,6 @@ export interface LoadBalancerState {
   readonly network?: AttachmentState;
   /** Reverse DNS of the public addresses, where set. */
   readonly rdns?: { readonly [V in IpVersion]?: string };
-  readonly listeners: readonly ListenerSpec[];
-  readonly targets: readonly TargetSpec[];
 }
 
 /** A certificate as listed by the cloud. */

@@ -58,11 +58,7 @@ export function serverFacts({ server_type, location, labels }: Server, { zoneLab
 }
 
 /** The labels and annotations with which a node describes its machine; null for those that must go. */
-export function wantedLabels(
-  node: V1Node,
-  machine: MachineFacts,
-  { labelPrefixes = [] }: LabelOptions,
-): Required<LabelChanges> {
+export function wantedLabels(node: V1Node, machine: MachineFacts, { labelPrefixes = [] }: LabelOptions) {
   const providedBy = node.metadata?.labels?.[PROVIDED_BY] ?? machine.providedBy;
   const { labels, annotations } = planCopies(node, machine, labelPrefixes);
   return { labels: { ...labels, ...topologyLabels(machine), [PROVIDED_BY]: providedBy }, annotations };

@@ -3,6 +3,7 @@ import type { V1Service } from "@kubernetes/client-node";
 import type { LoadBalancerSpec, LoadBalancerState } from "../../../stacks/units/spec.ts";
 import type { Catalogue } from "../../hcloud/api.ts";
 import type { Notice } from "../../publish/writes.ts";
+import { shortened } from "../refusals.ts";
 import type { Surroundings } from "./checks.ts";
 import { tcpPorts } from "./listeners.ts";
 import { overridesLocalCheck } from "./local-traffic.ts";
@@ -26,11 +27,10 @@ function protocolNotes(service: V1Service): readonly Note[] {
   const served = new Set(tcpPorts(service));
   const others = (service.spec?.ports ?? []).filter((port) => !served.has(port));
   if (others.length === 0) return [];
-  const shown = others
-    .slice(0, MOST)
-    .map(({ port, protocol }) => `port ${port}/${protocol} is not served: Hetzner load balancers only forward TCP`);
-  const more = others.length > MOST ? [`and ${others.length - MOST} more`] : [];
-  return [{ reason: "UnsupportedProtocolConfigured", message: [...shown, ...more].join("; ") }];
+  const all = others.map(
+    ({ port, protocol }) => `port ${port}/${protocol} is not served: Hetzner load balancers only forward TCP`,
+  );
+  return [{ reason: "UnsupportedProtocolConfigured", message: shortened(all, MOST).join("; ") }];
 }
 
 const RANGES_ANNOTATION = "service.beta.kubernetes.io/load-balancer-source-ranges";

@@ -36,11 +36,7 @@ function namesOf(all: readonly { readonly name: string }[]): readonly string[] {
 }
 
 /** The problem of an option whose value is not known; none when it is not set. */
-function unknownProblems(
-  name: keyof typeof KINDS,
-  { options, sources }: Settings,
-  known: readonly string[],
-): readonly Problem[] {
+function unknownProblems(name: keyof typeof KINDS, { options, sources }: Settings, known: readonly string[]) {
   const value = options[name];
   if (!value || known.includes(value)) return [];
   const what = `${JSON.stringify(value)} is not a known ${KINDS[name]}`;

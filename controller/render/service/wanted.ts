@@ -2,7 +2,7 @@
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { defined } from "../../../stacks/units/defined.ts";
 import { targetPart } from "../../../stacks/units/names.ts";
-import type { LoadBalancerSpec, LoadBalancerState, NetworkAttachment } from "../../../stacks/units/spec.ts";
+import type { LoadBalancerSpec, LoadBalancerState } from "../../../stacks/units/spec.ts";
 import { parseLabelSelector } from "../../formats/label-selector.ts";
 import { PROTECTED_MARK } from "../../formats/marks.ts";
 import type { Server } from "../../hcloud/api.ts";
@@ -83,10 +83,7 @@ function protectionOf({ options, broken }: Settings, existing: LoadBalancerState
 }
 
 /** An invalid address or subnet is left out, so that the attachment is unchanged. */
-function attachmentOf(
-  { options, broken }: Settings,
-  { networkId, existing }: BalancerContext,
-): NetworkAttachment | undefined {
+function attachmentOf({ options, broken }: Settings, { networkId, existing }: BalancerContext) {
   if (networkId === undefined) return undefined;
   const isPublic = !(options.disablePublicNetwork ?? false);
   const { privateIpv4: ip, privateSubnet: subnet } = options;
