@@ -45,6 +45,7 @@ const UNANSWERED = new Set([
   "server_error",
   "unexpected",
   "engine",
+  "plugin",
   "deadline",
   "worker-died",
 ]);

@@ -30,9 +30,9 @@ const CAUSE = /^(?<message>.+) \((?<code>[a-z][a-z0-9_]+)(?:, [^()]*)?\)(?:: (?<
 
 /**
  * Extracts the cause from a diagnostic of the engine. The engine adds one line of wrapping per layer; only the
- * innermost message is useful to users.
+ * innermost message is useful to users. `source` is the code of a failure that has none of its own.
  */
-export function parseFailure(diagnostic: string): Failure {
+export function parseFailure(diagnostic: string, source: "engine" | "plugin" = "engine"): Failure {
   const lines = stripMarkup(diagnostic)
     .split("\n")
     .map((line) => WRAPPINGS.reduce((text, wrapping) => text.replace(wrapping, ""), line).trim())
@@ -41,7 +41,7 @@ export function parseFailure(diagnostic: string): Failure {
     const { message = "", code = "", fields } = CAUSE.exec(line)?.groups ?? {};
     if (code !== "") return failureOf(code, fields === undefined ? message : `${message}: ${fieldsInWords(fields)}`);
   }
-  return { code: "engine", message: lines.at(-1) ?? "the engine failed without an error message", retry: "backoff" };
+  return { code: source, message: lines.at(-1) ?? "the engine failed without an error message", retry: "backoff" };
 }
 
 function fieldsInWords(fields: string): string {

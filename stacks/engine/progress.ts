@@ -85,7 +85,7 @@ export interface Ending {
 function noteError(progress: Progress, urn: string | undefined, message: string): void {
   const unit = urn === undefined ? undefined : unitOfUrn(urn);
   if (!unit) progress.general.push(stripMarkup(message).trim());
-  else if (!progress.failures.has(unit)) progress.failures.set(unit, parseFailure(message));
+  else if (!progress.failures.has(unit)) progress.failures.set(unit, parseFailure(message, "plugin"));
 }
 
 const OPERATIONS: Readonly<Record<string, Change["operation"]>> = {

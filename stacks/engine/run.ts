@@ -31,7 +31,7 @@ export interface Step extends Change {
 
 /** Why a unit does not match its spec after a run. */
 export interface Failure {
-  /** The API's error code, or one of ours: `engine`, `deadline`, `worker-died`. */
+  /** The API's error code, or one of ours: `engine`, `plugin`, `deadline`, `worker-died`. */
   readonly code: string;
   /** Text for users, without engine jargon. */
   readonly message: string;
