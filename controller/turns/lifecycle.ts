@@ -14,6 +14,7 @@ import {
   isReady,
   isSuspect,
   type LifecycleVerdict,
+  robotNumbers,
   suspectRobot,
 } from "../render/node/lifecycle.ts";
 import type { NodePatch } from "../render/node/patch.ts";
@@ -82,7 +83,9 @@ export class LifecycleTurn {
     });
     await inParallel(suspects, 1, async ({ node, number }) => {
       try {
-        await this.#settle(node, decideRobotLifecycle(node, await robotState(number)));
+        const state = await robotState(number);
+        const strangers = state === "missing" ? await countStrangers(robotNumbers(seen), robotState) : 0;
+        await this.#settle(node, decideRobotLifecycle(node, state, strangers));
       } catch (error) {
         log.warn({ node: node.metadata?.name, error: messageOf(error) }, "reading a node's dedicated server failed");
       }
@@ -151,6 +154,25 @@ export class LifecycleTurn {
   async #notify(node: V1Node, reason: EventReason, message: string): Promise<void> {
     await this.#parts.publish([onNode(node, reason, message)]);
   }
+}
+
+/**
+ * The number of dedicated servers, if Robot knows none of them: then its user belongs to another account. Otherwise 0. Throws
+ * when it knows none of those that could be looked up.
+ */
+async function countStrangers(
+  numbers: readonly number[],
+  robotState: NonNullable<LifecycleTurnParts["robotState"]>,
+): Promise<number> {
+  let failure: unknown;
+  for (const number of numbers) {
+    const state = await robotState(number).catch((error: unknown) => {
+      failure = error;
+    });
+    if (state && state !== "missing") return 0;
+  }
+  if (failure !== undefined) throw failure;
+  return numbers.length;
 }
 
 type Decided = ReturnType<typeof decideLifecycles>;

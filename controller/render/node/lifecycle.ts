@@ -22,6 +22,7 @@ export type LifecycleVerdict =
 export type Witnesses = ReadonlyMap<number, Server | undefined>;
 
 const KEEP: LifecycleVerdict = { kind: "keep" };
+const OWN_PROJECT = "HCLOUD_TOKEN belongs to this cluster's project";
 
 /** Whether kubelet reports Ready. A node without the condition is not Ready. */
 export function isReady({ status }: V1Node): boolean {
@@ -73,18 +74,28 @@ export function decideLifecycles(nodes: readonly V1Node[], servers: readonly Ser
   const isOtherProject = ours.length > 1 && !ours.some((node) => findServer(node, servers));
   return nodes.map((node) => {
     const verdict = decideLifecycle(node, servers, witnesses);
-    return { node, verdict: verdict.kind === "delete" && isOtherProject ? held(ours.length) : verdict };
+    return { node, verdict: verdict.kind === "delete" && isOtherProject ? held(ours.length, OWN_PROJECT) : verdict };
   });
 }
 
-/** The verdict on a node that is not Ready, on a dedicated server. */
-export function decideRobotLifecycle(node: V1Node, state: RobotState): LifecycleVerdict {
-  if (state === "missing") return { kind: "delete" };
+/** The verdict on a node that is not Ready, on a dedicated server. `strangers`: several nodes, none of which Robot knows. */
+export function decideRobotLifecycle(node: V1Node, state: RobotState, strangers = 0): LifecycleVerdict {
+  if (state === "missing")
+    return strangers > 1 ? held(strangers, "ROBOT_USER belongs to this cluster's account") : { kind: "delete" };
   return state === "off" ? withShutdownTaint(node) : KEEP;
 }
 
-function held(count: number): LifecycleVerdict {
-  const reason = `its server was not found, but neither was any server of the ${count} Nodes: check that HCLOUD_TOKEN belongs to this cluster's project, or delete the Node yourself`;
+/** Numbers of the dedicated servers that nodes are on, Ready or not. */
+export function robotNumbers(nodes: readonly V1Node[]): readonly number[] {
+  const numbers = nodes.flatMap(({ spec }) => {
+    const id = parseProviderId(spec?.providerID);
+    return id.kind === "robot" ? [id.number] : [];
+  });
+  return [...new Set(numbers)];
+}
+
+function held(count: number, condition: string): LifecycleVerdict {
+  const reason = `its server was not found, but neither was any server of the ${count} Nodes: check that ${condition}, or delete the Node yourself`;
   return { kind: "hold", reason };
 }
 

@@ -185,4 +185,40 @@ describe("a turn for Nodes that are not Ready", () => {
     expect(lines[0]).toMatchObject({ level: "warn", node: "metal-5", error: "Robot is away" });
     expect(cloud.reads).toEqual([]);
   });
+
+  describe("on dedicated servers", () => {
+    const metal = (number: number, ready?: "True") =>
+      aNode({ name: `metal-${number}`, providerID: `hrobot://${number}`, ...(ready && { ready }) });
+
+    it("deletes none while Robot knows none of their servers: its user belongs to another account", async () => {
+      const { turn, done, events, world } = aTurn(metal(5), metal(6, "True"));
+      world.robots = new Map([
+        [5, "missing"],
+        [6, "missing"],
+      ]);
+      await expect(turn.run()).resolves.toBe(PERIOD);
+      expect(done).toEqual([]);
+      expect(events()).toEqual([
+        expect.stringMatching(/^NodeDeletionHeldBack: Node metal-5 is not deleted: .* 2 Nodes: .*ROBOT_USER/),
+      ]);
+      world.robots.set(6, "running");
+      await turn.run();
+      expect(done).toEqual(["delete metal-5"]);
+    });
+
+    it("deletes none while only the missing one can be looked up", async () => {
+      const { turn, done, world, lines } = aTurn(metal(5), metal(6, "True"));
+      world.robots = new Map([[5, "missing"]]);
+      await turn.run();
+      expect(done).toEqual([]);
+      expect(lines[0]).toMatchObject({ level: "warn", node: "metal-5", error: "Robot is away" });
+    });
+
+    it("deletes the only one", async () => {
+      const { turn, done, world } = aTurn(metal(5));
+      world.robots = new Map([[5, "missing"]]);
+      await turn.run();
+      expect(done).toEqual(["delete metal-5"]);
+    });
+  });
 });
