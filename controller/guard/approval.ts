@@ -59,10 +59,18 @@ const APPROVED = "approved.";
 
 type Data = Readonly<Record<string, string>>;
 
+/** An approval that was used up for a unit. */
+interface Grant extends Pick<PlannedUnit, "kind"> {
+  readonly differences: ReadonlySet<string>;
+}
+
 export class ApprovalGate {
   readonly #parts: ApprovalParts;
-  /** Approved differences per unit, until the unit is as wanted: a change that fails half-way continues. */
-  readonly #granted = new Map<UnitId, ReadonlySet<string>>();
+  /**
+   * Approved differences per unit, until the unit is as wanted: a change that fails half-way continues. The approval of a
+   * removal ends when the unit is wanted again.
+   */
+  readonly #granted = new Map<UnitId, Grant>();
   /** Whether the ConfigMap is known to be empty. */
   #isClear = false;
 
@@ -75,11 +83,11 @@ export class ApprovalGate {
    * was approved of units under way continues afterwards.
    */
   async pass(
-    { plan, underWay = new Set() }: Pick<Situation, "plan" | "underWay">,
+    { plan, underWay = new Map() }: Pick<Situation, "plan" | "underWay">,
     describe: (steps: Plan) => Promise<readonly Description[]>,
   ): Promise<Passed> {
-    const unfinished = new Set([...plan.map(({ unit }) => unit), ...underWay]);
-    for (const unit of this.#granted.keys()) if (!unfinished.has(unit)) this.#granted.delete(unit);
+    const unfinished = new Map([...underWay, ...plan.map((step) => [step.unit, step] as const)]);
+    for (const [unit, { kind }] of this.#granted) if (unfinished.get(unit)?.kind !== kind) this.#granted.delete(unit);
     const open = plan.filter((step) => needsApproval(step, this.#parts.mode) && !this.#isGranted(step));
     if (open.length === 0 && this.#isClear) return { plan, waiting: 0, announced: [], approved: [] };
     try {
@@ -102,14 +110,15 @@ export class ApprovalGate {
     // An approval is used up before its change is made, so that it cannot cover the same change again.
     await map.update((current) => retain(current, waiting, announced));
     this.#isClear = waiting.length === 0;
-    for (const step of approved) this.#granted.set(step.unit, new Set(step.differences.map(keyOf)));
+    for (const { unit, kind, differences } of approved)
+      this.#granted.set(unit, { kind, differences: new Set(differences.map(keyOf)) });
     if (announced.length > 0) log.info({ units: announced.map(({ unit }) => unit) }, "changes wait for approval");
     const found = approved.map((step) => approvalOf(step, data));
     return { plan: without(plan, waiting), waiting: waiting.length, announced, approved: found };
   }
 
   #isGranted({ unit, differences }: PlannedUnit): boolean {
-    const granted = this.#granted.get(unit);
+    const granted = this.#granted.get(unit)?.differences;
     return granted !== undefined && differences.every((difference) => granted.has(keyOf(difference)));
   }
 }

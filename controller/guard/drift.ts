@@ -59,8 +59,8 @@ export class DriftWatch {
   }
 
   /** Remembers that a run has brought units to their specs, so that the next change by hand is drift, even at once. */
-  settle({ rendered, plan, underWay = new Set() }: Situation, due: Plan): void {
-    const left = new Set([...plan.map(({ unit }) => unit), ...underWay]);
+  settle({ rendered, plan, underWay = new Map() }: Situation, due: Plan): void {
+    const left = new Set([...plan.map(({ unit }) => unit), ...underWay.keys()]);
     for (const step of due)
       if (step.kind === "make" && !left.has(step.unit))
         this.#settled.set(step.unit, { spec: step.spec, state: rendered.existing[step.unit] });

@@ -21,8 +21,8 @@ export type Plan = readonly PlannedUnit[];
 export interface Situation {
   readonly rendered: Rendered;
   readonly plan: Plan;
-  /** Units with actions that outlast their run, which are not in the plan. They may still come to match their specs. */
-  readonly underWay?: ReadonlySet<UnitId>;
+  /** Steps of units with actions that outlast their run, which are not in the plan. They may still come to match their specs. */
+  readonly underWay?: ReadonlyMap<UnitId, PlannedUnit>;
   /** Targets that stay in the specs because suspiciously many would go, and how many there are. */
   readonly heldTargets?: { readonly names: readonly string[]; readonly total: number };
 }
@@ -40,7 +40,9 @@ export function* assessInSteps(snapshot: Snapshot, options: RenderOptions): Gene
 
 /** The situation with nothing planned for units under way. */
 export function setAside(situation: Situation, isUnderWay: (unit: UnitId) => boolean): Situation {
-  const underWay = new Set(situation.plan.map(({ unit }) => unit).filter(isUnderWay));
+  const underWay = new Map(
+    situation.plan.flatMap((step) => (isUnderWay(step.unit) ? [[step.unit, step] as const] : [])),
+  );
   return { ...situation, plan: situation.plan.filter(({ unit }) => !underWay.has(unit)), underWay };
 }
 

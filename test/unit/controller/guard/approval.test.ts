@@ -7,8 +7,8 @@ import {
   withApprovals,
 } from "../../../../controller/guard/approval.ts";
 import type { Plan, PlannedUnit } from "../../../../controller/guard/plan.ts";
+import { existence } from "../../../../stacks/units/difference.ts";
 import { loadBalancerUnit } from "../../../../stacks/units/names.ts";
-import type { UnitId } from "../../../../stacks/units/spec.ts";
 import { aBalancerSpec, aRoute, UID } from "../../../support/builders.ts";
 import { aLog } from "../../../support/log.ts";
 
@@ -50,8 +50,8 @@ function aGate(mode: ApprovalMode = "manual") {
     },
     log,
   });
-  const pass = (plan: Plan, lines_: readonly string[] = ["+ it"], underWay: readonly UnitId[] = []) =>
-    gate.pass({ plan, underWay: new Set(underWay) }, async (steps) => {
+  const pass = (plan: Plan, lines_: readonly string[] = ["+ it"], underWay: Plan = []) =>
+    gate.pass({ plan, underWay: new Map(underWay.map((step) => [step.unit, step])) }, async (steps) => {
       described.push(...steps.map(({ unit }) => unit));
       meanwhile();
       return steps.map(({ unit }) => ({ unit, object: `Node of ${unit}`, summary: "do it", text: lines_ }));
@@ -119,8 +119,23 @@ describe("the approval gate", () => {
     await pass([both]);
     approve(both);
     await pass([both]);
-    await pass([], [], [UNIT]);
+    await pass([], [], [change(TYPE)]);
     expect((await pass([change(TYPE)])).plan).toEqual([change(TYPE)]);
+  });
+
+  it.each<[string, Plan, Plan]>([
+    ["is to be changed", [change(TYPE)], []],
+    ["is to be changed, while its removal is under way", [], [change(TYPE)]],
+  ])("asks again for the removal of a unit that in between %s", async (_, plan, underWay) => {
+    const { pass, approve } = aGate("deletions");
+    const removal = { kind: "remove", unit: UNIT, asked: true, differences: [existence(UNIT)] } as const;
+    await pass([removal]);
+    approve(removal);
+    expect((await pass([removal])).plan).toEqual([removal]);
+    expect((await pass([], [], [removal])).plan).toEqual([]);
+    expect((await pass([removal])).plan, "the removal failed, and is repeated").toEqual([removal]);
+    await pass(plan, [], underWay);
+    expect((await pass([removal])).plan).toEqual([]);
   });
 
   it.each([
