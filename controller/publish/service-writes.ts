@@ -105,7 +105,7 @@ function writesFor(intent: ServiceIntent, balancer?: LoadBalancerState, outcome?
   if (intent.kind === "refused") return [];
   const failed = outcome?.status === "failed" ? [failure(intent, outcome)] : [];
   // What failed without a load balancer was its creation, which the Service no longer asks for.
-  if (intent.kind === "retire") return [...(balancer ? failed : []), ...retireWrites(intent, balancer, outcome)];
+  if (intent.kind === "retire") return [...(balancer ? failed : []), ...retireWrites(intent, balancer)];
   if (!balancer || differences(intent.spec, balancer).length > 0) return failed;
   return [...noteWrites(intent), ...ingressWrites(intent, balancer), ...(outcome ? [successOf(intent, outcome)] : [])];
 }
@@ -131,12 +131,11 @@ function concernsHostsOnly({ changes }: UnitOutcome): boolean {
   return changes.length > 0 && changes.every(({ part }) => isTarget(part));
 }
 
-function retireWrites(intent: RetireIntent, balancer?: LoadBalancerState, outcome?: UnitOutcome): readonly Write[] {
-  const { service, keeps, certificates } = intent;
+function retireWrites(intent: RetireIntent, balancer?: LoadBalancerState): readonly Write[] {
+  const { service, keeps, isLeftBehind, certificates } = intent;
   if (certificates.stale.length + (certificates.left?.length ?? 0) > 0) return [];
   if (!balancer) {
-    const isKept = outcome?.changes.some(({ part, operation }) => part === "balancer" && operation === "update");
-    const event = isKept
+    const event = isLeftBehind
       ? onService(service, "LoadBalancerKept", "Load balancer kept, without an owner")
       : onService(service, "DeletedLoadBalancer", "Deleted load balancer");
     return [{ kind: "remove-finalizer", service }, event];

@@ -3,6 +3,7 @@ import type { V1Secret, V1Service } from "@kubernetes/client-node";
 import { defined } from "../../stacks/units/defined.ts";
 import { loadBalancerUnit } from "../../stacks/units/names.ts";
 import type { LoadBalancerSpec, LoadBalancerState, UnitId, UnitState, UnitStates } from "../../stacks/units/spec.ts";
+import { releaserOf } from "../formats/marks.ts";
 import type { LoadBalancer } from "../hcloud/api.ts";
 import type { CloudState } from "../hcloud/reader.ts";
 import { type CertificatePlan, planRetirement, type Retirement } from "./certificate/plan.ts";
@@ -39,6 +40,8 @@ export type ServiceIntent = { readonly service: V1Service; readonly unit: UnitId
       readonly kind: "retire";
       /** Set when the load balancer is kept: the remaining change, and why it is kept. */
       readonly keeps?: { readonly spec: LoadBalancerSpec; readonly reason: string };
+      /** Whether the cloud lists a load balancer that this Service left behind: it exists without an owner. */
+      readonly isLeftBehind?: boolean;
       readonly certificates: Retirement;
     }
 );
@@ -111,7 +114,8 @@ function retire(service: V1Service, snapshot: Snapshot): RenderedIntent {
   const keeping = existing && keepOnRetire(service, existing);
   const isFinal = keeping ? keeping.existing.listeners.length === 0 : !existing;
   const certificates = planRetirement(ref, { ...cloud, now }, isFinal);
-  const intent = { service, unit, kind: "retire", certificates } as const;
+  const isLeftBehind = cloud.loadBalancers.some(({ labels }) => releaserOf(labels)?.uid === ref.uid);
+  const intent = { service, unit, kind: "retire", certificates, ...(isLeftBehind && { isLeftBehind }) } as const;
   if (!keeping) return { intent, balancer: existing };
   return { intent: { ...intent, keeps: { spec: keeping.spec, reason: keeping.reason } }, balancer: keeping.existing };
 }

@@ -397,6 +397,24 @@ describe("a turn", () => {
     expect(kinds()).toEqual(["remove-finalizer", "DeletedLoadBalancer"]);
   });
 
+  it("does not call a load balancer deleted that it keeps, also if the finalizer stays until a later turn", async () => {
+    const annotations = { "on-delete": "keep" };
+    const { turn, world, cloud, kinds } = aTurn({
+      services: [aService({ isDeleted: true, finalizers: [FINALIZER], annotations })],
+    });
+    cloud.balancers = [AS_WANTED];
+    world.act = ({ units: [unit] }) => {
+      cloud.balancers = [{ ...AS_WANTED, labels: unit?.kind === "load-balancer" ? unit.labels : {} }];
+      return { status: "applied", changes: [] };
+    };
+    world.refuse = (writes) => writes.filter(({ kind }) => kind === "remove-finalizer");
+    await turn.run();
+    world.writes.length = 0;
+    world.refuse = () => [];
+    await turn.run();
+    expect(kinds()).toEqual(["remove-finalizer", "LoadBalancerKept"]);
+  });
+
   it("keeps the finalizer on the first list after a start: a creation may still be in progress", async () => {
     const { turn, world, cloud, requests, kinds } = aTurn({
       services: [aService({ isDeleted: true, finalizers: [FINALIZER] })],
