@@ -79,7 +79,7 @@ export interface Doubt {
  * | --- | --- | --- |
  * | yes | – | exists |
  * | no | a run deleted it | gone |
- * | no | was listed before | gone when a direct read finds nothing, or nothing that belongs to this Service |
+ * | no | was listed before | gone when a direct read finds nothing, or nothing that belongs to this Service; not made again before |
  * | no | never listed, or its creation got no response | gone 30 s after the start, or after that request |
  */
 export class Absence {
@@ -107,6 +107,25 @@ export class Absence {
     if (kind === "remove" && isDeleted) this.#traces.set(unit, {});
     const isUnanswered = outcome?.status === "failed" && UNANSWERED.has(outcome.failure.code);
     if (kind === "make" && isUnanswered) this.#traces.set(unit, { ...this.#traces.get(unit), askedAt: this.#now() });
+  }
+
+  /**
+   * Units to be made or adopted that still exist otherwise, or may, although that is not listed, each with an explanation. There
+   * would be two of them.
+   */
+  async unlisted({ rendered, plan }: Pick<Situation, "rendered" | "plan">): Promise<ReadonlyMap<UnitId, string>> {
+    const intents = new Map(rendered.services.map((intent) => [serviceKeyOf(intent.unit), intent]));
+    const listed = new Set(possessionsIn(rendered).map(([, possession]) => identityOf(possession)));
+    const found = new Map<UnitId, string>();
+    for (const { kind, unit } of plan) {
+      const { known, ...trace } = this.#traces.get(unit) ?? {};
+      const intent = intents.get(serviceKeyOf(unit));
+      if (kind !== "make" || !known || !intent || listed.has(identityOf(known))) continue;
+      const left = await this.#find(known, intent);
+      if (left === undefined) this.#traces.set(unit, trace);
+      else found.set(unit, left);
+    }
+    return found;
   }
 
   /** Retired Services that may still own something. Reads from the API where the lists are not proof enough. */
@@ -150,10 +169,14 @@ export class Absence {
   }
 }
 
-function possessionsIn({ existing }: Rendered): readonly (readonly [UnitId, Possession])[] {
+/** Not what is yet to be adopted. */
+function possessionsIn({ existing, services }: Rendered): readonly (readonly [UnitId, Possession])[] {
+  const adoptions = new Set(
+    services.flatMap((intent) => (intent.kind === "balance" && intent.adopts !== undefined ? intent.unit : [])),
+  );
   return (Object.keys(existing) as UnitId[]).flatMap((unit) => {
     const state = existing[unit];
-    return state && state.kind !== "route" ? [[unit, state] as const] : [];
+    return state && state.kind !== "route" && !adoptions.has(unit) ? [[unit, state] as const] : [];
   });
 }
 

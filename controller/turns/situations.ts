@@ -78,7 +78,7 @@ export class Situations {
   }
 
   async #assess(ages: Ages): Promise<Situation> {
-    const { options, guardLimits, absence, publish, runner, view } = this.#parts;
+    const { options, guardLimits, absence, publish, runner, view, log } = this.#parts;
     const observed = () => this.vanished.complete(this.#parts.observed());
     const snapshot = await observe({ view, observed }, ages, this.#witnesses).catch(async (error: unknown) => {
       if (error instanceof ImplausibleCloud) await publish(error.nodes.map(serverNotListed));
@@ -86,7 +86,9 @@ export class Situations {
     });
     const assessed = await inSlices(assessInSteps(snapshot, options));
     const careful = holdTargets(assessed, snapshot.nodes, guardLimits);
-    const situation = setAside(careful, (unit) => runner.isUnderWay(unit));
+    const unlisted = await absence.unlisted(careful);
+    for (const [unit, left] of unlisted) log.warn({ unit, left }, "not made again");
+    const situation = setAside(careful, (unit) => runner.isUnderWay(unit) || unlisted.has(unit));
     absence.observe(situation.rendered);
     return situation;
   }

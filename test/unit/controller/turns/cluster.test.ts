@@ -448,6 +448,36 @@ describe("a turn", () => {
     expect(requests.flatMap(({ removals }) => removals)).toEqual([UNIT]);
   });
 
+  it("makes no second load balancer when the first vanishes from the list, and does not call it deleted", async () => {
+    const { turn, cloud, requests, kinds, lines } = aTurn({ services: [aService({ finalizers: [FINALIZER] })] });
+    const named = { ...AS_WANTED, name: "shop" };
+    cloud.balancers = [named];
+    await turn.run();
+    [cloud.balancers, cloud.unlisted] = [[], [named]];
+    await expect(turn.run()).resolves.toBeUndefined();
+    expect(requests).toEqual([]);
+    expect(kinds()).not.toContain("LoadBalancerDrifted");
+    expect(lines).toContainEqual(expect.objectContaining({ level: "warn", unit: UNIT, msg: "not made again" }));
+    [cloud.balancers, cloud.unlisted] = [[named], []];
+    await turn.run();
+    expect(requests).toEqual([]);
+    cloud.balancers = [];
+    await turn.run();
+    expect(requests).toHaveLength(1);
+  });
+
+  it("adopts no second load balancer when the first vanishes from the list, however often it plans", async () => {
+    const leftOut = aNode({ id: 9, ready: "False" }); // a reason to plan twice
+    const { turn, cloud, objects, requests } = aTurn({ nodes: [aNode({ id: 1 }), leftOut] });
+    cloud.balancers = [AS_WANTED];
+    await turn.run();
+    const shop = aBalancer({ id: 7, name: "shop" });
+    objects.services = [aService({ finalizers: [FINALIZER], annotations: { name: "shop" } })];
+    [cloud.balancers, cloud.unlisted] = [[shop], [AS_WANTED]];
+    await turn.run();
+    expect(requests).toEqual([]);
+  });
+
   it("removes the finalizer at once when the load balancer vanished and a direct read finds none", async () => {
     const { turn, cloud, objects, kinds } = aTurn();
     cloud.balancers = [AS_WANTED];
