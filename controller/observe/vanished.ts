@@ -63,7 +63,8 @@ export class Vanished {
     this.#isSuspicious = isSuspicious;
     if (isSuspicious) return;
     await inParallel(missing, PARALLEL, async (service) => {
-      if (await this.#isGone(service)) gone.push(service);
+      const last = await this.#lastOf(service);
+      if (last) gone.push(last);
     });
   }
 
@@ -75,14 +76,16 @@ export class Vanished {
     return { ...observed, services: [...observed.services, ...gone.map(asDeleted)] };
   }
 
-  async #isGone(service: V1Service): Promise<boolean> {
+  /** What is last known of a Service that vanished, such as what it asks to keep; undefined for one that has not. */
+  async #lastOf(service: V1Service): Promise<V1Service | undefined> {
     const { readService, log } = this.#parts;
     try {
       const found = await readService(service);
-      return !found || uidOf(found) !== uidOf(service) || !isOurs(found);
+      if (!found || uidOf(found) !== uidOf(service)) return service;
+      return isOurs(found) ? undefined : found;
     } catch (error) {
       log.warn({ service: serviceName(service), error: messageOf(error) }, "reading a vanished Service failed");
-      return false;
+      return undefined;
     }
   }
 }

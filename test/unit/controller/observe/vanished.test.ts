@@ -42,6 +42,17 @@ it("presents one that lost type and finalizer in one update as being deleted, if
   expect(deleted.map(({ metadata }) => metadata?.name)).toEqual(["web-0"]);
 });
 
+it("presents it as it is now: the same update may ask to keep the load balancer", async () => {
+  const annotations = { "on-delete": "keep" };
+  const now = aService({ name: "web-0", uid: "0", type: "ClusterIP", annotations });
+  const observed = { services: [now, ...services.slice(1)], nodes: [] };
+  const vanished = new Vanished({ readService: async () => now, limits: GUARD_LIMITS, log: aLog().log });
+  vanished.hold(services.map((service) => ({ service })));
+  await vanished.look(observed);
+  const [deleted] = vanished.complete(observed).services.filter(({ metadata }) => metadata?.deletionTimestamp);
+  expect(deleted?.metadata?.annotations).toEqual(now.metadata?.annotations);
+});
+
 it("keeps every load balancer when many Services vanish at once, as after a restored backup, and says so once", async () => {
   const { deleted, errors } = await afterLosing(6);
   expect(deleted).toEqual([]);
