@@ -1,5 +1,5 @@
 /** Proof by the cloud's lists: what a run really did, and whether a load balancer or certificate is really gone. */
-import type { RunReport, UnitOutcome } from "../../stacks/engine/run.ts";
+import type { Change, RunReport, UnitOutcome } from "../../stacks/engine/run.ts";
 import { describeField, differences } from "../../stacks/units/difference.ts";
 import { SERVICE_UID_LABEL, serviceKeyOf } from "../../stacks/units/names.ts";
 import type { CertificateState, LoadBalancerState, UnitId } from "../../stacks/units/spec.ts";
@@ -56,7 +56,7 @@ const MAIN_PARTS = new Set(["balancer", "certificate"]);
 /** What a Service owns in the cloud. */
 type Possession = LoadBalancerState | CertificateState;
 
-/** What is remembered of a unit: that it was listed, and when its creation was last requested without a response. Neither: it is gone. */
+/** What is remembered of a unit: that it was listed, and when its creation was last requested. Neither: it is gone. */
 interface Trace {
   readonly known?: Possession;
   readonly askedAt?: number;
@@ -80,7 +80,7 @@ export interface Doubt {
  * | yes | – | exists |
  * | no | a run deleted it | gone |
  * | no | was listed before | gone when a direct read finds nothing, or nothing that belongs to this Service; not made again before |
- * | no | never listed, or its creation got no response | gone 30 s after the start, or after that request |
+ * | no | never listed, or created since, also without a response | gone 30 s after the start, or after that request |
  */
 export class Absence {
   readonly #cloud: Pick<CloudReader, "labels">;
@@ -101,12 +101,16 @@ export class Absence {
     for (const unit of this.#traces.keys()) if (!services.has(serviceKeyOf(unit))) this.#traces.delete(unit);
   }
 
-  /** Remembers that a run deleted a unit, or that its creation may still be in progress. */
+  /** Remembers that a run deleted a unit, or created it, or that its creation may still be in progress. */
   learn({ kind, unit }: PlannedUnit, outcome: UnitOutcome | undefined): void {
-    const isDeleted = outcome?.changes.some(({ operation, part }) => operation === "delete" && MAIN_PARTS.has(part));
-    if (kind === "remove" && isDeleted) this.#traces.set(unit, {});
+    const has = (wanted: Change["operation"]) =>
+      outcome?.changes.some(({ operation, part }) => operation === wanted && MAIN_PARTS.has(part));
+    if (kind === "remove" && has("delete")) this.#traces.set(unit, {});
     const isUnanswered = outcome?.status === "failed" && UNANSWERED.has(outcome.failure.code);
-    if (kind === "make" && isUnanswered) this.#traces.set(unit, { ...this.#traces.get(unit), askedAt: this.#now() });
+    // A list may lack what has just been created.
+    const isUnlisted = has("create") && !this.#traces.get(unit)?.known;
+    if (kind === "make" && (isUnanswered || isUnlisted))
+      this.#traces.set(unit, { ...this.#traces.get(unit), askedAt: this.#now() });
   }
 
   /**

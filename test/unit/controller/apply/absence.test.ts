@@ -161,6 +161,23 @@ describe("a load balancer that is not listed", () => {
     },
   );
 
+  it.each<[string, UnitOutcome["status"]]>([
+    ["succeeded", "applied"],
+    ["failed half-way", "failed"],
+  ])("may be missing in the list after its creation, even if that %s", async (_, status) => {
+    const create = { unit: UNIT, part: "balancer", operation: "create", fields: [] } as const;
+    const outcome = { ...failed("source_port_already_used"), status, changes: [create] } as UnitOutcome;
+    absence.observe(going(false));
+    now += 60_000;
+    absence.learn(MAKE, outcome);
+    expect(await waits()).toEqual([30_000]);
+    absence.observe(going(true));
+    absence.learn(MAKE, outcome);
+    absence.learn(REMOVE, deleted("balancer"));
+    absence.observe(going(false));
+    expect(await waits(), "it was listed, and deleted").toEqual([]);
+  });
+
   it("is awaited and read directly when its re-creation got no response", async () => {
     absence.observe(going(true));
     absence.observe(going(false));
