@@ -12,6 +12,7 @@ import { findServer } from "../../render/node/metadata.ts";
 import { parseProviderId } from "../../render/node/provider-id.ts";
 import { type Refusal, refusalsOf } from "../../render/refusals.ts";
 import { serviceName } from "../../render/service/ours.ts";
+import { holderOf } from "../departure/sole-writer.ts";
 import type { ClusterPlan } from "../open.ts";
 import type { Place } from "../output.ts";
 import { eventNotes } from "../preview/event-notes.ts";
@@ -71,7 +72,7 @@ interface StatusInput extends ClusterPlan {
 /** Renders the status. */
 export function renderStatus(input: StatusInput): ClusterStatus {
   const { place, snapshot, rendered, plan, heldBack, lease, waiting, controller, budget } = input;
-  const holder = lease?.spec?.holderIdentity;
+  const holder = holderOf(lease, new Date(snapshot.now));
   const routes = rendered.routes && {
     wanted: rendered.routes.wanted.length,
     toChange: plan.filter(({ unit }) => unit.startsWith("route/")).length,

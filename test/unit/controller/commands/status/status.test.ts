@@ -36,6 +36,8 @@ interface Given {
   readonly balancer?: Partial<LoadBalancer>;
   readonly services?: readonly V1Service[];
   readonly certificates?: readonly Certificate[];
+  /** When the leader last renewed its Lease. */
+  readonly renewTime?: string;
 }
 
 function aStatus(given: Given = {}): ClusterStatus {
@@ -69,7 +71,7 @@ function aStatus(given: Given = {}): ClusterStatus {
   const rendered = renderCluster(snapshot, OPTIONS);
   const lease = {
     metadata: { name: "cloud-controller-manager", namespace: "kube-system" },
-    spec: { holderIdentity: "pod-1", renewTime: "now" },
+    spec: { holderIdentity: "pod-1", renewTime: given.renewTime ?? new Date(0).toISOString() },
   };
   const lastRun = { run: "r1", at: "then", units: 3, failed: { "route/a": "busy" }, durationMs: 1_234 };
   return renderStatus({
@@ -94,7 +96,7 @@ describe("the status of a cluster", () => {
     ]);
     expect(balancers[0]).toMatchObject({ service: "default/web", state: "ready", targets: { healthy: 1, total: 2 } });
     expect(balancers[1]).toMatchObject({ state: "to be made", targets: { healthy: 0, total: 0 } });
-    expect(leader).toEqual({ holder: "pod-1", renewed: "now" });
+    expect(leader).toEqual({ holder: "pod-1", renewed: "1970-01-01T00:00:00.000Z" });
     expect(budget).toEqual({ remaining: 3599, limit: 3600 });
   });
 
@@ -122,6 +124,11 @@ describe("the status of a cluster", () => {
   ])("has a headline when %s", (_, given, expected) => {
     const quiet = { ...aStatus(), changes: 0, refused: [], nodes: [], waiting: 0, ...given };
     expect(statusText(quiet)).toMatch(new RegExp(`^Cluster test: ${expected}\n`));
+  });
+
+  it("names no leader whose Lease has expired: it may have crashed", () => {
+    expect(aStatus({ renewTime: "1969-12-31T23:59:46Z" }).leader?.holder).toBe("pod-1");
+    expect(aStatus({ renewTime: "1969-12-31T23:59:44Z" }).leader).toBeUndefined();
   });
 
   it("does not claim that no controller runs when there is no leader", () => {
