@@ -30,7 +30,7 @@ export interface NodeStatus {
 /** The load balancer of a Service. */
 export interface BalancerStatus {
   readonly service: string;
-  readonly state: "ready" | "degraded" | "to be made" | "to be changed" | "to be deleted" | "refused";
+  readonly state: "ready" | "degraded" | "to be made" | "to be changed" | "to be deleted" | "to be kept" | "refused";
   /** Why it does not serve everything that the Service asks for, although nothing is left to change. */
   readonly problems: readonly string[];
   readonly id?: number;
@@ -129,7 +129,10 @@ function stateOf(
   plan: Plan,
   { exists, isDegraded }: { readonly exists: boolean; readonly isDegraded: boolean },
 ): BalancerStatus["state"] {
-  if (intent.kind === "retire") return "to be deleted";
+  if (intent.kind === "retire") {
+    const isRemoved = plan.some(({ unit, kind }) => unit === intent.unit && kind === "remove");
+    return exists && !isRemoved ? "to be kept" : "to be deleted";
+  }
   if (intent.mistakes.length > 0) return "refused";
   if (plan.some(({ unit }) => unit === intent.unit)) return exists ? "to be changed" : "to be made";
   return isDegraded ? "degraded" : "ready";

@@ -9,6 +9,7 @@ import { OTHER_COMMANDS } from "../../../../../controller/commands/definitions.t
 import { statusText } from "../../../../../controller/commands/status/status-text.ts";
 import { type ClusterStatus, renderStatus } from "../../../../../controller/commands/status/status-view.ts";
 import { versions } from "../../../../../controller/commands/version.ts";
+import { FINALIZER } from "../../../../../controller/formats/finalizer.ts";
 import { planRun } from "../../../../../controller/guard/plan.ts";
 import type { Certificate, LoadBalancer, LoadBalancerTarget } from "../../../../../controller/hcloud/api.ts";
 import { renderCluster } from "../../../../../controller/render/cluster.ts";
@@ -124,6 +125,16 @@ describe("the status of a cluster", () => {
   ])("has a headline when %s", (_, given, expected) => {
     const quiet = { ...aStatus(), changes: 0, refused: [], nodes: [], waiting: 0, ...given };
     expect(statusText(quiet)).toMatch(new RegExp(`^Cluster test: ${expected}\n`));
+  });
+
+  it.each<[string, string, Record<string, string>, boolean]>([
+    ["to be deleted", "it was made for its Service", {}, false],
+    ["to be kept", "its Service asks for it", { "on-delete": "keep" }, false],
+    ["to be kept", "it is protected", {}, true],
+  ])("says that the load balancer of a deleted Service is %s when %s", (state, _, annotations, isProtected) => {
+    const services = [aService({ isDeleted: true, finalizers: [FINALIZER], annotations })];
+    const { balancers } = aStatus({ services, balancer: { protection: { delete: isProtected } } });
+    expect(balancers).toMatchObject([{ service: "default/web", state }]);
   });
 
   it("names no leader whose Lease has expired: it may have crashed", () => {
