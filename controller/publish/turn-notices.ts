@@ -3,6 +3,7 @@ import type { V1Node } from "@kubernetes/client-node";
 import { rangeOf, serviceKeyOf } from "../../stacks/units/names.ts";
 import type { PendingStep } from "../guard/approval.ts";
 import { type Drift, describeDrift } from "../guard/drift.ts";
+import type { Plan } from "../guard/plan.ts";
 import type { Observed, Rendered } from "../render/cluster.ts";
 import { serviceName } from "../render/service/ours.ts";
 import { onNode, onService, type Write } from "./writes.ts";
@@ -37,10 +38,18 @@ export function serverNotListed(node: V1Node): Write {
 /** From this number of repairs in an hour on, something else is probably at work. */
 const OFTEN = 3;
 
-/** An Event on the Service or Node of each unit. Each raises the count, because no repair is like the last. */
-export function driftWrites(drifted: readonly Drift[], { services, routes }: Rendered, nodes: readonly V1Node[]) {
+/**
+ * An Event on the Service or Node of each unit. Each raises the count, because no repair is like the last. `plan` has the
+ * repairs that are not held back for approval.
+ */
+export function driftWrites(
+  drifted: readonly Drift[],
+  { services, routes }: Rendered,
+  { nodes, plan }: { readonly nodes: readonly V1Node[]; readonly plan: Plan },
+): readonly Write[] {
+  const passed = new Set(plan.map(({ unit }) => unit));
   return drifted.flatMap((drift): readonly Write[] => {
-    const message = describe(drift) + (drift.times < OFTEN ? "" : AGAIN);
+    const message = describe(drift, !passed.has(drift.unit)) + (drift.times < OFTEN ? "" : AGAIN);
     const details = { occasion: `${drift.unit} ${drift.at}` };
     const service = services.find(({ unit }) => serviceKeyOf(unit) === serviceKeyOf(drift.unit))?.service;
     if (service && !drift.unit.startsWith("route/"))
@@ -53,16 +62,17 @@ export function driftWrites(drifted: readonly Drift[], { services, routes }: Ren
 
 const AGAIN = ` It was changed again, at least ${OFTEN} times in an hour: does something else manage it?`;
 
-function describe({ unit, lost, differences }: Drift): string {
+function describe({ unit, lost, differences }: Drift, isWaiting: boolean): string {
+  const repair = isWaiting ? ". Its repair waits for approval" : " and is being repaired";
   const range = rangeOf(unit);
   if (range !== undefined) {
     const what = lost ? "deleted" : `changed (${describeDrift(differences)})`;
-    return `Route ${range} was ${what} outside the cluster and is being repaired.`;
+    return `Route ${range} was ${what} outside the cluster${repair}.`;
   }
   const kind = unit.startsWith("certificate/") ? "Certificate" : "Load balancer";
   if (!lost || lost.kind === "route")
-    return `${kind} was changed outside the cluster and is being repaired: ${describeDrift(differences)}.`;
-  const consequence =
-    lost.kind === "load-balancer" ? "Creating a new one; its addresses will change." : "Creating a new one.";
+    return `${kind} was changed outside the cluster${repair}: ${describeDrift(differences)}.`;
+  const next = isWaiting ? "A new one waits for approval" : "Creating a new one";
+  const consequence = lost.kind === "load-balancer" ? `${next}; its addresses will change.` : `${next}.`;
   return `${kind} ${lost.name} (id ${lost.id}) was deleted outside the cluster. ${consequence}`;
 }

@@ -157,7 +157,7 @@ export class ClusterTurn {
     const ripe = passed.plan.filter((step) => this.#isDue(step));
     const failed = await publish([
       ...serviceWritesBefore(rendered, ripe, drifted),
-      ...driftWrites(drifted, rendered, observed().nodes),
+      ...driftWrites(drifted, rendered, { nodes: observed().nodes, plan: passed.plan }),
       ...awaitingApproval(passed.announced, rendered, observed().nodes),
       ...heldBack(guarded.stopped, observed()),
     ]);

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type { Drift } from "../../../../controller/guard/drift.ts";
+import { removal } from "../../../../controller/guard/plan.ts";
 import { driftWrites } from "../../../../controller/publish/turn-notices.ts";
 import type { Rendered } from "../../../../controller/render/cluster.ts";
 import { certificateUnit, loadBalancerUnit } from "../../../../stacks/units/names.ts";
@@ -18,9 +19,10 @@ const rendered = {
   existing: {},
 } as unknown as Rendered;
 
-function events(drift: Partial<Drift>) {
+function events(drift: Partial<Drift>, isWaiting = false) {
   const given = { unit: UNIT, differences: TYPE, times: 1, at: 0, ...drift } as Drift;
-  return driftWrites([given], rendered, [aNode({ id: 1 })]).flatMap((write) =>
+  const plan = isWaiting ? [] : [removal(given.unit, false)];
+  return driftWrites([given], rendered, { nodes: [aNode({ id: 1 })], plan }).flatMap((write) =>
     write.kind === "event" ? [`${write.event.about.kind} ${write.event.reason}: ${write.event.message}`] : [],
   );
 }
@@ -55,9 +57,29 @@ it.each<[string, Partial<Drift>, string]>([
   expect(events(drift)).toEqual([expected]);
 });
 
+it.each<[string, Partial<Drift>, string]>([
+  [
+    "a change",
+    {},
+    "Service LoadBalancerDrifted: Load balancer was changed outside the cluster. Its repair waits for approval: type was changed to lb21.",
+  ],
+  [
+    "a deletion",
+    { lost: aBalancerState({ id: 37, name: "shop" }) },
+    "Service LoadBalancerDrifted: Load balancer shop (id 37) was deleted outside the cluster. A new one waits for approval; its addresses will change.",
+  ],
+  [
+    "a deleted route",
+    { unit: "route/10.244.1.0/24", lost: ROUTE },
+    "Node RouteDrifted: Route 10.244.1.0/24 was deleted outside the cluster. Its repair waits for approval.",
+  ],
+])("does not claim to repair %s that waits for approval", (_, drift, expected) => {
+  expect(events(drift, true)).toEqual([expected]);
+});
+
 it("has another occasion for each repair, so that the Event's count rises (B8)", () => {
   const occasions = [1, 2].map((at) =>
-    driftWrites([{ unit: UNIT, differences: TYPE, times: 3, at }], rendered, []).map(
+    driftWrites([{ unit: UNIT, differences: TYPE, times: 3, at }], rendered, { nodes: [], plan: [] }).map(
       (write) => write.kind === "event" && write.event.occasion,
     ),
   );

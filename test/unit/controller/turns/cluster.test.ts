@@ -550,6 +550,16 @@ describe("a turn", () => {
     expect(reasons).toEqual(["EnsuringLoadBalancer", "EnsuredLoadBalancer"]);
   });
 
+  it("does not claim to repair what waits for approval", async () => {
+    const nothing = { plan: [], waiting: 1, announced: [], approved: [] };
+    const { turn, cloud, writes } = aTurn({ approvals: { pass: async () => nothing } });
+    cloud.balancers = [AS_WANTED];
+    await turn.run();
+    cloud.balancers = [{ ...AS_WANTED, algorithm: { type: "least_connections" } }];
+    await turn.run();
+    expect(JSON.stringify(writes)).toContain("outside the cluster. Its repair waits for approval: algorithm was");
+  });
+
   it("takes the lack of a response for the reason, although an earlier request was refused", async () => {
     const { turn, world, writes } = aTurn();
     world.act = ({ units }) => {
