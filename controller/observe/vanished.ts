@@ -68,6 +68,11 @@ export class Vanished {
     });
   }
 
+  /** Whether a Service vanished. Another one may have its name by now. */
+  has(service: V1Service): boolean {
+    return this.#gone.some((gone) => uidOf(gone) === uidOf(service));
+  }
+
   /** The observed objects, with the vanished Services as being deleted. */
   complete(observed: Observed): Observed {
     if (this.#gone.length === 0) return observed;

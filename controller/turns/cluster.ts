@@ -152,8 +152,9 @@ export class ClusterTurn {
 
   /** Sets finalizers and writes Events about what follows. Units whose finalizer could not be set must wait. */
   async #announce({ rendered }: Situation, { guarded, passed, drifted }: Verdict) {
-    const { publish, observed } = this.#parts;
-    this.#held = this.#parts.pace.holdBack(rendered.services);
+    const { publish, observed, pace } = this.#parts;
+    const { vanished } = this.#situations;
+    this.#held = pace.holdBack(rendered.services.filter(({ service }) => !vanished.has(service)));
     const ripe = passed.plan.filter((step) => this.#isDue(step));
     const failed = await publish([
       ...serviceWritesBefore(rendered, ripe, drifted),
@@ -162,7 +163,7 @@ export class ClusterTurn {
       ...heldBack(guarded.stopped, observed()),
     ]);
     const unclaimed = unclaimedUnits(rendered, failed);
-    this.#situations.vanished.hold(
+    vanished.hold(
       rendered.services.filter(({ kind, service, unit }) =>
         kind === "balance" ? !unclaimed.has(unit) : hasFinalizer(service),
       ),

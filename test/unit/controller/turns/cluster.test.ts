@@ -670,6 +670,26 @@ describe("a turn", () => {
     ]);
   });
 
+  it("does not take a vanished Service and its successor of the same name for one that keeps changing", async () => {
+    stopClocks();
+    const { turn, world, cloud, objects, requests } = aTurn({ services: [aService({ finalizers: [FINALIZER] })] });
+    cloud.balancers = [AS_WANTED];
+    await turn.run();
+    const next = { ...AS_WANTED, id: 43, name: "a2", labels: { "hcloud-ccm/service-uid": "2" } };
+    objects.services = [aService({ uid: "2", finalizers: [FINALIZER] })];
+    world.act = () => {
+      cloud.balancers = [AS_WANTED, next];
+      return FAILED; // the removal is retried
+    };
+    for (let n = 0; n < 4; n += 1) {
+      await turn.run();
+      vi.advanceTimersByTime(1_000);
+    }
+    objects.services = [aService({ uid: "2", finalizers: [FINALIZER], annotations: { type: "lb21" } })];
+    await turn.run();
+    expect(requests.at(-1)?.units).toMatchObject([{ service: { uid: "2" }, type: "lb21" }]);
+  });
+
   it("removes the load balancer of a restless Service at once", async () => {
     const { turn, world, cloud, objects, requests } = aTurn();
     cloud.balancers = [AS_WANTED];
