@@ -115,19 +115,23 @@ export class Absence {
 
   /**
    * Units to be made or adopted that still exist otherwise, or may, although that is not listed, each with an explanation. There
-   * would be two of them.
+   * would be two of them. The first that does shows that its list is incomplete: what else the list lacks is not read, because
+   * that would cost a request for each.
    */
   async unlisted({ rendered, plan }: Pick<Situation, "rendered" | "plan">): Promise<ReadonlyMap<UnitId, string>> {
     const intents = new Map(rendered.services.map((intent) => [serviceKeyOf(intent.unit), intent]));
     const listed = new Set(possessionsIn(rendered).map(([, possession]) => identityOf(possession)));
     const found = new Map<UnitId, string>();
+    const incomplete = new Set<Possession["kind"]>();
     for (const { kind, unit } of plan) {
       const { known, ...trace } = this.#traces.get(unit) ?? {};
       const intent = intents.get(serviceKeyOf(unit));
       if (kind !== "make" || !known || !intent || listed.has(identityOf(known))) continue;
-      const left = await this.#find(known, intent);
+      const isRead = !incomplete.has(known.kind);
+      const left = isRead ? await this.#find(known, intent) : "it may still exist: the list lacks others that do";
       if (left === undefined) this.#traces.set(unit, trace);
       else found.set(unit, left);
+      if (left !== undefined) incomplete.add(known.kind);
     }
     return found;
   }

@@ -56,7 +56,7 @@ export class Runner {
   #runs = 0;
   /** The credential of the next run, for which the engine is prepared. */
   #next: Credential | undefined;
-  /** Fires when others wait for the current run. */
+  /** Fires when others wait for the run of the current turn. */
   #hurry = new AbortController();
   /** Actions that outlast their run, by unit. */
   readonly #slow = new Map<string, number>();
@@ -82,7 +82,12 @@ export class Runner {
     return this.#slowFailures.get(unit);
   }
 
-  /** Says that others wait: the current run does not wait for slow actions. */
+  /** A turn observes from now on. Changes that arrive later wait for its run. */
+  startTurn(): void {
+    this.#hurry = new AbortController();
+  }
+
+  /** Says that others wait: the run of this turn does not wait for slow actions. */
   hurry(): void {
     this.#hurry.abort();
   }
@@ -98,7 +103,6 @@ export class Runner {
     const errors = new Map<string, ApiError>();
     // An action may also end before the run that no longer waits for it.
     const slow = new Set<string>();
-    this.#hurry = new AbortController();
     if (due.length > 1) this.#hurry.abort(); // the units of a run wait for each other
     const info = {
       run: id,

@@ -41,15 +41,15 @@ export function concernsLifecycle({ old, now }: Change<V1Node>): boolean {
 }
 
 /**
- * Whether a Service that is ours, before or after, asks for something else. Our finalizer counts because another client may
- * have removed it.
+ * Whether a Service that is ours, before or after, asks for something else. The loss of our finalizer counts because another
+ * client has removed it.
  */
 export function concernsService({ old, now }: Change<V1Service>, served?: ServedClasses): boolean {
   const isOurs = (service?: V1Service) => service !== undefined && intentOf(service, served) !== "none";
   if (!isOurs(old) && !isOurs(now)) return false;
   if (!old || !now) return true;
-  const relevant = (service: V1Service) => [service.metadata?.deletionTimestamp, hasFinalizer(service)];
-  return !asksTheSame(old, now) || !isDeepStrictEqual(relevant(old), relevant(now));
+  const isDeleted = ({ metadata }: V1Service) => metadata?.deletionTimestamp !== undefined;
+  return !asksTheSame(old, now) || isDeleted(old) !== isDeleted(now) || (hasFinalizer(old) && !hasFinalizer(now));
 }
 
 /** Whether the content of a Secret changed that one of these Services, or a port of theirs, uses. */

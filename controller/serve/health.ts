@@ -80,6 +80,9 @@ export function openIndicators(): { readonly registry: Registry; readonly note: 
 /** After this long without a success, the API counts as unreachable. */
 const UNREACHABLE_MS = 30_000;
 
+/** Why a request may be forbidden although the API accepts the token. */
+const OTHER_REFUSALS: ReadonlySet<string> = new Set(["resource_limit_exceeded", "maintenance"]);
+
 /** Whether the Hetzner API responds and accepts the token, judged by the requests of the gateway. */
 export class CloudContact {
   readonly #now: () => number;
@@ -90,8 +93,8 @@ export class CloudContact {
     this.#now = now;
   }
 
-  note({ status }: Pick<Exchange, "status">): void {
-    this.#isRefused = status === 401 || status === 403;
+  note({ status, error }: Pick<Exchange, "status" | "error">): void {
+    this.#isRefused = status === 401 || (status === 403 && !OTHER_REFUSALS.has(error?.code ?? ""));
     const isFine = status > 0 && status < 500;
     this.#failingSince = isFine ? undefined : (this.#failingSince ?? this.#now());
   }

@@ -29,7 +29,15 @@ type Outcomes = RunReport["outcomes"];
 export interface ClusterTurnParts extends SituationParts {
   readonly runner: Pick<
     Runner,
-    "apply" | "conclude" | "preview" | "recordApprovals" | "prepare" | "lastRun" | "isUnderWay" | "slowFailure"
+    | "startTurn"
+    | "apply"
+    | "conclude"
+    | "preview"
+    | "recordApprovals"
+    | "prepare"
+    | "lastRun"
+    | "isUnderWay"
+    | "slowFailure"
   >;
   /** Slows down Services that keep changing. */
   readonly pace: Pace;
@@ -85,6 +93,7 @@ export class ClusterTurn {
 
   /** Returns the time until the next turn at the latest, in milliseconds; undefined when a resync is soon enough. */
   async run(): Promise<number | undefined> {
+    this.#parts.runner.startTurn();
     const before = await this.#situations.before([...this.#open.values()].map(({ step }) => step));
     const arrived = this.#conclude(before);
     const verdict = await this.#decide(before);
@@ -121,14 +130,15 @@ export class ClusterTurn {
       if (underWay?.has(unit) || runner.isUnderWay(unit)) continue;
       this.#open.delete(unit);
       const left = plan.filter((now) => now.unit === unit);
-      const failure = left.some((now) => isSameRequest(now, step)) ? runner.slowFailure(unit) : undefined;
+      const failure = left.length > 0 ? runner.slowFailure(unit) : undefined;
       const outcome: UnitOutcome = failure
         ? { status: "failed", changes: [], failure }
         : { status: "applied", changes: [] };
-      this.#remember(left, { [unit]: outcome });
-      if (left.length > 0 && !failure) continue;
       runner.conclude({ ...run, outcomes: { [unit]: outcome } });
-      arrived[unit] = outcome;
+      const isBlamed = failure !== undefined && left.some((now) => isSameRequest(now, step));
+      if (left.length === 0 || isBlamed) arrived[unit] = outcome;
+      if (isBlamed) this.#remember(left, arrived);
+      else this.#backoff.clear(unit);
     }
     return arrived;
   }

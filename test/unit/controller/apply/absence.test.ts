@@ -63,6 +63,22 @@ describe("a load balancer that is not listed", () => {
     expect(reads).toEqual([]);
   });
 
+  it("is not made again, nor are others that its list lacks: none of them is read then", async () => {
+    const [specs, state] = [[1, 2].map((n) => aBalancerSpec({ name: `lb-${n}` })), aBalancerState()];
+    const units = specs.map((_, n) => loadBalancerUnit({ namespace: "default", name: `web-${n}`, uid: UID }));
+    const services = units.map((unit) => ({ kind: "refused", mistakes: [], service: aService(), unit }) as const);
+    const existing = Object.fromEntries(units.map((unit, n) => [unit, { ...state, id: 70 + n }]));
+    absence.observe({ services, existing });
+    const plan = units.map((unit, n) => ({ ...MAKE, unit, spec: specs[n] ?? aBalancerSpec() }));
+    const lists = { rendered: { services, existing: {} }, plan };
+    there = { "load_balancer 70": OWNED };
+    expect([...(await absence.unlisted(lists)).keys()]).toEqual(units);
+    expect(reads).toEqual(["load_balancer 70"]);
+    there = {};
+    expect([...(await absence.unlisted(lists)).keys()]).toEqual([]);
+    expect(reads).toEqual(["load_balancer 70", "load_balancer 70", "load_balancer 71"]);
+  });
+
   it("counts from the first turn, however long the replica was on standby", async () => {
     now += 3_600_000;
     absence.observe(going(false));

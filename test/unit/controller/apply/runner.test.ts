@@ -18,6 +18,32 @@ const FINE: UnitOutcome = {
   changes: [{ unit: UNIT, part: "balancer", operation: "create", fields: [] }],
 };
 
+it("hurries a run if a change arrives after its turn began, also before the run does", async () => {
+  const hurried: boolean[] = [];
+  const rendered = { services: [], existing: {} };
+  const runner = new Runner({
+    engine: { run: async () => ({ outcomes: { [UNIT]: FINE }, durationMs: 1 }), prepare: () => {} },
+    gateway: {
+      open: ({ hurry }) => {
+        hurried.push(hurry?.aborted ?? false);
+        return { endpoint: "http://gateway", token: "t", close: async () => {} };
+      },
+      reserve: () => ({ endpoint: "http://gateway", token: "t" }),
+    },
+    context: async () => ({ rendered, nodes: [], servers: [], defaults: {} }),
+    onArrival: () => {},
+    log: aLog().log,
+  });
+  const plan = [{ kind: "make", unit: UNIT, spec: SPEC, differences: [existence(UNIT)] }] as const;
+  runner.hurry(); // wakes the loop
+  runner.startTurn();
+  await runner.apply(plan, rendered, []);
+  runner.startTurn();
+  runner.hurry();
+  await runner.apply(plan, rendered, []);
+  expect(hurried).toEqual([false, true]);
+});
+
 it.each([
   ["dies once", [DIED, FINE], /^create load balancer lb11 in fsn1/],
   ["dies always", [DIED, DIED], /^create load balancer$/],

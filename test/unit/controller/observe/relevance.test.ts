@@ -90,12 +90,16 @@ describe("a change of a Service", () => {
     ["framework S42: its health-check port", spec({ healthCheckNodePort: 31_000 }), true],
     ["framework S70: an annotation", aService({ annotations: { type: "lb21" } }), true],
     ["its deletion", aService({ isDeleted: true }), true],
-    ["its finalizer", aService({ finalizers: [FINALIZER] }), true],
+    ["our own finalizer", aService({ finalizers: [FINALIZER] }), false],
     ["another client's finalizer", aService({ finalizers: ["other"] }), false],
     ["our own status", aService({ ingress: [{ ip: "1.1.1.1" }] }), false],
     ["nothing", aService(), false],
   ])("%s: %s", (_, now, expected) => {
     expect(concernsService({ old: aService(), now })).toBe(expected);
+  });
+
+  it("wakes the loop if it loses our finalizer", () => {
+    expect(concernsService({ old: aService({ finalizers: [FINALIZER] }), now: aService() })).toBe(true);
   });
 
   it.each([

@@ -56,6 +56,12 @@ describe("contact with the cloud", () => {
     expect(contact.look()).toBeUndefined();
   });
 
+  it("is not lost when the project has reached a limit", () => {
+    const contact = new CloudContact();
+    contact.note({ status: 403, error: { code: "resource_limit_exceeded", message: "limit reached" } });
+    expect(contact.look()).toBeUndefined();
+  });
+
   it.each([401, 403])("is lost at once when the token is rejected with %d", (status) => {
     const contact = new CloudContact();
     contact.note({ status });

@@ -290,6 +290,8 @@ describe("a turn", () => {
 
     it("is not charged with the failure of an earlier request: the removal runs at once, and reports none", async () => {
       const { turn, world, cloud, objects, requests, kinds, end } = await start();
+      const recorded: AuditEntry[] = [];
+      world.record = (entries) => void recorded.push(...entries.filter(({ kind }) => kind === "outcome"));
       cloud.balancers = [{ ...AS_WANTED, targets: [] }];
       objects.services = [aService({ isDeleted: true, finalizers: [FINALIZER] })];
       await turn.run();
@@ -303,6 +305,8 @@ describe("a turn", () => {
       expect(requests.at(-1)?.removals).toEqual([UNIT]);
       expect(kinds()).toContain("remove-finalizer");
       expect(kinds()).not.toContain("SyncLoadBalancerFailed");
+      const failed = { status: "failed", failure: "could not attach to network" };
+      expect(recorded, "each request has its own outcome").toMatchObject([failed, { status: "applied" }]);
     });
 
     it("pauses until the action ends, if a retry outlasts its run and the lists fail after it", async () => {

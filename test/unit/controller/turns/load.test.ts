@@ -23,6 +23,7 @@ function aTurn({ services, nodes, cloud: { servers, loadBalancers, catalogue }, 
     observed: () => ({ ...rest, services: claimed, nodes }),
     view: cloud.view,
     runner: {
+      startTurn: () => {},
       apply: async () => ({ id: "1", outcomes: {}, durationMs: 1 }),
       conclude: () => {},
       preview: async () => [],
