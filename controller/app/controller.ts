@@ -161,7 +161,7 @@ function buildTurns(parts: LoopParts, onArrival: () => void) {
       runner,
       gateway,
       absence: new Absence(parts.reader),
-      report: (facts) => telemetry.metrics.turn(facts),
+      report: (facts) => telemetry.noteTurn(facts),
     }),
   };
 }

@@ -6,6 +6,7 @@ import type { Exchange } from "../hcloud/sender.ts";
 import type { Leadership } from "../kube/lease.ts";
 import type { KubeObserver } from "../observe/watches.ts";
 import { type Check, type Checks, CloudContact } from "../serve/health.ts";
+import type { TurnFacts } from "../turns/cluster.ts";
 import type { Loops } from "../work/loop.ts";
 import type { CloudPorts } from "./assemble-cloud.ts";
 import { Metrics } from "./metrics.ts";
@@ -49,6 +50,12 @@ export class Telemetry {
   noteRun(report: RunReport): void {
     this.metrics.run(report);
     this.#engineFailure = failureOf(report);
+  }
+
+  /** Called in every turn. Where nothing is left to do, the engine's last failure no longer matters. */
+  noteTurn(facts: TurnFacts): void {
+    this.metrics.turn(facts);
+    if (facts.planned === 0) this.#engineFailure = undefined;
   }
 
   stopping(): void {

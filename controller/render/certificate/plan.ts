@@ -138,6 +138,6 @@ function problemsOf(port: number, resolved: readonly Resolution[], around: Certi
 function rereadAfter(owned: readonly OwnedCertificate[], now: number): { readonly rereadAfterMs?: number } {
   const ages = owned
     .filter(({ listed }) => issuanceOf(listed).kind === "pending")
-    .map(({ listed }) => now - Date.parse(listed.created));
+    .map(({ listed }) => now - Date.parse(listed.created) || 0); // an unreadable time counts as now
   return ages.length === 0 ? {} : { rereadAfterMs: Math.min(Math.max(Math.min(...ages) / 5, 3_000), 60_000) };
 }

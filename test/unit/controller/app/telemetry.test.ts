@@ -27,6 +27,12 @@ describe("readiness after a run in which everything failed", () => {
     const outcomes = outcomesOf(progress, [UNIT], { ok: false, output: "" });
     expect(outcomes[UNIT]?.status).toBe("failed");
     telemetry.noteRun({ outcomes, durationMs: 1 });
-    expect(checks.readyz?.find(({ name }) => name === "engine")?.look()).toBe(reason);
+    const look = checks.readyz?.find(({ name }) => name === "engine")?.look;
+    expect(look?.()).toBe(reason);
+    const facts = { drifted: [], held: 0, waiting: 0, hasRoutes: false };
+    telemetry.noteTurn({ ...facts, planned: 1 });
+    expect(look?.()).toBe(reason);
+    telemetry.noteTurn({ ...facts, planned: 0 });
+    expect(look?.(), "what failed is no longer wanted").toBeUndefined();
   });
 });

@@ -200,6 +200,8 @@ describe("a managed certificate", () => {
     expect(pending(0)).toMatchObject({ ids443: [], isUncertain: true, rereadAfterMs: 3_000 });
     expect(pending(100_000).rereadAfterMs).toBe(20_000);
     expect(pending(86_400_000).rereadAfterMs).toBe(60_000);
+    const undated = [anIssuedCertificate("pending", { created: "" })];
+    expect(plan(MANAGED, { certificates: undated }).rereadAfterMs, "never without a pause").toBe(3_000);
     expect(plan(MANAGED, { certificates: [anIssuedCertificate()] })).not.toHaveProperty("rereadAfterMs");
   });
 
