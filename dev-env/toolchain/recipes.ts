@@ -5,10 +5,12 @@ import type { ToolName } from "./tools.ts";
 interface Recipe {
   /** A folder below `go/`: one Go module with its pins. */
   readonly module: string;
-  readonly package: string;
-  /** Where the version is pinned: a file of the module, and a pattern with one group. */
-  readonly pin: { readonly file: string; readonly pattern: RegExp };
-  readonly stamp: (version: string) => readonly string[];
+  /** The Go module with the tool's version, which go.mod pins; absent if our own main.go states the version. */
+  readonly source?: string;
+  /** The package in the source; absent if the tool is built from our own main.go. */
+  readonly path?: string;
+  /** Linker variables. */
+  readonly stamp?: (version: string) => readonly string[];
   /** Build tags, which leave out what is not used. */
   readonly tags?: string;
   /** Whether the tests of the package are built, as `go test -c` does. */
@@ -33,43 +35,28 @@ function kubernetesStamp(version: string): readonly string[] {
   ]);
 }
 
-const inGoMod = (module: string) => ({
-  file: "go.mod",
-  pattern: new RegExp(`^(?:require)?\\s+${module.replaceAll(".", "\\.")} v(\\S+)`, "m"),
-});
-
-const kubernetes = (name: "kube-apiserver" | "kubectl", buildSeconds: number): Recipe => ({
-  module: "kubernetes",
-  package: `k8s.io/kubernetes/cmd/${name}`,
-  pin: inGoMod("k8s.io/kubernetes"),
-  stamp: kubernetesStamp,
-  buildSeconds,
-});
-
-const containerd = (name: "containerd" | "containerd-shim-runc-v2" | "ctr", tags: string, seconds: number): Recipe => ({
+const kubernetes = { source: "k8s.io/kubernetes", stamp: kubernetesStamp };
+const containerd = {
   module: "containerd",
-  package: `github.com/containerd/containerd/v2/cmd/${name}`,
-  pin: inGoMod("github.com/containerd/containerd/v2"),
-  stamp: (version) => [`github.com/containerd/containerd/v2/version.Version=v${version}`],
-  tags,
-  buildSeconds: seconds,
-});
+  source: "github.com/containerd/containerd/v2",
+  stamp: (version: string) => [`github.com/containerd/containerd/v2/version.Version=v${version}`],
+};
 const withoutDrivers = "no_btrfs,no_zfs,no_devmapper,no_tracing";
-
-const cniPlugin = (path: string): Recipe => ({
+const cni = {
   module: "cni",
-  package: `github.com/containernetworking/plugins/plugins/${path}`,
-  pin: inGoMod("github.com/containernetworking/plugins"),
-  stamp: (version) => [`github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion=v${version}`],
+  source: "github.com/containernetworking/plugins",
+  stamp: (version: string) => [
+    `github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion=v${version}`,
+  ],
   buildSeconds: 10,
-});
+};
 
 /** The recipes of all tools. */
 export const recipes: Readonly<Record<ToolName, Recipe>> = {
   pulumi: {
     module: "pulumi",
-    package: "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
-    pin: inGoMod("github.com/pulumi/pulumi/pkg/v3"),
+    source: "github.com/pulumi/pulumi/pkg/v3",
+    path: "cmd/pulumi",
     stamp: pulumiStamp,
     buildSeconds: 340,
   },
@@ -77,118 +64,56 @@ export const recipes: Readonly<Record<ToolName, Recipe>> = {
   // `runtime.options` of Pulumi.yaml and runs TypeScript through Node's type stripping.
   "pulumi-language-nodejs": {
     module: "pulumi-language-nodejs",
-    package: "github.com/pulumi/pulumi/sdk/v3/nodejs/cmd/pulumi-language-nodejs",
-    pin: inGoMod("github.com/pulumi/pulumi/sdk/v3"),
+    source: "github.com/pulumi/pulumi/sdk/v3",
+    path: "nodejs/cmd/pulumi-language-nodejs",
     stamp: pulumiStamp,
     buildSeconds: 50,
   },
-  "pulumi-resource-hcloud": {
-    module: "pulumi-resource-hcloud",
-    package: ".",
-    pin: { file: "main.go", pattern: /^\s+version = "(\S+)"$/m },
-    stamp: () => [],
-    buildSeconds: 230,
-  },
-  etcd: {
-    module: "etcd",
-    package: "go.etcd.io/etcd/server/v3",
-    pin: inGoMod("go.etcd.io/etcd/server/v3"),
-    stamp: () => [],
-    buildSeconds: 35,
-  },
-  "kube-apiserver": kubernetes("kube-apiserver", 420),
-  kubectl: kubernetes("kubectl", 30),
+  "pulumi-resource-hcloud": { module: "pulumi-resource-hcloud", buildSeconds: 230 },
+  etcd: { module: "etcd", source: "go.etcd.io/etcd/server/v3", path: "", buildSeconds: 35 },
+  "kube-apiserver": { module: "kubernetes", ...kubernetes, path: "cmd/kube-apiserver", buildSeconds: 420 },
+  kubectl: { module: "kubernetes", ...kubernetes, path: "cmd/kubectl", buildSeconds: 30 },
   // 4.2 instead of the newest release, because it shares most modules with Kubernetes 1.36. Helm 3 is out of support.
   helm: {
     module: "helm",
-    package: "helm.sh/helm/v4/cmd/helm",
-    pin: inGoMod("helm.sh/helm/v4"),
+    source: "helm.sh/helm/v4",
+    path: "cmd/helm",
     stamp: (version) => [`helm.sh/helm/v4/internal/version.version=v${version}`],
     buildSeconds: 140,
   },
-  "kube-node": {
-    module: "kubernetes-node",
-    package: ".",
-    pin: inGoMod("k8s.io/kubernetes"),
-    stamp: kubernetesStamp,
-    buildSeconds: 260,
-  },
-  containerd: containerd("containerd", withoutDrivers, 130),
-  "containerd-shim-runc-v2": containerd("containerd-shim-runc-v2", "no_grpc", 10),
-  ctr: containerd("ctr", withoutDrivers, 10),
-  ptp: cniPlugin("main/ptp"),
-  "host-local": cniPlugin("ipam/host-local"),
-  coredns: {
-    module: "coredns",
-    package: ".",
-    pin: inGoMod("github.com/coredns/coredns"),
-    stamp: () => [],
-    buildSeconds: 120,
-  },
-  "http-echo": {
-    module: "http-echo",
-    package: ".",
-    pin: { file: "main.go", pattern: /^const version = "(\S+)"$/m },
-    stamp: () => [],
-    buildSeconds: 5,
-  },
-  crane: {
-    module: "crane",
-    package: "github.com/google/go-containerregistry/cmd/crane",
-    pin: inGoMod("github.com/google/go-containerregistry"),
-    stamp: () => [],
-    buildSeconds: 5,
-  },
+  "kube-node": { module: "kubernetes-node", ...kubernetes, buildSeconds: 260 },
+  containerd: { ...containerd, path: "cmd/containerd", tags: withoutDrivers, buildSeconds: 130 },
+  "containerd-shim-runc-v2": { ...containerd, path: "cmd/containerd-shim-runc-v2", tags: "no_grpc", buildSeconds: 10 },
+  ctr: { ...containerd, path: "cmd/ctr", tags: withoutDrivers, buildSeconds: 10 },
+  ptp: { ...cni, path: "plugins/main/ptp" },
+  "host-local": { ...cni, path: "plugins/ipam/host-local" },
+  coredns: { module: "coredns", source: "github.com/coredns/coredns", buildSeconds: 120 },
+  "http-echo": { module: "http-echo", buildSeconds: 5 },
+  crane: { module: "crane", source: "github.com/google/go-containerregistry", path: "cmd/crane", buildSeconds: 5 },
   syft: {
     module: "syft",
-    package: "github.com/anchore/syft/cmd/syft",
-    pin: inGoMod("github.com/anchore/syft"),
+    source: "github.com/anchore/syft",
+    path: "cmd/syft",
     stamp: (version) => [`main.version=${version}`],
     buildSeconds: 150,
   },
   cosign: {
     module: "cosign",
-    package: ".",
-    pin: inGoMod("github.com/sigstore/cosign/v3"),
+    source: "github.com/sigstore/cosign/v3",
     stamp: (version) => [`sigs.k8s.io/release-utils/version.gitVersion=v${version}`],
     buildSeconds: 130,
   },
-  "e2e.test": {
-    module: "kubernetes-e2e",
-    package: "k8s.io/kubernetes/test/e2e",
-    pin: inGoMod("k8s.io/kubernetes"),
-    stamp: kubernetesStamp,
-    isTest: true,
-    buildSeconds: 400,
-  },
-  agnhost: {
-    module: "kubernetes-e2e",
-    package: "k8s.io/kubernetes/test/images/agnhost",
-    pin: inGoMod("k8s.io/kubernetes"),
-    stamp: () => [],
-    buildSeconds: 30,
-  },
+  "e2e.test": { module: "kubernetes-e2e", ...kubernetes, path: "test/e2e", isTest: true, buildSeconds: 400 },
+  agnhost: { module: "kubernetes-e2e", source: kubernetes.source, path: "test/images/agnhost", buildSeconds: 30 },
   // An ingress controller for real nodes.
   traefik: {
     module: "traefik",
-    package: "github.com/traefik/traefik/v3/cmd/traefik",
-    pin: inGoMod("github.com/traefik/traefik/v3"),
+    source: "github.com/traefik/traefik/v3",
+    path: "cmd/traefik",
     stamp: (version) => [`github.com/traefik/traefik/v3/pkg/version.Version=${version}`],
     buildSeconds: 600,
   },
   // An S3 server for tests. Pinned by commit, because the names of its releases are no module versions.
-  minio: {
-    module: "minio",
-    package: "github.com/minio/minio",
-    pin: inGoMod("github.com/minio/minio"),
-    stamp: () => [],
-    buildSeconds: 500,
-  },
-  actionlint: {
-    module: "actionlint",
-    package: "github.com/rhysd/actionlint/cmd/actionlint",
-    pin: inGoMod("github.com/rhysd/actionlint"),
-    stamp: () => [],
-    buildSeconds: 10,
-  },
+  minio: { module: "minio", source: "github.com/minio/minio", path: "", buildSeconds: 500 },
+  actionlint: { module: "actionlint", source: "github.com/rhysd/actionlint", path: "cmd/actionlint", buildSeconds: 10 },
 };

@@ -103,8 +103,11 @@ export function forEachTool<T>(make: (name: ToolName) => T): Readonly<Record<Too
 }
 
 function describeTool(name: ToolName, files: ModuleFiles, platform: string): Omit<Tool, "module" | "archive"> {
-  const { package: path, pin, stamp, tags, isTest, buildSeconds } = recipes[name];
-  const version = pinned(files, pin.file, pin.pattern, `version of ${name}`);
+  const { source, path, stamp = () => [], tags, isTest, buildSeconds } = recipes[name];
+  const version =
+    source === undefined
+      ? pinned(files, "main.go", /^(?:\s+|const )version = "(\S+)"$/m, `version of ${name}`)
+      : pinned(files, "go.mod", versionIn(source), `version of ${name}`);
   const linker = ["-s", "-w", ...stamp(version).flatMap((variable) => ["-X", variable])].join(" ");
   const buildArgs = [
     ...(isTest ? ["test", "-c", "-vet=off"] : ["build"]),
@@ -113,7 +116,7 @@ function describeTool(name: ToolName, files: ModuleFiles, platform: string): Omi
     "-ldflags",
     linker,
     ...(tags ? ["-tags", tags] : []),
-    path,
+    path === undefined ? "." : [source, path].filter(Boolean).join("/"),
   ];
   const inputs = { platform, buildArgs, files: Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1)) };
   return {
@@ -124,6 +127,10 @@ function describeTool(name: ToolName, files: ModuleFiles, platform: string): Omi
     goVersion: pinned(files, "go.mod", /^go (\S+)$/m, `go version of ${name}`),
     buildSeconds,
   };
+}
+
+function versionIn(module: string): RegExp {
+  return new RegExp(`^(?:require)?\\s+${module.replaceAll(".", "\\.")} v(\\S+)`, "m");
 }
 
 function pinned(files: ModuleFiles, file: string, pattern: RegExp, what: string): string {
