@@ -3,8 +3,7 @@ import { CcmError, CloudError, ConfigError } from "../../controller/diagnostics/
 import { describeResource } from "../../stacks/engine/progress.ts";
 import { StackError } from "../../stacks/engine/stack-run.ts";
 import { DeadlineError } from "../cluster/repeat.ts";
-import { explainCloudError } from "../project/api.ts";
-import { hintFor } from "../project/hints.ts";
+import { explainCloudError, hintFor, withHint } from "../project/api.ts";
 import { ToolchainError } from "../toolchain/toolchain.ts";
 
 /** An expected error. The message is for the user, and says what to do. */
@@ -29,5 +28,5 @@ export function explain(error: unknown, endpoint: string): readonly string[] {
 
 function explainFailure({ urn, failure }: StackError["failures"][number]): string {
   const hint = /currently locked/.test(failure.message) ? LOCKED : hintFor(failure.code);
-  return `${urn ? `${describeResource(urn)}: ` : ""}${failure.message}${hint ? `; ${hint}` : ""}`;
+  return `${urn ? `${describeResource(urn)}: ` : ""}${withHint(failure.message, hint)}`;
 }

@@ -4,7 +4,6 @@ import { CloudError } from "../../controller/diagnostics/errors.ts";
 import { programVersion } from "../../controller/diagnostics/version.ts";
 import { cloudErrorOf } from "../../controller/hcloud/exchange.ts";
 import { Sender, Upstream } from "../../controller/hcloud/sender.ts";
-import { hintFor } from "./hints.ts";
 import type { PriceList } from "./prices.ts";
 
 /** Where the API is, and the token for it. */
@@ -109,9 +108,29 @@ export function userAgentOf(tool: string): string {
   return `lotse-${tool}/${programVersion()}`;
 }
 
+/** What a user can do about errors of the API. */
+const HINTS: Readonly<Record<string, string>> = {
+  uniqueness_error: "the project has a resource with this name or key already: choose another --name",
+  resource_limit_exceeded: "raise the limit in the Cloud Console, or ask for less; the same command then continues",
+  resource_unavailable: "choose another --location or server type; the same command then continues",
+  placement_error: "choose another --location or server type; the same command then continues",
+  forbidden: "HCLOUD_TOKEN may be read-only: create one with read and write rights",
+  token_readonly: "HCLOUD_TOKEN is read-only: create one with read and write rights",
+  unauthorized: "check HCLOUD_TOKEN",
+};
+
+/** The remedy for an error code of the API; undefined if none is known. */
+export function hintFor(code: string): string | undefined {
+  return HINTS[code];
+}
+
 /** What a user reads about an error of the API: what failed, and what to do. */
 export function explainCloudError(error: CloudError, endpoint: string): string {
   if (error.apiCode === "unreachable") return `${endpoint} does not respond (${error.message}): check HCLOUD_ENDPOINT`;
-  const hint = hintFor(error.apiCode);
-  return `${error.message}${hint ? `; ${hint}` : ""}`;
+  return withHint(error.message, hintFor(error.apiCode));
+}
+
+/** A message, and what to do about it, if that is known. */
+export function withHint(message: string, hint: string | undefined): string {
+  return hint === undefined ? message : `${message}; ${hint}`;
 }

@@ -1,6 +1,7 @@
 /** Sections of CHANGELOG.md, and the version that follows from them. */
 
-const UNRELEASED = "Unreleased";
+/** Name of the section with what is not released yet. */
+export const UNRELEASED = "Unreleased";
 
 /** One section of the second level. */
 export interface Section {
@@ -21,12 +22,7 @@ export function sectionsOf(changelog: string): readonly Section[] {
     });
 }
 
-/** What is not released yet; empty if nothing is. */
-export function unreleasedText(changelog: string): string {
-  return sectionsOf(changelog).find(({ name }) => name === UNRELEASED)?.text ?? "";
-}
-
-/** The section of a version, which becomes its release notes; undefined if it has none. */
+/** The section of a version, which becomes its release notes, or what is not released yet; undefined if it has none. */
 export function releaseNotes(changelog: string, version: string): string | undefined {
   return sectionsOf(changelog).find(({ name }) => name === version)?.text;
 }

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { closeSection, coreOf, isLower, isVersion, nextVersion, releaseNotes, unreleasedText } from "./changelog.ts";
+import { closeSection, coreOf, isLower, isVersion, nextVersion, releaseNotes, UNRELEASED } from "./changelog.ts";
 import { statedVersions, stateVersion } from "./places.ts";
 
 /** What to release. */
@@ -32,11 +32,11 @@ const CHANGELOG = "CHANGELOG.md";
 export function planRelease({ root, version: wanted }: ReleaseOptions): ReleasePlan {
   const changelog = readFileSync(join(root, CHANGELOG), "utf8");
   const tags = git(root, "tag", "--list", "v[0-9]*").split("\n").filter(Boolean);
-  const unreleased = unreleasedText(changelog);
+  const unreleased = releaseNotes(changelog, UNRELEASED);
   const [current = ""] = statedVersions(root)["package.json"] ?? [];
   const isTagged = tags.includes(`v${current}`);
   // A version without a tag is the first release, or one that was committed and not tagged.
-  const smallest = isTagged ? nextVersion(current, unreleased) : current;
+  const smallest = isTagged ? nextVersion(current, unreleased ?? "") : current;
   const version = wanted ?? smallest;
   const isCommitted = !isTagged && version === current && releaseNotes(changelog, current) !== undefined;
   const branch = git(root, "branch", "--show-current");
