@@ -1,8 +1,7 @@
 /** Runs Helm to render the chart in controller/deploy/chart. */
-import { spawn } from "node:child_process";
-import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
+import { run } from "../toolchain/run.ts";
 import { ensureToolchain } from "../toolchain/toolchain.ts";
 
 /** Chart values, as in a values file. */
@@ -29,10 +28,5 @@ export function renderChart(values: ChartValues, options: RenderOptions = {}): P
 /** Runs Helm and returns its output. Rejects with its error message if it fails. */
 export async function helm(args: readonly string[], input = ""): Promise<string> {
   const { paths } = await ensureToolchain(["helm"]);
-  const child = spawn(paths.helm, args, { stdio: ["pipe", "pipe", "pipe"] });
-  const code = new Promise((resolve, reject) => child.on("error", reject).on("close", resolve));
-  child.stdin.end(input);
-  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  if ((await code) !== 0) throw new Error(errors.trim() || output.trim());
-  return output;
+  return run(paths.helm, args, { input });
 }

@@ -20,7 +20,8 @@ export interface ServerOptions {
   /** Whether the server is ready. Polled after each start. */
   readonly isReady: () => Promise<boolean>;
   readonly readyTimeoutMs: number;
-  readonly watchdog: Pick<Watchdog, "watch" | "forget">;
+  /** Kills the server when this process dies. */
+  readonly watchdog?: Watchdog;
 }
 
 /** The server did not start. Includes the end of its log. */
@@ -101,10 +102,10 @@ export class ServerProcess {
       await once(child, "spawn");
       const { pid = 0 } = child;
       this.#child = child;
-      watchdog.watch(pid);
+      watchdog?.watch(pid);
       child.once("exit", () => {
         this.#child = undefined;
-        watchdog.forget(pid);
+        watchdog?.forget(pid);
       });
       return child;
     } finally {

@@ -1,5 +1,5 @@
 /** The file that users source: `.lotse/env`, or `.lotse/env-2` and so on while other demos of the checkout run. */
-import { link, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { link, mkdir, mkdtempDisposable, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isAlive } from "../../controller/app/scratch.ts";
@@ -50,19 +50,15 @@ export async function writeEnvFile(
   name = "env",
 ): Promise<string> {
   await mkdir(folder, { recursive: true });
-  const scratch = await mkdtemp(join(folder, "new-"));
-  try {
-    // Written first and linked then, so that a file that exists is complete.
-    const complete = join(scratch, "env");
-    await writeFile(complete, `# process ${owner}\n${settings}`, { mode: 0o600 });
-    for (let number = 1; ; ) {
-      const file = join(folder, number === 1 ? name : `${name}-${number}`);
-      if (await tryLink(complete, file)) return file;
-      if (await isOwned(file)) number += 1;
-      else await rm(file, { force: true });
-    }
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
+  await using scratch = await mkdtempDisposable(join(folder, "new-"));
+  // Written first and linked then, so that a file that exists is complete.
+  const complete = join(scratch.path, "env");
+  await writeFile(complete, `# process ${owner}\n${settings}`, { mode: 0o600 });
+  for (let number = 1; ; ) {
+    const file = join(folder, number === 1 ? name : `${name}-${number}`);
+    if (await tryLink(complete, file)) return file;
+    if (await isOwned(file)) number += 1;
+    else await rm(file, { force: true });
   }
 }
 

@@ -3,12 +3,11 @@
  * and engine, and an example Service. It prints each event, runs until Ctrl-C, and cleans up. With `--no-controller` it
  * leaves the controller to the user.
  */
-import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { Command } from "commander";
 import { MESSAGES } from "../terminal/narrate.ts";
 import { provideTools } from "../toolchain/progress.ts";
+import { run } from "../toolchain/run.ts";
 import { type Toolchain, ToolchainError, type ToolName } from "../toolchain/toolchain.ts";
 import { startController } from "./controller.ts";
 import { type Local, startLocal } from "./local.ts";
@@ -25,7 +24,6 @@ const FOLDER = fileURLToPath(new URL("../../.lotse", import.meta.url));
 const QUIET_MS = 5_000;
 const FLAGS_HINT = 'Flags of the controller follow a second "--": npm start -- -- --approval=manual';
 
-const run = promisify(execFile);
 const program = new Command("npm start --")
   .description("A simulated Hetzner Cloud, a real API server and the real controller, until Ctrl-C")
   .option("--no-controller", "leave the controller to you: lotse run")
@@ -92,9 +90,8 @@ async function waitWithoutController(local: Local): Promise<void> {
   announceStop();
 }
 
-async function kubectl(tools: Toolchain, { cluster }: Local, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await run(tools.paths.kubectl, ["--kubeconfig", cluster.kubeconfig, ...args]);
-  return stdout;
+function kubectl(tools: Toolchain, { cluster }: Local, ...args: readonly string[]): Promise<string> {
+  return run(tools.paths.kubectl, ["--kubeconfig", cluster.kubeconfig, ...args]);
 }
 
 function aborted(): Promise<"aborted"> {

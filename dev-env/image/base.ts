@@ -2,18 +2,15 @@
  * What the image starts from: the base image that the Dockerfile pins by digest, or, where its registry cannot be reached,
  * the same parts of it from Debian's packages, as one layer.
  */
-import { execFile } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
-import { appendFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { promisify } from "node:util";
 import { cacheRoot } from "../toolchain/cache.ts";
+import { run } from "../toolchain/run.ts";
 import { type Architecture, ensureToolchain } from "../toolchain/toolchain.ts";
 import { shortHash } from "../toolchain/tools.ts";
 import { controlOf, downloadPackages, unpackPackage } from "./debian.ts";
 import { writeLayer } from "./oci.ts";
-
-const run = promisify(execFile);
 
 /** A pinned image in a registry, or a layer on this machine. */
 export type Base = { readonly image: string } | { readonly layer: string; readonly packages: readonly string[] };
@@ -54,15 +51,11 @@ async function debianLayer(architecture: Architecture, packages: readonly string
     `${architecture}-${shortHash([packages, UNUSED, USERS])}.tar.gz`,
   );
   if (existsSync(layer)) return layer;
-  const dir = await mkdtemp(`${layer}.`);
-  try {
-    const root = join(dir, "root");
-    await layOut(root, packages);
-    await writeLayer({ root, paths: ["."], seconds: 0 }, join(dir, "layer"));
-    await rename(join(dir, "layer"), layer);
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+  await using dir = await mkdtempDisposable(`${layer}.`);
+  const [root, packed] = [join(dir.path, "root"), join(dir.path, "layer")];
+  await layOut(root, packages);
+  await writeLayer({ root, paths: ["."], seconds: 0 }, packed);
+  await rename(packed, layer);
   return layer;
 }
 

@@ -1,15 +1,12 @@
 /** Debian packages for either architecture, downloaded without changing this machine's package database. */
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { cacheRoot } from "../toolchain/cache.ts";
 import { withLock } from "../toolchain/lock.ts";
+import { run } from "../toolchain/run.ts";
 import type { Architecture } from "../toolchain/toolchain.ts";
 import { shortHash } from "../toolchain/tools.ts";
-
-const run = promisify(execFile);
 
 /** Debian's archive keys. apt verifies the lists of packages with them, and packages by the digests in the lists. */
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
@@ -28,13 +25,9 @@ export async function downloadPackages(
 ): Promise<readonly string[]> {
   const dir = join(cacheRoot(process.env), "debian", architecture);
   const target = join(dir, shortHash(names));
-  await withLock(
-    join(dir, "lock"),
-    () => {},
-    async () => {
-      if (!existsSync(target)) await download(dir, target, architecture, names);
-    },
-  );
+  await withLock(join(dir, "lock"), async () => {
+    if (!existsSync(target)) await download(dir, target, architecture, names);
+  });
   return (await readdir(target)).sort().map((file) => join(target, file));
 }
 
@@ -76,6 +69,6 @@ export async function unpackPackage(file: string, root: string): Promise<void> {
 
 /** The control fields of a package, as in dpkg's status file, and its name. */
 export async function controlOf(file: string): Promise<{ readonly name: string; readonly text: string }> {
-  const { stdout } = await run("dpkg-deb", ["--field", file]);
-  return { name: /^Package: (\S+)$/m.exec(stdout)?.[1] ?? "", text: stdout };
+  const text = await run("dpkg-deb", ["--field", file]);
+  return { name: /^Package: (\S+)$/m.exec(text)?.[1] ?? "", text };
 }

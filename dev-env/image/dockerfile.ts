@@ -65,17 +65,10 @@ export function copiesOf(stage: Stage): readonly Copy[] {
   });
 }
 
-/** The environment of a stage, with `args` as build arguments. */
-export function environmentIn(stage: Stage, args: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return pairsIn(stage, "ENV", args);
-}
+type Pairs = Readonly<Record<string, string>>;
 
-/** The labels of a stage, with `args` as build arguments. */
-export function labelsIn(stage: Stage, args: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return pairsIn(stage, "LABEL", args);
-}
-
-function pairsIn(stage: Stage, keyword: string, args: Readonly<Record<string, string>>) {
+/** The environment or the labels of a stage, with `args` as build arguments. */
+export function pairsIn(stage: Stage, keyword: "ENV" | "LABEL", args: Pairs = {}): Pairs {
   const pairs = textsOf(stage, keyword).flatMap((text) => text.split(" "));
   return Object.fromEntries(
     pairs.map((pair) => {

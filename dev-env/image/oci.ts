@@ -1,15 +1,13 @@
 /** Images made of layers, with crane and a registry on loopback: crane edits images in registries only. */
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtempDisposable, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { promisify } from "node:util";
+import { run } from "../toolchain/run.ts";
 import { type Architecture, ensureToolchain } from "../toolchain/toolchain.ts";
 import type { Base } from "./base.ts";
-
-const run = promisify(execFile);
 
 /** How a container of an image starts. */
 export interface ImageConfig {
@@ -53,14 +51,14 @@ export async function writeLayer({ root, paths, seconds }: LayerSource, file: st
 /** Runs crane, and returns its output. */
 export async function crane(...args: readonly string[]): Promise<string> {
   const { paths } = await ensureToolchain(["crane"]);
-  return (await run(paths.crane, args)).stdout.trim();
+  return (await run(paths.crane, args)).trim();
 }
 
 /** Runs a registry on a free port of loopback while `use` runs. It forgets everything afterwards. */
 export async function withRegistry<T>(use: (host: string) => Promise<T>): Promise<T> {
   const { paths } = await ensureToolchain(["crane"]);
-  const disk = await mkdtemp(join(tmpdir(), "lotse-registry-"));
-  const server = spawn(paths.crane, ["registry", "serve", "--address=127.0.0.1:0", `--disk=${disk}`], {
+  await using disk = await mkdtempDisposable(join(tmpdir(), "lotse-registry-"));
+  const server = spawn(paths.crane, ["registry", "serve", "--address=127.0.0.1:0", `--disk=${disk.path}`], {
     stdio: ["ignore", "ignore", "pipe"],
   });
   const ended = once(server, "close");
@@ -69,7 +67,6 @@ export async function withRegistry<T>(use: (host: string) => Promise<T>): Promis
   } finally {
     server.kill();
     await ended;
-    await rm(disk, { recursive: true, force: true });
   }
 }
 

@@ -1,11 +1,8 @@
 /** Bills of materials of the image, as SPDX: npm packages, Go modules of the binaries, and Debian packages. */
-import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { run } from "../toolchain/run.ts";
 import { type Architecture, ensureToolchain } from "../toolchain/toolchain.ts";
 import { crane, withRegistry } from "./oci.ts";
-
-const run = promisify(execFile);
 
 /** syft must not look for updates, and the registry on loopback has no TLS. */
 const SETTINGS = {

@@ -3,28 +3,17 @@
  * stages take from their base images comes in the same versions from elsewhere: the engine from the toolchain, Node from
  * npm, and Debian packages from Debian.
  */
-import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, rm } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { run } from "../toolchain/run.ts";
 import type { Architecture, Toolchain } from "../toolchain/toolchain.ts";
 import { downloadPackages, unpackPackage } from "./debian.ts";
-import {
-  type Copy,
-  copiesOf,
-  environmentIn,
-  labelsIn,
-  parseDockerfile,
-  parseDockerignore,
-  type Stage,
-  textsOf,
-} from "./dockerfile.ts";
+import { type Copy, copiesOf, pairsIn, parseDockerfile, parseDockerignore, type Stage, textsOf } from "./dockerfile.ts";
 import { putNode } from "./node.ts";
 import type { ImageConfig } from "./oci.ts";
 
 const CONTEXT = fileURLToPath(new URL("../..", import.meta.url));
-const run = promisify(execFile);
 
 /** Folders of the stages, by name. */
 type Roots = Readonly<Record<string, string>>;
@@ -77,8 +66,8 @@ function configOf(final: Stage, args: Readonly<Record<string, string>>): ImageCo
   return {
     entrypoint: words("ENTRYPOINT"),
     cmd: words("CMD"),
-    env: environmentIn(final, args),
-    labels: labelsIn(final, args),
+    env: pairsIn(final, "ENV", args),
+    labels: pairsIn(final, "LABEL", args),
     workdir: textsOf(final, "WORKDIR").at(-1) ?? "/",
     ports: textsOf(final, "EXPOSE").flatMap((text) => text.split(" ")),
   };
@@ -104,7 +93,7 @@ async function installPackages(stage: Stage, architecture: Architecture, root: s
 async function perform(stage: Stage, roots: Roots, variables: Readonly<Record<string, string>> = {}): Promise<void> {
   const root = roots[stage.name] ?? "";
   const cwd = join(root, textsOf(stage, "WORKDIR").at(-1) ?? "/");
-  const env = { ...process.env, npm_config_prefer_offline: "true", ...environmentIn(stage, {}), ...variables };
+  const env = { ...process.env, npm_config_prefer_offline: "true", ...pairsIn(stage, "ENV"), ...variables };
   await mkdir(cwd, { recursive: true });
   for (const instruction of stage.instructions) {
     const { keyword, text } = instruction;

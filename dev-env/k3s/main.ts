@@ -102,7 +102,7 @@ async function act({ run, ignoresSettings, isExclusive }: Action, flags: Flags, 
   listenForStop(stop, screen);
   const work = () => run(env, flags, argument);
   if (!isExclusive) return await work();
-  await withLock(`${folder.path}.lock`, () => screen.say("waiting", `another command works on ${name}`), work);
+  await withLock(`${folder.path}.lock`, work, () => screen.say("waiting", `another command works on ${name}`));
 }
 
 outliveReader();

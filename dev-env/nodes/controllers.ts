@@ -5,8 +5,6 @@ import { ServerProcess } from "../cluster/server-process.ts";
 import type { Toolchain } from "../toolchain/toolchain.ts";
 import { POD_RANGE } from "./network/addresses.ts";
 
-const NO_WATCHDOG = { watch: () => {}, forget: () => {} };
-
 /** Starts both. They retry until the API server is available, so that their start needs no waiting. */
 export async function startControllers(cluster: Cluster, tools: Toolchain, isCloudExternal: boolean): Promise<void> {
   await Promise.all([
@@ -42,7 +40,6 @@ async function startComponent(
     logFile: join(cluster.dir, `${name}.log`),
     isReady: async () => true,
     readyTimeoutMs: 1000,
-    watchdog: NO_WATCHDOG,
   });
   await server.start();
 }

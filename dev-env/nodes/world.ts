@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Cloud, type CloudOptions, startCloud } from "../cloud/cloud.ts";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
+import { run } from "../toolchain/run.ts";
 import type { Toolchain } from "../toolchain/toolchain.ts";
-import { run } from "./commands.ts";
 import { startControllers } from "./controllers.ts";
 import { enclaveOf } from "./enclave.ts";
 import { Fleet, type FleetParts } from "./fleet.ts";
@@ -83,8 +83,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const access = ["--kubeconfig", cluster.kubeconfig];
   const kubectl = (...args: readonly string[]) => run(tools.paths.kubectl, [...access, ...args]);
   const apply = async (...objects: readonly object[]) => {
-    const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
-    await run(tools.paths.kubectl, [...access, "apply", "--filename", "-"], list);
+    const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
+    await run(tools.paths.kubectl, [...access, "apply", "--filename", "-"], { input });
   };
   await kubectl("apply", "--filename", DNS);
   const ends = parts.move();

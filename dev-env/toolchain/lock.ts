@@ -8,12 +8,13 @@ const sqliteBusy = 5;
 const pollMs = 200;
 
 /**
- * Runs `work` while holding the lock on the file, whose folder it creates. Calls `onWait` once if another process or caller holds the lock.
+ * Runs `work` while holding the lock on the file, whose folder it creates. Calls `onWait` once if another process or caller holds the
+ * lock.
  *
  * It is SQLite's lock on an empty database, and thus a lock of the operating system, which releases it when its holder
  * exits, even after SIGKILL. There are no stale locks to detect. SQLite also separates callers within one process.
  */
-export async function withLock<T>(file: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
+export async function withLock<T>(file: string, work: () => Promise<T>, onWait = () => {}): Promise<T> {
   mkdirSync(dirname(file), { recursive: true });
   const database = new DatabaseSync(file, { timeout: 0 });
   try {

@@ -2,9 +2,9 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { installChart, uninstallChart } from "../../dev-env/nodes/chart.ts";
-import { run } from "../../dev-env/nodes/commands.ts";
 import { POD_RANGE } from "../../dev-env/nodes/network/addresses.ts";
 import type { World } from "../../dev-env/nodes/world.ts";
+import { run } from "../../dev-env/toolchain/run.ts";
 import { eventually } from "../support/eventually.ts";
 import { aBalanced, anEcho, changeCloud, fetchAsClient, startRealWorld, Traffic } from "../support/real-world.ts";
 

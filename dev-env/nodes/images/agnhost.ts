@@ -7,8 +7,8 @@ import { copyFile, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { downloadPackages, unpackPackage } from "../../image/debian.ts";
 import { writeArchive, writeLayer } from "../../image/oci.ts";
+import { run } from "../../toolchain/run.ts";
 import { thisArchitecture } from "../../toolchain/toolchain.ts";
-import { run } from "../commands.ts";
 import { digestOf, type Image } from "./store.ts";
 
 /** What tests run: a shell with the usual commands, curl, nc, ss and wget. The shell of busybox would prefer its own nc. */

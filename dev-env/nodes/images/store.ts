@@ -1,12 +1,12 @@
 /** Images as containerd keeps them: imported once, and then given to every machine as hard links. */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import { copyFile, mkdir, mkdtempDisposable, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { withLock } from "../../toolchain/lock.ts";
+import { run } from "../../toolchain/run.ts";
 import type { Toolchain } from "../../toolchain/toolchain.ts";
 import { shortHash } from "../../toolchain/tools.ts";
-import { run } from "../commands.ts";
 
 /** An image that can be built. */
 export interface Image {
@@ -43,34 +43,26 @@ kill $! && wait $! || true
 /** Builds and imports these images, unless that has been done before. Returns the folder of the store. */
 export async function prepareStore(images: readonly Image[], tools: Toolchain, cacheDir: string): Promise<string> {
   const store = join(cacheDir, `store-${shortHash(images.map(({ key }) => key))}`);
-  await withLock(
-    join(cacheDir, "lock"),
-    () => {},
-    async () => {
-      if (!existsSync(store)) await importInto(store, images, tools);
-      await utimes(store, new Date(), new Date());
-      await removeOld(cacheDir);
-    },
-  );
+  await withLock(join(cacheDir, "lock"), async () => {
+    if (!existsSync(store)) await importInto(store, images, tools);
+    await utimes(store, new Date(), new Date());
+    await removeOld(cacheDir);
+  });
   return store;
 }
 
 async function importInto(store: string, images: readonly Image[], { paths }: Toolchain): Promise<void> {
-  const dir = await mkdtemp(`${store}.`);
-  try {
-    const archives = images.map((_, index) => join(dir, `${index}.tar`));
-    for (const [index, archive] of archives.entries()) {
-      const folder = join(dir, String(index));
-      await mkdir(folder);
-      await images[index]?.write(folder, archive);
-    }
-    const root = join(dir, "store");
-    const isolate = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
-    await run("unshare", [...isolate, "sh", "-c", IMPORT, "import", paths.containerd, paths.ctr, root, ...archives]);
-    await rename(root, store);
-  } finally {
-    await rm(dir, { recursive: true, force: true });
+  await using dir = await mkdtempDisposable(`${store}.`);
+  const archives = images.map((_, index) => join(dir.path, `${index}.tar`));
+  for (const [index, archive] of archives.entries()) {
+    const folder = join(dir.path, String(index));
+    await mkdir(folder);
+    await images[index]?.write(folder, archive);
   }
+  const root = join(dir.path, "store");
+  const isolate = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
+  await run("unshare", [...isolate, "sh", "-c", IMPORT, "import", paths.containerd, paths.ctr, root, ...archives]);
+  await rename(root, store);
 }
 
 /** Removes stores that were not used recently, and those that a killed import left: no other import runs now. */

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { acceptsConnections } from "../../cluster/loopback.ts";
 import { ServerProcess } from "../../cluster/server-process.ts";
+import { run } from "../../toolchain/run.ts";
 import type { Toolchain } from "../../toolchain/toolchain.ts";
-import { run } from "../commands.ts";
 import { NETWORK_RANGE, POD_RANGE } from "../network/addresses.ts";
 import { createGroup, type Hierarchy, removeGroup } from "./cgroups.ts";
 import { filesIn, type MachineSettings, renderFiles } from "./settings.ts";
@@ -68,8 +68,6 @@ table ip egress {
 
 const UNSHARE = ["--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc"];
 const READY_MS = 30_000;
-/** Everything in a world ends with its namespace. */
-const NO_WATCHDOG = { watch: () => {}, forget: () => {} };
 
 /** A machine that has been powered on. */
 export class Machine {
@@ -106,7 +104,7 @@ export class Machine {
 
   /** Runs a program in the machine and returns its output. */
   run(command: string, args: readonly string[], input = ""): Promise<string> {
-    return run("nsenter", [...this.#enter(), command, ...args], input);
+    return run("nsenter", [...this.#enter(), command, ...args], { input });
   }
 
   /** Kills everything in the machine at once, as when the power fails. Its disk is kept. */
@@ -157,7 +155,6 @@ export class Machine {
       env: { PATH: `${tools.binDir}:${process.env.PATH}` },
       isReady,
       readyTimeoutMs: READY_MS,
-      watchdog: NO_WATCHDOG,
     });
     await server.start();
   }

@@ -2,7 +2,8 @@
  * The networks of a world: this namespace is the internet, with load balancers, the control plane and clients. Every
  * machine has its own namespace, and the private network is a router in another one.
  */
-import { addRouter, FORWARDING, ip, run, runIn } from "../commands.ts";
+import { run } from "../../toolchain/run.ts";
+import { addRouter, FORWARDING, ip, runIn } from "../commands.ts";
 import {
   BALANCERS,
   CLIENT,
@@ -63,7 +64,7 @@ export class Network {
       `route add ${this.#gateway}/32 dev ${PRIVATE}`,
       `route add ${NETWORK_RANGE} via ${this.#gateway} dev ${PRIVATE} src ${CONTROL_PLANE_PRIVATE}`,
     ]);
-    await run("nft", ["-f", "-"], SEPARATION);
+    await run("nft", ["-f", "-"], { input: SEPARATION });
     await this.#route();
   }
 
@@ -148,7 +149,7 @@ export class Network {
   async setFirewalls(servers: readonly FirewalledServer[]): Promise<void> {
     const rules = renderFirewalls(servers);
     if (rules === this.#firewalls) return;
-    await run("nft", ["-f", "-"], rules);
+    await run("nft", ["-f", "-"], { input: rules });
     this.#firewalls = rules;
   }
 

@@ -5,7 +5,7 @@ import { versions } from "../../../../controller/commands/version.ts";
 import { programVersion } from "../../../../controller/diagnostics/version.ts";
 import {
   copiesOf,
-  environmentIn,
+  pairsIn,
   parseDockerfile,
   parseDockerignore,
   textsOf,
@@ -36,7 +36,7 @@ describe("the Dockerfile", () => {
       `sh plugin.sh ${plugin.version} ${plugin.module} ${folder}`,
     ]);
     expect(read("controller/deploy/plugin.sh")).toContain(`go -C "$sources" ${build(plugin, '"$output"')}\n`);
-    expect(environmentIn(stage("engine"), {})).toMatchObject({ CGO_ENABLED: "0", GOFLAGS: "-mod=readonly" });
+    expect(pairsIn(stage("engine"), "ENV")).toMatchObject({ CGO_ENABLED: "0", GOFLAGS: "-mod=readonly" });
   });
 
   it("has a Go version that can build them, and the Node version of the tests", () => {
@@ -101,11 +101,11 @@ describe("the Dockerfile", () => {
   });
 
   it("contains version and commit, both from build arguments", () => {
-    const env = environmentIn(stage("final"), { LOTSE_COMMIT: "abc", LOTSE_VERSION: "v9.9.9" });
+    const env = pairsIn(stage("final"), "ENV", { LOTSE_COMMIT: "abc", LOTSE_VERSION: "v9.9.9" });
     expect(versions(env)).toMatchObject({ lotse: "9.9.9", commit: "abc" });
     const named = textsOf(stage("final"), "ARG").map((text) => text.split("=")[0]);
     expect(named).toEqual(["LOTSE_VERSION", "LOTSE_COMMIT"]);
-    expect(versions(environmentIn(stage("final"), { LOTSE_COMMIT: "unknown" }))).toMatchObject({
+    expect(versions(pairsIn(stage("final"), "ENV", { LOTSE_COMMIT: "unknown" }))).toMatchObject({
       lotse: programVersion({}),
       commit: "unknown",
     });

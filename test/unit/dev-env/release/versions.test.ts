@@ -10,7 +10,7 @@ import { loadConfig } from "../../../../controller/config/config.ts";
 import { KubeClient } from "../../../../controller/kube/client.ts";
 import { RobotClient } from "../../../../controller/robot/client.ts";
 import { startCloud } from "../../../../dev-env/cloud/cloud.ts";
-import { environmentIn, parseDockerfile, textsOf } from "../../../../dev-env/image/dockerfile.ts";
+import { pairsIn, parseDockerfile, textsOf } from "../../../../dev-env/image/dockerfile.ts";
 import { sectionsOf } from "../../../../dev-env/release/changelog.ts";
 import { statedVersions } from "../../../../dev-env/release/places.ts";
 import packageJson from "../../../../package.json" with { type: "json" };
@@ -49,7 +49,7 @@ describe("an image of v9.8.7-5-g1a2b3c4", () => {
   const VERSION = "9.8.7-5-g1a2b3c4";
   const final = parseDockerfile(read("controller/deploy/Dockerfile")).at(-1);
   if (!final) throw new Error("no stages");
-  const env = environmentIn(final, { LOTSE_VERSION: `v${VERSION}` });
+  const env = pairsIn(final, "ENV", { LOTSE_VERSION: `v${VERSION}` });
   beforeEach(() => {
     vi.stubEnv("LOTSE_VERSION", env.LOTSE_VERSION);
   });
