@@ -58,6 +58,11 @@ export function isStatus(error: unknown, code: number): boolean {
   return error instanceof ApiException && error.code === code;
 }
 
+/** Ignores that an object does not exist: for the `catch` of a request. */
+export function ignoreMissing(error: unknown): undefined {
+  if (!isStatus(error, 404)) throw error;
+}
+
 function withSignal(
   middleware: ReturnType<typeof setHeaderMiddleware>,
   signal: AbortSignal | undefined,

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { ensureToolchain } from "../toolchain/toolchain.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { type ClusterFiles, layOutFiles } from "./files.ts";
+import type { ClusterOptions } from "./flags.ts";
 import { administrator, groupsOf, renderKubeconfig, type User } from "./kubeconfig.ts";
 import { SimNode } from "./node.ts";
 import type { NodeOptions } from "./node-object.ts";
@@ -15,28 +16,11 @@ export type { User } from "./kubeconfig.ts";
 export type { SimNode } from "./node.ts";
 export type { NodeOptions } from "./node-object.ts";
 
-/** Settings of a cluster. The defaults suit most tests. */
-export interface ClusterOptions {
-  /** Additional flags of kube-apiserver, which override the default ones. */
-  readonly apiServerFlags?: readonly string[];
-  /** A user whose requests are logged in `audit.log`, in the cluster's folder. */
-  readonly auditedUser?: string;
-  /** Address at which real kubelets and pods reach the API server, on port 6443. By default it listens on loopback. */
-  readonly machineAddress?: string;
-}
-
 /** Starts etcd and kube-apiserver on loopback. Resolves when they are ready. Several clusters can run at once. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { paths } = await ensureToolchain(["etcd", "kube-apiserver"]);
   const files = layOutFiles(await mkdtemp(join(tmpdir(), "lotse-cluster-")));
-  const plane = await startControlPlane({
-    files,
-    etcd: paths.etcd,
-    kubeApiServer: paths["kube-apiserver"],
-    apiServerFlags: options.apiServerFlags ?? [],
-    ...(options.auditedUser !== undefined && { auditedUser: options.auditedUser }),
-    ...(options.machineAddress !== undefined && { machineAddress: options.machineAddress }),
-  });
+  const plane = await startControlPlane({ ...options, files, paths });
   const cluster = new Cluster(plane, files);
   await cluster.writeKubeconfig(administrator, files.kubeconfig);
   return cluster;
@@ -44,49 +28,33 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 
 /** A running cluster. Call `stop` at the end; if this process dies first, a watchdog cleans up. */
 export class Cluster {
+  /** Folder of certificates, data, kubeconfigs and logs (`etcd.log`, `kube-apiserver.log`, `audit.log`). */
+  readonly dir: string;
+  /** URL of the API server, which does not change. */
+  readonly url: string;
+  /** Path of a kubeconfig with all permissions. */
+  readonly kubeconfig: string;
+  /** Private key that signs service account tokens. */
+  readonly serviceAccountKey: string;
+  /** Certificate of the authority that signed all credentials. */
+  readonly authority: string;
+  /** The API server, for tests that kill, start, pause or resume it. */
+  readonly apiServer: ServerProcess;
+  /** etcd, for the same purpose. */
+  readonly etcd: ServerProcess;
   readonly #plane: ControlPlane;
-  readonly #files: ClusterFiles;
   readonly #nodes = new Set<SimNode>();
   #kubeconfigCount = 0;
 
-  constructor(plane: ControlPlane, files: ClusterFiles) {
+  constructor(plane: ControlPlane, { dir, kubeconfig, serviceAccountKey, authority }: ClusterFiles) {
+    this.dir = dir;
+    this.url = plane.url;
+    this.kubeconfig = kubeconfig;
+    this.serviceAccountKey = serviceAccountKey;
+    this.authority = authority;
+    this.apiServer = plane.apiServer;
+    this.etcd = plane.etcd;
     this.#plane = plane;
-    this.#files = files;
-  }
-
-  /** Folder of certificates, data, kubeconfigs and logs (`etcd.log`, `kube-apiserver.log`, `audit.log`). */
-  get dir(): string {
-    return this.#files.dir;
-  }
-
-  /** URL of the API server, which does not change. */
-  get url(): string {
-    return this.#plane.url;
-  }
-
-  /** Path of a kubeconfig with all permissions. */
-  get kubeconfig(): string {
-    return this.#files.kubeconfig;
-  }
-
-  /** Private key that signs service account tokens. */
-  get serviceAccountKey(): string {
-    return this.#files.serviceAccountKey;
-  }
-
-  /** Certificate of the authority that signed all credentials. */
-  get authority(): string {
-    return this.#files.authority;
-  }
-
-  /** The API server, for tests that kill, start, pause or resume it. */
-  get apiServer(): ServerProcess {
-    return this.#plane.apiServer;
-  }
-
-  /** etcd, for the same purpose. */
-  get etcd(): ServerProcess {
-    return this.#plane.etcd;
   }
 
   /**

@@ -1,24 +1,18 @@
 /** Starts etcd and kube-apiserver. */
 import { rm, writeFile } from "node:fs/promises";
+import type { Toolchain } from "../toolchain/toolchain.ts";
 import { Authority, newSigningKey } from "./certificates.ts";
 import type { ClusterFiles } from "./files.ts";
-import { apiServerFlags, auditPolicy, etcdFlags } from "./flags.ts";
+import { apiServerFlags, auditPolicy, type ClusterOptions, etcdFlags } from "./flags.ts";
 import { administrator, groupsOf } from "./kubeconfig.ts";
 import { acceptsConnections, answersOk, type ClientTls, findFreePort } from "./loopback.ts";
 import { ServerProcess, ServerStartError } from "./server-process.ts";
 import { Watchdog } from "./watchdog.ts";
 
-/** Binaries, files and flags of a control plane. */
-export interface ControlPlaneOptions {
+/** Settings, files and binaries of a control plane. */
+export interface ControlPlaneOptions extends ClusterOptions {
   readonly files: ClusterFiles;
-  /** Paths of the two binaries. */
-  readonly etcd: string;
-  readonly kubeApiServer: string;
-  readonly apiServerFlags: readonly string[];
-  /** The user whose requests are logged; absent disables the audit log. */
-  readonly auditedUser?: string;
-  /** Where real kubelets reach the API server; absent means loopback and any port. */
-  readonly machineAddress?: string;
+  readonly paths: Pick<Toolchain["paths"], "etcd" | "kube-apiserver">;
 }
 
 /** The running control plane of one cluster. */
@@ -73,10 +67,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
 }
 
-function prepareEtcd({ files, etcd }: ControlPlaneOptions, watchdog: Watchdog): ServerProcess {
+function prepareEtcd({ files, paths }: ControlPlaneOptions, watchdog: Watchdog): ServerProcess {
   return new ServerProcess({
     name: "etcd",
-    command: etcd,
+    command: paths.etcd,
     args: etcdFlags(files),
     dir: files.dir,
     logFile: files.etcdLog,
@@ -110,20 +104,15 @@ async function startApiServer(
 }
 
 function prepareApiServer(
-  { files, kubeApiServer, apiServerFlags: extra, auditedUser, machineAddress }: ControlPlaneOptions,
+  { files, paths, ...options }: ControlPlaneOptions,
   port: number,
   isReady: () => Promise<boolean>,
   watchdog: Watchdog,
 ): ServerProcess {
   return new ServerProcess({
     name: "kube-apiserver",
-    command: kubeApiServer,
-    args: apiServerFlags(files, {
-      port,
-      extra,
-      isAudited: auditedUser !== undefined,
-      ...(machineAddress && { machineAddress }),
-    }),
+    command: paths["kube-apiserver"],
+    args: apiServerFlags(files, port, options),
     dir: files.dir,
     logFile: files.apiServerLog,
     // Less frequent garbage collection: starts a sixth faster, for 100 MB more memory.

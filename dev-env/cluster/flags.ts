@@ -22,23 +22,23 @@ export function etcdFlags(files: ClusterFiles): readonly string[] {
   ];
 }
 
-/** Settings of an API server. */
-export interface ApiServerOptions {
-  readonly port: number;
-  /** The address at which real kubelets and pods reach it; absent means loopback, without kubelets. */
+/** Settings of a cluster. The defaults suit most tests. */
+export interface ClusterOptions {
+  /** Additional flags of kube-apiserver, which override the default ones. */
+  readonly apiServerFlags?: readonly string[];
+  /** A user whose requests are logged in `audit.log`, in the cluster's folder. */
+  readonly auditedUser?: string;
+  /** Address at which real kubelets and pods reach the API server, on port 6443. By default it listens on loopback. */
   readonly machineAddress?: string;
-  /** Whether to write an audit log. */
-  readonly isAudited?: boolean;
-  /** Additional flags, which override the default ones. */
-  readonly extra?: readonly string[];
 }
 
 /** Flags of an API server that behaves like a production one for its clients. */
-export function apiServerFlags(files: ClusterFiles, options: ApiServerOptions): readonly string[] {
+export function apiServerFlags(files: ClusterFiles, port: number, options: ClusterOptions): readonly string[] {
+  const audit = [`--audit-policy-file=${files.auditPolicy}`, `--audit-log-path=${files.auditLog}`];
   return [
     `--etcd-servers=unix://${files.etcdSocket}`,
     `--bind-address=${options.machineAddress ?? "127.0.0.1"}`,
-    `--secure-port=${options.port}`,
+    `--secure-port=${port}`,
     `--tls-cert-file=${files.serverCertificate}`,
     `--tls-private-key-file=${files.serverKey}`,
     `--client-ca-file=${files.authority}`,
@@ -50,8 +50,8 @@ export function apiServerFlags(files: ClusterFiles, options: ApiServerOptions): 
     "--enable-admission-plugins=NodeRestriction",
     ...(options.machineAddress ? machineFlags(files, options.machineAddress) : loopbackFlags),
     "--enable-priority-and-fairness=false",
-    ...(options.isAudited ? [`--audit-policy-file=${files.auditPolicy}`, `--audit-log-path=${files.auditLog}`] : []),
-    ...(options.extra ?? []),
+    ...(options.auditedUser === undefined ? [] : audit),
+    ...(options.apiServerFlags ?? []),
   ];
 }
 

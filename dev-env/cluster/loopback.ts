@@ -1,7 +1,7 @@
-/** Free ports and readiness checks on loopback. */
+/** Servers: free ports, start and end, and readiness checks. */
 import { once } from "node:events";
 import { request } from "node:https";
-import { connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
 
 /** Ports that this process has been given. Most are in use a moment later, and none is given twice. */
 const given = new Set<number>();
@@ -9,15 +9,26 @@ const given = new Set<number>();
 /** A free port of 127.0.0.1. Another process may take it first, so callers must be able to retry. */
 export async function findFreePort(): Promise<number> {
   const server = createServer();
-  server.listen(0, "127.0.0.1");
+  const port = await listen(server);
+  await closeServer(server);
+  if (given.has(port)) return findFreePort();
+  given.add(port);
+  return port;
+}
+
+/** Makes a server listen, by default on a free port of loopback. Returns the port. Rejects if it is unavailable. */
+export async function listen(server: Server, port = 0, host = "127.0.0.1"): Promise<number> {
+  server.listen(port, host);
   await once(server, "listening");
-  const address = server.address();
+  return (server.address() as AddressInfo).port;
+}
+
+/** Stops a server, and closes all connections of an HTTP server. */
+export async function closeServer(server: Server & { closeAllConnections?(): void }): Promise<void> {
+  const closed = once(server, "close");
   server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("a listening socket has no port");
-  if (given.has(address.port)) return findFreePort();
-  given.add(address.port);
-  return address.port;
+  server.closeAllConnections?.();
+  await closed;
 }
 
 /** Whether the Unix socket accepts connections. */

@@ -1,6 +1,6 @@
 /** A simulated node: registers, renews its Lease and reports its status. */
 import { CoordinationV1Api, CoreV1Api, type V1Node, VersionApi } from "@kubernetes/client-node";
-import { abortable, connect, isStatus, mergePatch } from "./api.ts";
+import { abortable, connect, ignoreMissing, isStatus, mergePatch } from "./api.ts";
 import { leaseNamespace, type NodeOptions, renderConditions, renderLease, renderNode } from "./node-object.ts";
 import { repeat } from "./repeat.ts";
 
@@ -66,7 +66,7 @@ export class SimNode {
     const name = this.name;
     // The garbage collector, which would delete the Lease with its owner, is part of kube-controller-manager.
     const lease = this.#leases.deleteNamespacedLease({ name, namespace: leaseNamespace });
-    await Promise.all([lease, this.#admin.deleteNode({ name })].map(ignoreMissing));
+    await Promise.all([lease, this.#admin.deleteNode({ name })].map((request) => request.catch(ignoreMissing)));
   }
 
   async #register(): Promise<void> {
@@ -116,13 +116,5 @@ export class SimNode {
   /** Aborts a request that takes too long, or that is in flight when the kubelet stops. */
   #deadline(): AbortSignal {
     return AbortSignal.any([this.#ending.signal, AbortSignal.timeout(requestTimeoutMs)]);
-  }
-}
-
-async function ignoreMissing(request: Promise<unknown>): Promise<void> {
-  try {
-    await request;
-  } catch (error) {
-    if (!isStatus(error, 404)) throw error;
   }
 }

@@ -1,6 +1,6 @@
 /** What kube-controller-manager does to a Node whose kubelet has stopped reporting, and after it has returned. */
 import type { CoreV1Api, V1Node, V1NodeCondition, V1Taint } from "@kubernetes/client-node";
-import { isStatus, mergePatch } from "./api.ts";
+import { ignoreMissing, mergePatch } from "./api.ts";
 
 const KEY = "node.kubernetes.io/unreachable";
 const TAINTS: readonly V1Taint[] = [
@@ -10,7 +10,7 @@ const TAINTS: readonly V1Taint[] = [
 
 /** Sets the kubelet's conditions to Unknown and adds the taints. A Node that no longer exists is left alone. */
 export async function markUnreachable(core: CoreV1Api, name: string): Promise<void> {
-  const node = await readNode(core, name);
+  const node = await core.readNode({ name }).catch(ignoreMissing);
   if (!node) return;
   const body = { status: { conditions: lostConditions(node.status?.conditions ?? [], new Date()) } };
   const marked = await core.patchNodeStatus({ name, body }, mergePatch());
@@ -19,7 +19,7 @@ export async function markUnreachable(core: CoreV1Api, name: string): Promise<vo
 
 /** Removes the taints. The kubelet itself reports that it is Ready. */
 export async function unmarkUnreachable(core: CoreV1Api, name: string): Promise<void> {
-  const node = await readNode(core, name);
+  const node = await core.readNode({ name }).catch(ignoreMissing);
   if (node) await replaceTaints(core, node, []);
 }
 
@@ -43,13 +43,4 @@ async function replaceTaints(core: CoreV1Api, { metadata, spec }: V1Node, own: r
   const taints = [...before.filter(({ key }) => key !== KEY), ...own];
   if (taints.length === before.length) return;
   await core.patchNode({ name, body: { metadata: { resourceVersion }, spec: { taints } } }, mergePatch());
-}
-
-async function readNode(core: CoreV1Api, name: string): Promise<V1Node | undefined> {
-  try {
-    return await core.readNode({ name });
-  } catch (error) {
-    if (isStatus(error, 404)) return undefined;
-    throw error;
-  }
 }

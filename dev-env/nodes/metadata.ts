@@ -1,18 +1,14 @@
 /** The metadata service at 169.254.169.254, which identifies servers by their public address. */
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { Cloud } from "../cloud/cloud.ts";
+import { closeServer, listen } from "../cluster/loopback.ts";
 import { METADATA } from "./network/addresses.ts";
 
 /** Starts the service. Requests from addresses that belong to no server are rejected. */
 export async function startMetadata(cloud: Cloud): Promise<AsyncDisposable> {
   const server = createServer((incoming, response) => answer(cloud, incoming, response));
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(80, METADATA, resolve));
-  return {
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  await listen(server, 80, METADATA);
+  return { [Symbol.asyncDispose]: () => closeServer(server) };
 }
 
 function answer(cloud: Cloud, incoming: IncomingMessage, response: ServerResponse): void {

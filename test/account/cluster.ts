@@ -7,13 +7,14 @@ import { fileURLToPath } from "node:url";
 import { CoreV1Api } from "@kubernetes/client-node";
 import { Command } from "commander";
 import { CloudError, messageOf } from "../../controller/diagnostics/errors.ts";
+import { ignoreMissing } from "../../dev-env/cluster/api.ts";
 import { connect } from "../../dev-env/cluster/cluster.ts";
 import { DEFAULT_ENDPOINT, explainCloudError, ProjectApi } from "../../dev-env/project/api.ts";
 import { Screen } from "../../dev-env/terminal/screen.ts";
 import { parseSeconds } from "./checks.ts";
 import { renderJUnit, summaryOf } from "./report.ts";
 import { runSteps } from "./run.ts";
-import { ignoreMissing, Stage, type StageParts } from "./stage.ts";
+import { Stage, type StageParts } from "./stage.ts";
 import { STEPS } from "./steps/list.ts";
 import type { Need } from "./steps/step.ts";
 

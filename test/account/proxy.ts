@@ -3,12 +3,11 @@
  * remembers every exchange. It holds the token. When this process dies, the controller no longer reaches the API.
  */
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { type ApiRequest, errorResponse, isRead } from "../../controller/hcloud/exchange.ts";
 import { Upstream } from "../../controller/hcloud/sender.ts";
+import { closeServer, listen } from "../../dev-env/cluster/loopback.ts";
 import { type Access, userAgentOf } from "../../dev-env/project/api.ts";
 import { LABEL } from "./project.ts";
 
@@ -66,16 +65,13 @@ export async function startProxy(upstream: Access, run: string): Promise<Labelli
     underWay.add(passing);
     void passing.finally(() => underWay.delete(passing));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    access: { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, token: credential },
+    access: { endpoint: `http://127.0.0.1:${await listen(server)}/v1`, token: credential },
     exchanges,
     close: async () => {
       isClosed = true;
       await Promise.all(underWay);
-      server.close();
-      server.closeAllConnections();
+      await closeServer(server);
       way.close();
     },
   };

@@ -4,7 +4,7 @@ import type { CoreV1Api, V1LoadBalancerIngress, V1Service, V1ServiceSpec } from 
 import { messageOf } from "../../controller/diagnostics/errors.ts";
 import type { Certificate, LoadBalancer, Network, Server } from "../../controller/hcloud/api.ts";
 import { PREFIX } from "../../controller/render/service/options/annotations.ts";
-import { isStatus } from "../../dev-env/cluster/api.ts";
+import { ignoreMissing, isStatus } from "../../dev-env/cluster/api.ts";
 import type { SimNode } from "../../dev-env/cluster/cluster.ts";
 import type { ProjectApi } from "../../dev-env/project/api.ts";
 import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
@@ -133,11 +133,6 @@ export class Stage {
       await delay(POLL_MS, undefined, { signal: this.parts.signal });
     }
   }
-}
-
-/** Ignores that an object does not exist. */
-export function ignoreMissing(error: unknown): void {
-  if (!isStatus(error, 404)) throw error;
 }
 
 function missing(what: string): never {

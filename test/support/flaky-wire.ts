@@ -1,7 +1,7 @@
 /** A TCP proxy in front of the API server that can drop, delay and silence connections. */
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
+import { closeServer, listen } from "../../dev-env/cluster/loopback.ts";
 
 export interface FlakyWire extends AsyncDisposable {
   readonly port: number;
@@ -48,8 +48,7 @@ export async function startFlakyWire(target: number): Promise<FlakyWire> {
     carry(pair, pair[0], pair[1]);
     carry(pair, pair[1], pair[0]);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const port = await listen(server);
 
   const drop = () => {
     for (const pair of [...talking, ...silent]) for (const socket of pair) socket.destroy();
@@ -61,7 +60,7 @@ export async function startFlakyWire(target: number): Promise<FlakyWire> {
     talking.clear();
   };
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     drop,
     cut: (isCut) => {
       state = isCut ? "cut" : "fine";
@@ -78,10 +77,9 @@ export async function startFlakyWire(target: number): Promise<FlakyWire> {
     delay: (ms) => {
       delayMs = ms;
     },
-    [Symbol.asyncDispose]: async () => {
+    [Symbol.asyncDispose]: () => {
       drop();
-      server.close();
-      await once(server, "close");
+      return closeServer(server);
     },
   };
 }

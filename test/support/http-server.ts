@@ -1,7 +1,6 @@
 /** An HTTP server for unit tests. */
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { closeServer, listen } from "../../dev-env/cluster/loopback.ts";
 
 export interface Received {
   readonly method: string;
@@ -32,19 +31,7 @@ export async function startServer(
     await answer(request, response);
   };
   const server = createServer((incoming, response) => void handle(incoming, response).catch(() => response.destroy()));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    received,
-    stop: async () => {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  return { url: `http://127.0.0.1:${await listen(server)}`, received, stop: () => closeServer(server) };
 }
 
 /** Sends JSON. */

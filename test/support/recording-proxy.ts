@@ -1,7 +1,6 @@
 /** A proxy in front of the cloud that records the requests of one controller. */
-import { once } from "node:events";
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { closeServer, listen } from "../../dev-env/cluster/loopback.ts";
 
 /** One request to the cloud, with its controller. */
 export interface Recorded {
@@ -24,15 +23,9 @@ export async function startRecordingProxy(upstream: string, who: string, records
     records.push({ who, method, path, at: performance.now() });
     passOn({ hostname, port }, incoming, response);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${pathname}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    url: `http://127.0.0.1:${await listen(server)}${pathname}`,
+    [Symbol.asyncDispose]: () => closeServer(server),
   };
 }
 

@@ -1,9 +1,9 @@
 /** A TLS server in front of the simulated cloud, and an HTTP proxy to it. */
-import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import type { Credential } from "../../dev-env/cluster/certificates.ts";
+import { closeServer, listen } from "../../dev-env/cluster/loopback.ts";
 import { passOn } from "./recording-proxy.ts";
 
 /** One received request. */
@@ -38,19 +38,13 @@ export async function startTlsFront(upstream: string, credential: Credential, to
     }
     passOn({ hostname, port }, incoming, response, note);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(server),
     requests,
     accept: (next) => {
       accepted = next;
     },
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    [Symbol.asyncDispose]: () => closeServer(server),
   };
 }
 
@@ -80,15 +74,12 @@ export async function startConnectProxy(target: number): Promise<ConnectProxy> {
       socket.on("error", () => other.destroy()).on("close", () => other.destroy());
     }
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(server),
     tunnels,
-    [Symbol.asyncDispose]: async () => {
+    [Symbol.asyncDispose]: () => {
       for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, "close");
+      return closeServer(server);
     },
   };
 }

@@ -5,7 +5,6 @@ import { settle } from "../resources/effects.ts";
 import type { Project } from "../state/project.ts";
 import { HealthChecker } from "./health-checker.ts";
 import { openHttpListener } from "./http-listener.ts";
-import type { Listener } from "./listener.ts";
 import { type Backend, type ListenerPlan, planListeners } from "./plan.ts";
 import { Pool } from "./pool.ts";
 import { loopbackReach, type Reach, routedReach } from "./reach.ts";
@@ -16,7 +15,8 @@ const TICK_MS = 100;
 interface Running {
   readonly shape: string;
   readonly pool: Pool;
-  readonly opening: Promise<Listener | undefined>;
+  /** Resolves to what closes the socket; to nothing if it could not be opened. */
+  readonly opening: Promise<(() => Promise<void>) | undefined>;
 }
 
 /** Makes the load balancers of a project listen, forward traffic, and check their targets. */
@@ -99,7 +99,7 @@ export class DataPlane {
   #close(key: string, { opening }: Running): void {
     this.#running.delete(key);
     this.#problems.delete(key);
-    const closed = opening.then((listener) => listener?.close());
+    const closed = opening.then((close) => close?.());
     this.#closing = Promise.all([this.#closing, closed]);
   }
 

@@ -10,16 +10,16 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { createSecureContext, type SecureContext } from "node:tls";
-import { type Listener, listen, shut } from "./listener.ts";
+import { closeServer, listen } from "../../cluster/loopback.ts";
 import { type Backend, type KeyPair, type ListenerPlan, socketTo } from "./plan.ts";
 import type { Pool } from "./pool.ts";
 import { connectionOf, connectWithHeader, proxyHeader } from "./proxy-protocol.ts";
 import { readCookie, renderCookie, stickyValue } from "./sticky.ts";
 import { joinSockets } from "./tcp-listener.ts";
 
-/** Opens a listener that forwards HTTP or HTTPS requests, or redirects HTTP to HTTPS. */
-export async function openHttpListener(pool: Pool): Promise<Listener> {
-  const { kind } = pool.plan;
+/** Opens a listener that forwards HTTP or HTTPS requests, or redirects HTTP to HTTPS. Call the result to close it. */
+export async function openHttpListener(pool: Pool): Promise<() => Promise<void>> {
+  const { kind, port, host } = pool.plan;
   const handle: RequestListener =
     kind === "redirect"
       ? (request, response) => redirect(pool.plan, request, response)
@@ -29,12 +29,8 @@ export async function openHttpListener(pool: Pool): Promise<Listener> {
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) =>
     tunnel(pool, { request, socket, head }),
   );
-  await listen(server, pool.plan);
-  const close = () => {
-    server.closeAllConnections();
-    return shut(server);
-  };
-  return { close };
+  await listen(server, port, host);
+  return () => closeServer(server);
 }
 
 /** Selects the certificate for each connection, because certificates may change while the socket is open. */

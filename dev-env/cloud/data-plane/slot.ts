@@ -1,5 +1,6 @@
 /** Reserves a range of loopback addresses for one cloud. */
 import { createServer, type Server } from "node:net";
+import { closeServer } from "../../cluster/loopback.ts";
 
 /** The loopback range of one cloud: `127.<slot>.0.0/16`. */
 export interface Slot {
@@ -29,7 +30,7 @@ const LOCK_PORT = 47_999;
 export async function acquireSlot(): Promise<Slot> {
   for (let slot = FIRST; slot <= LAST; slot += 1) {
     const lock = await tryLock(slot);
-    if (lock) return { slot, release: () => new Promise((resolve) => lock.close(() => resolve())) };
+    if (lock) return { slot, release: () => closeServer(lock) };
   }
   throw new Error("data plane: all loopback ranges 127.16 to 127.247 are in use");
 }

@@ -1,24 +1,23 @@
 /** Listeners for TCP. */
 import { connect, createServer, type Socket } from "node:net";
-import { type Listener, listen, shut } from "./listener.ts";
+import { closeServer, listen } from "../../cluster/loopback.ts";
 import { type Backend, socketTo } from "./plan.ts";
 import type { Pool } from "./pool.ts";
 import { connectionOf, proxyHeader } from "./proxy-protocol.ts";
 
-/** Opens a listener that forwards TCP connections. */
-export async function openTcpListener(pool: Pool): Promise<Listener> {
+/** Opens a listener that forwards TCP connections. Call the result to close it. */
+export async function openTcpListener(pool: Pool): Promise<() => Promise<void>> {
   const clients = new Set<Socket>();
   const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (client) => {
     clients.add(client);
     client.once("close", () => clients.delete(client));
     forward(pool, client, new Set());
   });
-  await listen(server, pool.plan);
-  const close = () => {
+  await listen(server, pool.plan.port, pool.plan.host);
+  return () => {
     for (const client of clients) client.destroy();
-    return shut(server);
+    return closeServer(server);
   };
-  return { close };
 }
 
 /** Connects to the next backend; if it refuses the connection, tries the others. */

@@ -1,5 +1,6 @@
 /** The HTTP server of the API. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { closeServer, listen } from "../../cluster/loopback.ts";
 import { ApiError, refuse } from "../api/errors.ts";
 import type { Answer, Match, Route, Router } from "../api/route.ts";
 import type { RateLimitOptions } from "../options.ts";
@@ -67,17 +68,12 @@ export class Endpoint {
     });
   }
 
-  async listen(port: number, host: string): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject).listen(port, host, resolve);
-    });
-    const address = this.#server.address();
-    return typeof address === "object" && address ? address.port : port;
+  listen(port: number, host: string): Promise<number> {
+    return listen(this.#server, port, host);
   }
 
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+  close(): Promise<void> {
+    return closeServer(this.#server);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,7 +1,6 @@
 /** The API for dedicated servers (Robot) on loopback. */
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { closeServer, listen } from "../../cluster/loopback.ts";
 
 /** A dedicated server. `power` is its status according to the management board. */
 export interface DedicatedServer {
@@ -51,15 +50,8 @@ export async function startRobot(): Promise<Robot> {
     requests.push(request.url ?? "");
     reply(response, answer(robot, request));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const stop = async () => {
-    const closed = once(server, "close");
-    server.close();
-    server.closeAllConnections();
-    await closed;
-  };
+  const port = await listen(server);
+  const stop = () => closeServer(server);
   return Object.assign(robot, { url: `http://127.0.0.1:${port}`, stop });
 }
 

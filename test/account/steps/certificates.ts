@@ -1,8 +1,9 @@
 /** An https Service with certificates from all sources. */
 import { deepStrictEqual, equal, ok } from "node:assert/strict";
 import type { Certificate } from "../../../controller/hcloud/api.ts";
+import { ignoreMissing } from "../../../dev-env/cluster/api.ts";
 import { aPair, aTlsSecret } from "../../support/certificates.ts";
-import { ignoreMissing, type Stage } from "../stage.ts";
+import type { Stage } from "../stage.ts";
 import type { Step } from "./step.ts";
 
 const SERVICE = "https";
