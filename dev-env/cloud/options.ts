@@ -2,11 +2,6 @@
 import type { ActionDurations } from "./state/actions.ts";
 import type { Clock } from "./state/clock.ts";
 
-/** The rate limit of the project. */
-export interface RateLimitOptions {
-  readonly perHour: number;
-}
-
 /** Switches for behaviour that tests need both ways. The first five are not documented by Hetzner. */
 export interface Behaviour {
   /** Duration of actions in milliseconds, for all or by command. */
@@ -77,7 +72,7 @@ export interface CloudOptions extends Partial<Omit<Behaviour, "actionMs">> {
   /** Makes load balancers accept traffic, on addresses in 127.0.0.0/8. */
   readonly dataPlane?: boolean | DataPlaneOptions;
   /** Default 3600 per hour, as in the real API. */
-  readonly rateLimit?: RateLimitOptions | "off";
+  readonly rateLimit?: { readonly perHour: number } | "off";
   /** The first id. */
   readonly firstId?: number;
   /** Time for actions, timestamps and the rate limit; a `ManualClock` makes them deterministic. */

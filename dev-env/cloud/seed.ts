@@ -1,6 +1,6 @@
 /** Adds networks and servers without HTTP. */
 import { parseBody } from "./api/schema.ts";
-import { createNetwork, createNetworkBody, type Network, viewNetwork } from "./resources/networks.ts";
+import { createNetwork, createNetworkBody, viewNetwork } from "./resources/networks.ts";
 import { createServer, createServerBody } from "./resources/server-create.ts";
 import { attachServer } from "./resources/server-network.ts";
 import { type Server, viewServer } from "./resources/server-view.ts";
@@ -30,7 +30,7 @@ export interface ServerSeed {
 }
 
 /** Adds a network, with the checks of the API. */
-export function seedNetwork(project: Project, seed: NetworkSeed): Network {
+export function seedNetwork(project: Project, seed: NetworkSeed): ReturnType<typeof viewNetwork> {
   const { name = "network", ipRange = "10.0.0.0/16" } = seed;
   const subnet = seed.subnet === undefined ? (ipRange === "10.0.0.0/16" ? "10.0.1.0/24" : ipRange) : seed.subnet;
   const body = {

@@ -60,6 +60,12 @@ export function notFound(what: string, id: number | string): ApiError {
   return refuse("not_found", `${what} with ID '${id}' not found`);
 }
 
+/** A row that must exist. Throws 404 if it does not. */
+export function found<T>(row: T | undefined, what: string, id: number | string): T {
+  if (row === undefined) throw notFound(what, id);
+  return row;
+}
+
 /** 409 for a duplicate name, or a duplicate value of another unique field. */
 export function nameTaken(message = "name is already used", field = "name"): ApiError {
   return refuse("uniqueness_error", message, { fields: [{ name: field }] });

@@ -11,24 +11,13 @@ export interface ListRules<T> {
   readonly maxPerPage?: number;
 }
 
-/** One page, with its `meta.pagination`. */
-export interface Page<T> {
-  readonly rows: readonly T[];
-  readonly pagination: {
-    readonly page: number;
-    readonly per_page: number;
-    readonly previous_page: number | null;
-    readonly next_page: number | null;
-    readonly last_page: number;
-    readonly total_entries: number;
-  };
-}
-
 const DEFAULT_PER_PAGE = 25;
 const MAX_PER_PAGE = 50;
 
-/** Filters and sorts the rows, and returns the requested page, limited to the maximum size. */
-export function listPage<T>(rows: Iterable<T>, query: URLSearchParams, rules: ListRules<T>): Page<T> {
+/**
+ * Filters and sorts the rows, and returns the requested page, limited to the maximum size, with its `meta.pagination`.
+ */
+export function listPage<T>(rows: Iterable<T>, query: URLSearchParams, rules: ListRules<T>) {
   const page = positive(query, "page", 1);
   const perPage = Math.min(positive(query, "per_page", DEFAULT_PER_PAGE), rules.maxPerPage ?? MAX_PER_PAGE);
   const found = sortRows(filterRows(rows, query, rules), query, rules);
@@ -90,7 +79,7 @@ function parseSort<T>(text: string, rules: ListRules<T>): (a: T, b: T) => number
 }
 
 /** The `Link` header: prev, next and last page of the same query. */
-export function renderLinks(url: URL, { pagination }: Page<unknown>): string {
+export function renderLinks(url: URL, { pagination }: ReturnType<typeof listPage>): string {
   const link = (page: number | null, rel: string): string[] => {
     if (page === null) return [];
     const target = new URL(url);

@@ -2,7 +2,7 @@
 import type { ActionRecord, ActionStart } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
 import type { Row, Table } from "../state/table.ts";
-import { nameTaken, notFound } from "./errors.ts";
+import { found, nameTaken, notFound } from "./errors.ts";
 import { name } from "./fields.ts";
 import { type Labels, labels } from "./labels.ts";
 import { type ListRules, listPage, renderLinks, textFilter } from "./listing.ts";
@@ -32,9 +32,7 @@ export function pluralOf({ singular }: { readonly singular: string }): string {
 
 /** The row with this id. Throws 404 if it does not exist. */
 export function rowOf<R extends Row, V>(kind: Kind<R, V>, project: Project, id: number): R {
-  const row = kind.rows(project).get(id);
-  if (!row) throw notFound(kind.singular.replaceAll("_", " "), id);
-  return row;
+  return found(kind.rows(project).get(id), kind.singular.replaceAll("_", " "), id);
 }
 
 /** The row in the path of a request, by id or name. Throws 404 if it does not exist. */
@@ -121,6 +119,11 @@ export function actionReadRoutes<R extends Row, V>(kind: Kind<R, V>): readonly R
 /** The body of requests without fields. */
 export const noBody = object({});
 
+/** The response to a change: starts its action. `also` has further fields. */
+export function changed(project: Project, start: ActionStart, also: object = {}): Answer {
+  return { status: 201, body: { ...also, action: project.actions.view(project.actions.start(start)) } };
+}
+
 /** An action of a resource: its path, its body, and how it changes the row. */
 export interface ActionDefinition<R, B> {
   readonly name: string;
@@ -136,7 +139,7 @@ export function actionRoute<R extends Row, V, B>(kind: Kind<R, V>, definition: A
     const { project } = call;
     const row = rowIn(kind, call);
     const { also, ...start } = run(project, row, parseBody(body, call.body));
-    return { status: 201, body: { action: project.actions.view(project.actions.start(start)), ...also } };
+    return changed(project, start, also);
   };
   return { method: "POST", path: `/${pluralOf(kind)}/{}/actions/${name}`, handle };
 }

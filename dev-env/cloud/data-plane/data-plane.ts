@@ -76,7 +76,7 @@ export class DataPlane {
     const wanted = new Map(plans.map((plan) => [plan.key, plan]));
     for (const [key, running] of this.#running) {
       const plan = wanted.get(key);
-      if (plan && shapeOf(plan) === running.shape) running.pool.update(plan);
+      if (plan && shapeOf(plan) === running.shape) running.pool.plan = plan;
       else this.#close(key, running);
     }
     for (const [key, plan] of wanted) {

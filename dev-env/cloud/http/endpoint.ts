@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { closeServer, listen } from "../../cluster/loopback.ts";
 import { ApiError, refuse } from "../api/errors.ts";
 import type { Answer, Match, Route, Router } from "../api/route.ts";
-import type { RateLimitOptions } from "../options.ts";
+import type { CloudOptions } from "../options.ts";
 import { settle } from "../resources/effects.ts";
 import type { Project } from "../state/project.ts";
 import { accessOf, type Tokens } from "./access.ts";
@@ -30,7 +30,7 @@ export interface EndpointOptions {
   readonly faults: Faults;
   readonly tokens: Tokens;
   readonly latencyMs: number;
-  readonly rateLimit: RateLimitOptions | "off";
+  readonly rateLimit: NonNullable<CloudOptions["rateLimit"]>;
   readonly sideEndpoints: readonly SideEndpoint[];
   /** Called after every write. */
   readonly onWrite: () => void;
@@ -61,7 +61,8 @@ export class Endpoint {
   constructor(options: EndpointOptions) {
     this.#options = options;
     this.#races = new Races(options.project);
-    this.#rateLimit = options.rateLimit === "off" ? undefined : new RateLimit(options.rateLimit, options.project.clock);
+    this.#rateLimit =
+      options.rateLimit === "off" ? undefined : new RateLimit(options.rateLimit.perHour, options.project.clock);
     this.#server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
       // All other errors become responses, so the connection broke while the response was written.
       this.#serve(request, response).catch(() => response.destroy());

@@ -67,15 +67,11 @@ export class Faults {
     this.#entries.set(id, entry);
     return {
       id,
-      remove: () => this.remove(id),
+      remove: () => void this.#entries.delete(id),
       get struck() {
         return entry.struck;
       },
     };
-  }
-
-  remove(id: number): void {
-    this.#entries.delete(id);
   }
 
   clear(): void {

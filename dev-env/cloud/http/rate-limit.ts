@@ -1,5 +1,4 @@
 /** The rate limit of the API. */
-import type { RateLimitOptions } from "../options.ts";
 import type { Clock } from "../state/clock.ts";
 
 const HOUR_MS = 3_600_000;
@@ -21,11 +20,11 @@ export class RateLimit {
   #level: number;
   #at: number;
 
-  constructor(options: RateLimitOptions, clock: Clock) {
+  constructor(perHour: number, clock: Clock) {
     this.#clock = clock;
-    this.#limit = options.perHour;
-    this.#perMs = options.perHour / HOUR_MS;
-    this.#level = options.perHour;
+    this.#limit = perHour;
+    this.#perMs = perHour / HOUR_MS;
+    this.#level = perHour;
     this.#at = clock.now();
   }
 

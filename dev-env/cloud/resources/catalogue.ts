@@ -3,34 +3,20 @@ const NET_VAT = 1.19;
 const EPOCH = "2024-04-25T13:15:00Z";
 
 /** id, name, description, country, city, latitude, longitude, network zone. */
-const LOCATION_ROWS: readonly (readonly [number, string, string, string, string, number, number, string])[] = [
+const LOCATION_ROWS = [
   [1, "fsn1", "Falkenstein DC Park 1", "DE", "Falkenstein", 50.47612, 12.370071, "eu-central"],
   [2, "nbg1", "Nuremberg DC Park 1", "DE", "Nuremberg", 49.452102, 11.076665, "eu-central"],
   [3, "hel1", "Helsinki DC Park 1", "FI", "Helsinki", 60.169855, 24.938379, "eu-central"],
   [4, "ash", "Ashburn, VA", "US", "Ashburn, VA", 39.045821, -77.487073, "us-east"],
   [5, "hil", "Hillsboro, OR", "US", "Hillsboro, OR", 45.54222, -122.951924, "us-west"],
   [6, "sin", "Singapore", "SG", "Singapore", 1.283333, 103.833333, "ap-southeast"],
-];
+] as const;
 
 const EUROPE = ["fsn1", "nbg1", "hel1"];
 const EVERYWHERE = LOCATION_ROWS.map(([, name]) => name);
 
-type Architecture = "x86" | "arm";
-type CpuType = "shared" | "dedicated";
-
 /** id, name, category, cores, memory GB, disk GB, architecture, CPU, locations, EUR per month. */
-const SERVER_TYPE_ROWS: readonly (readonly [
-  number,
-  string,
-  string,
-  number,
-  number,
-  number,
-  Architecture,
-  CpuType,
-  readonly string[],
-  number,
-])[] = [
+const SERVER_TYPE_ROWS = [
   [114, "cx23", "cost_optimized", 2, 4, 40, "x86", "shared", EUROPE, 3.49],
   [115, "cx33", "cost_optimized", 4, 8, 80, "x86", "shared", EUROPE, 5.49],
   [116, "cx43", "cost_optimized", 8, 16, 160, "x86", "shared", EUROPE, 9.49],
@@ -44,17 +30,17 @@ const SERVER_TYPE_ROWS: readonly (readonly [
   [22, "cpx11", "regular_purpose", 2, 2, 40, "x86", "shared", ["ash", "hil"], 4.49],
   [96, "ccx13", "general_purpose", 2, 8, 80, "x86", "dedicated", EVERYWHERE, 12.49],
   [97, "ccx23", "general_purpose", 4, 16, 160, "x86", "dedicated", EVERYWHERE, 24.49],
-];
+] as const;
 
 /** id, name, connections, services, targets, certificates, EUR per month. */
-const LOAD_BALANCER_TYPE_ROWS: readonly (readonly [number, string, number, number, number, number, number])[] = [
+const LOAD_BALANCER_TYPE_ROWS = [
   [1, "lb11", 10_000, 5, 25, 10, 5.39],
   [2, "lb21", 20_000, 15, 75, 25, 16.4],
   [3, "lb31", 40_000, 30, 150, 50, 32.9],
-];
+] as const;
 
 /** id, name, flavour, version, architecture, deprecated since. */
-const IMAGE_ROWS: readonly (readonly [number, string, string, string, Architecture, string | null])[] = [
+const IMAGE_ROWS = [
   [67794396, "ubuntu-22.04", "ubuntu", "22.04", "x86", null],
   [103908130, "ubuntu-22.04", "ubuntu", "22.04", "arm", null],
   [114690387, "debian-12", "debian", "12", "x86", null],
@@ -64,7 +50,7 @@ const IMAGE_ROWS: readonly (readonly [number, string, string, string, Architectu
   [310557660, "debian-13", "debian", "13", "x86", null],
   [310557661, "debian-13", "debian", "13", "arm", null],
   [45557056, "debian-11", "debian", "11", "x86", "2026-08-31T00:00:00Z"],
-];
+] as const;
 
 const decimal = (value: number) => value.toFixed(8).padEnd(18, "0");
 
@@ -80,14 +66,7 @@ const prices = (locations: readonly string[], monthly: number) =>
   }));
 
 const locations = LOCATION_ROWS.map(([id, name, description, country, city, latitude, longitude, network_zone]) => ({
-  id,
-  name,
-  description,
-  country,
-  city,
-  latitude,
-  longitude,
-  network_zone,
+  ...{ id, name, description, country, city, latitude, longitude, network_zone },
 }));
 
 const locationId = (name: string) => locations.find((location) => location.name === name)?.id ?? 0;

@@ -24,9 +24,6 @@ import {
   uploadedDetails,
 } from "./certificate-rules.ts";
 
-/** A certificate in the shape of the API, without its private key. */
-export type Certificate = ReturnType<typeof viewCertificate>;
-
 /** Adds the users and removes the key. */
 export function viewCertificate(project: Project, { private_key, ...row }: CertificateRecord) {
   const users = [...project.loadBalancers.idsWith(`certificate/${row.id}`)].sort((a, b) => a - b);
@@ -34,7 +31,7 @@ export function viewCertificate(project: Project, { private_key, ...row }: Certi
 }
 
 /** Certificates, for the generic routes. */
-export const certificateKind: StoredKind<CertificateRecord, Certificate> = {
+export const certificateKind: StoredKind<CertificateRecord, ReturnType<typeof viewCertificate>> = {
   singular: "certificate",
   rows: (project) => project.certificates,
   view: viewCertificate,

@@ -27,9 +27,6 @@ import {
   serversOf,
 } from "./firewall-rules.ts";
 
-/** A firewall in the shape of the API. */
-export type Firewall = ReturnType<typeof viewFirewall>;
-
 /** Resolves label selectors to servers. */
 export function viewFirewall(project: Project, firewall: FirewallRecord) {
   const applied_to = firewall.applied_to.map((scope) => {
@@ -41,7 +38,7 @@ export function viewFirewall(project: Project, firewall: FirewallRecord) {
 }
 
 /** Firewalls, for the generic routes. */
-export const firewallKind: StoredKind<FirewallRecord, Firewall> = {
+export const firewallKind: StoredKind<FirewallRecord, ReturnType<typeof viewFirewall>> = {
   singular: "firewall",
   rows: (project) => project.firewalls,
   view: viewFirewall,

@@ -1,5 +1,5 @@
 /** Creates load balancers, and attaches them to networks. */
-import { invalidField, notFound, refuse } from "../api/errors.ts";
+import { found, invalidField, refuse } from "../api/errors.ts";
 import { cidrRange, id, idOrName, ipv4, name, pick } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
 import { claimName } from "../api/resource.ts";
@@ -39,8 +39,8 @@ type CreateBalancer = Checked<typeof createBalancerBody>;
 /** Creates a load balancer with all its parts. */
 export function createBalancer(project: Project, body: CreateBalancer): LoadBalancerRecord {
   claimName(project.loadBalancers, body.name);
-  const type = pick(catalogue.loadBalancerTypes, body.load_balancer_type);
-  if (!type) throw notFound("load balancer type", body.load_balancer_type);
+  const wanted = body.load_balancer_type;
+  const type = found(pick(catalogue.loadBalancerTypes, wanted), "load balancer type", wanted);
   const location = locationOf(body);
   const base = project.newResource(body.name, body.labels);
   const bare: LoadBalancerRecord = {
@@ -70,10 +70,10 @@ function locationOf({ location, network_zone }: CreateBalancer): Location {
     throw invalidField("location", "Exactly one of location and network_zone must be given.");
   }
   const { locations } = catalogue;
-  const found =
-    location === undefined ? locations.find((place) => place.network_zone === network_zone) : pick(locations, location);
-  if (found) return found;
-  throw location === undefined ? invalidField("network_zone", "Unknown network zone.") : notFound("location", location);
+  if (location !== undefined) return found(pick(locations, location), "location", location);
+  const first = locations.find((place) => place.network_zone === network_zone);
+  if (!first) throw invalidField("network_zone", "Unknown network zone.");
+  return first;
 }
 
 function publicNet(
@@ -102,8 +102,7 @@ export function attachBalancer(
   lb: LoadBalancerRecord,
   body: Checked<typeof attachBalancerBody>,
 ): LoadBalancerRecord {
-  const network = project.networks.get(body.network);
-  if (!network) throw notFound("network", body.network);
+  const network = found(project.networks.get(body.network), "network", body.network);
   if (lb.private_net.length > 0) {
     throw refuse("load_balancer_already_attached", "load balancer is already attached to a network");
   }

@@ -1,10 +1,11 @@
 /** Routes of `/load_balancers`. */
-import { isProtected, notFound, refuse } from "../api/errors.ts";
+import { found, isProtected, refuse } from "../api/errors.ts";
 import { id, idOrName, pick, port } from "../api/fields.ts";
 import { commonRules } from "../api/listing.ts";
 import {
   actionReadRoutes,
   actionRoute,
+  changed,
   noBody,
   readRoutes,
   renameRoute,
@@ -51,24 +52,19 @@ const balancerRef = (lb: { readonly id: number }): ResourceRef => ({ type: "load
 
 type Rule<B> = (project: Project, lb: LoadBalancerRecord, body: B) => LoadBalancerRecord;
 
-/** An action that replaces the load balancer with the result of a rule. */
-function change<B>(name: string, check: Check<B>, rule: Rule<B>): Route {
+type Also<B> = (body: B) => readonly ResourceRef[];
+
+/** An action that replaces the load balancer with the result of a rule. `also` has its further resources. */
+function change<B>(name: string, check: Check<B>, rule: Rule<B>, also: Also<B> = () => []): Route {
   const command = name === "change_type" ? "change_load_balancer_type" : name;
   const run = (project: Project, lb: LoadBalancerRecord, body: B) => {
     project.loadBalancers.put(rule(project, lb, body));
-    return { command, resources: [balancerRef(lb)] };
+    return { command, resources: [balancerRef(lb), ...also(body)] };
   };
   return actionRoute(loadBalancerKind, { name, body: check, run });
 }
 
-/** An action that attaches or detaches, and also belongs to the network. */
-function networkChange<B extends { readonly network: number }>(name: string, check: Check<B>, rule: Rule<B>): Route {
-  const run = (project: Project, lb: LoadBalancerRecord, body: B) => {
-    project.loadBalancers.put(rule(project, lb, body));
-    return { command: name, resources: [balancerRef(lb), { type: "network", id: body.network }] };
-  };
-  return actionRoute(loadBalancerKind, { name, body: check, run });
-}
+const networkOf: Also<{ readonly network: number }> = ({ network }) => [{ type: "network", id: network }];
 
 function detach(_project: Project, lb: LoadBalancerRecord, body: { readonly network: number }): LoadBalancerRecord {
   if (lb.private_net[0]?.network !== body.network) throw notAttached(body.network);
@@ -76,8 +72,8 @@ function detach(_project: Project, lb: LoadBalancerRecord, body: { readonly netw
 }
 
 function changeType(_project: Project, lb: LoadBalancerRecord, body: { load_balancer_type: string }) {
-  const type = pick(catalogue.loadBalancerTypes, body.load_balancer_type);
-  if (!type) throw notFound("load balancer type", body.load_balancer_type);
+  const wanted = body.load_balancer_type;
+  const type = found(pick(catalogue.loadBalancerTypes, wanted), "load balancer type", wanted);
   const fits =
     lb.services.length <= type.max_services &&
     lb.targets.length <= type.max_targets &&
@@ -109,9 +105,8 @@ function checkPrivateOnly(lb: LoadBalancerRecord): void {
 
 function create({ project, ...call }: Call): Answer {
   const balancer = createBalancer(project, parseBody(createBalancerBody, call.body));
-  const action = project.actions.start({ command: "create_load_balancer", resources: [balancerRef(balancer)] });
-  const body = { load_balancer: viewLoadBalancer(project, balancer), action: project.actions.view(action) };
-  return { status: 201, body };
+  const action = { command: "create_load_balancer", resources: [balancerRef(balancer)] };
+  return changed(project, action, { load_balancer: viewLoadBalancer(project, balancer) });
 }
 
 /** Returns 201 with an action, as the API does since October 2026. */
@@ -121,12 +116,11 @@ function remove(call: Call): Answer {
   if (balancer.protection.delete) throw isProtected("load balancer");
   const lingers = project.behaviour.lingeringDeletes;
   if (!lingers) removeBalancer(project, balancer);
-  const action = project.actions.start({
+  return changed(project, {
     command: "delete_load_balancer",
     resources: [balancerRef(balancer)],
-    ...(lingers ? { effect: { kind: "remove-load-balancer", loadBalancer: balancer.id } } : {}),
+    ...(lingers && { effect: { kind: "remove-load-balancer", loadBalancer: balancer.id } }),
   });
-  return { status: 201, body: { action: project.actions.view(action) } };
 }
 
 const dnsPtrBody = object({ ip: string(), dns_ptr: nullable(string({ max: 253 })) });
@@ -143,8 +137,8 @@ export const loadBalancerRoutes: readonly Route[] = [
   change("delete_service", object({ listen_port: port }), (_project, lb, body) => deleteListener(lb, body.listen_port)),
   change("add_target", targetBody, addTarget),
   change("remove_target", removeTargetBody, removeTarget),
-  networkChange("attach_to_network", attachBalancerBody, attachBalancer),
-  networkChange("detach_from_network", object({ network: id }), detach),
+  change("attach_to_network", attachBalancerBody, attachBalancer, networkOf),
+  change("detach_from_network", object({ network: id }), detach, networkOf),
   change("change_algorithm", algorithmBody, (_project, lb, algorithm) => ({ ...lb, algorithm })),
   change("change_type", object({ load_balancer_type: idOrName }), changeType),
   change("change_dns_ptr", dnsPtrBody, changeDnsPtr),

@@ -1,5 +1,7 @@
 /** Rules for subnets and routes. Pure: each takes a network and returns the changed one, or throws. */
 import { invalidField, limitExceeded, refuse } from "../api/errors.ts";
+import { cidrRange, id, ipv4 } from "../api/fields.ts";
+import { type Checked, object, oneOf, optional, string } from "../api/schema.ts";
 import { type Cidr, cidr, contains, isPrivate, overlaps, parseIp, renderCidr, renderIp } from "../state/cidr.ts";
 import type { NetworkRecord, NetworkRoute, Subnet } from "../state/records.ts";
 import { catalogue } from "./catalogue.ts";
@@ -11,18 +13,18 @@ const PUBLIC_GATEWAY = parseIp("172.31.1.1") ?? 0;
 const DEFAULT_ROUTE = cidr("0.0.0.0/0");
 
 /** A subnet in a request. Without a range, the first free /24 is assigned. */
-export interface SubnetRequest {
-  readonly type: Subnet["type"];
-  readonly network_zone: string;
-  readonly ip_range: Cidr | undefined;
-  readonly vswitch_id: number | undefined;
-}
+export const subnetBody = object({
+  type: oneOf("cloud", "server", "vswitch"),
+  network_zone: string(),
+  ip_range: optional(cidrRange),
+  vswitch_id: optional(id),
+});
 
 /** A route in a request. */
-export interface RouteRequest {
-  readonly destination: Cidr;
-  readonly gateway: string;
-}
+export const routeBody = object({ destination: cidrRange, gateway: ipv4 });
+
+type SubnetRequest = Checked<typeof subnetBody>;
+type RouteRequest = Checked<typeof routeBody>;
 
 /** Throws unless the range is private and at least a /24. */
 export function checkNetworkRange(range: Cidr): void {

@@ -1,6 +1,6 @@
 /** Routes of `/networks`. */
 import { isProtected } from "../api/errors.ts";
-import { cidrRange, id, ipv4, name } from "../api/fields.ts";
+import { cidrRange, name } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
 import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
 import {
@@ -17,7 +17,7 @@ import {
   updateRoute,
 } from "../api/resource.ts";
 import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
-import { array, boolean, type Check, type Checked, object, oneOf, optional, parseBody, string } from "../api/schema.ts";
+import { array, boolean, type Check, type Checked, object, optional, parseBody } from "../api/schema.ts";
 import { cidr, contains, parseIp, renderCidr } from "../state/cidr.ts";
 import type { Project } from "../state/project.ts";
 import type { NetworkRecord } from "../state/records.ts";
@@ -29,12 +29,9 @@ import {
   checkNetworkRange,
   deleteRoute,
   deleteSubnet,
-  type RouteRequest,
-  type SubnetRequest,
+  routeBody,
+  subnetBody,
 } from "./network-rules.ts";
-
-/** A network in the shape of the API. */
-export type Network = ReturnType<typeof viewNetwork>;
 
 /** Adds the ids of the members. */
 export function viewNetwork(project: Project, network: NetworkRecord) {
@@ -46,21 +43,12 @@ export function viewNetwork(project: Project, network: NetworkRecord) {
 }
 
 /** Networks, for the generic routes. */
-export const networkKind: StoredKind<NetworkRecord, Network> = {
+export const networkKind: StoredKind<NetworkRecord, ReturnType<typeof viewNetwork>> = {
   singular: "network",
   rows: (project) => project.networks,
   view: viewNetwork,
   rules: commonRules(),
 };
-
-const subnetBody: Check<SubnetRequest> = object({
-  type: oneOf("cloud", "server", "vswitch"),
-  network_zone: string(),
-  ip_range: optional(cidrRange),
-  vswitch_id: optional(id),
-});
-
-const routeBody: Check<RouteRequest> = object({ destination: cidrRange, gateway: ipv4 });
 
 /** Body of `POST /networks`. */
 export const createNetworkBody = object({

@@ -12,16 +12,13 @@ import type { PlacementGroupRecord } from "../state/records.ts";
 const MAX_GROUPS = 50;
 const MAX_SERVERS = 10;
 
-/** A placement group in the shape of the API. */
-export type PlacementGroup = ReturnType<typeof viewPlacementGroup>;
-
 /** Adds the ids of the servers in it. */
 export function viewPlacementGroup(project: Project, group: PlacementGroupRecord) {
   return { ...group, servers: [...project.servers.idsWith(`placement_group/${group.id}`)].sort((a, b) => a - b) };
 }
 
 /** Placement groups, for the generic routes. */
-export const placementGroupKind: StoredKind<PlacementGroupRecord, PlacementGroup> = {
+export const placementGroupKind: StoredKind<PlacementGroupRecord, ReturnType<typeof viewPlacementGroup>> = {
   singular: "placement_group",
   rows: (project) => project.placementGroups,
   view: viewPlacementGroup,

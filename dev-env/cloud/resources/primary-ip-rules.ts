@@ -1,6 +1,6 @@
 /** Rules for primary IPs and their reverse DNS. */
 import { isIPv6 } from "node:net";
-import { ApiError, limitExceeded, notFound, refuse } from "../api/errors.ts";
+import { ApiError, found, limitExceeded, refuse } from "../api/errors.ts";
 import type { Labels } from "../api/labels.ts";
 import { claimName } from "../api/resource.ts";
 import { defaultDnsPtr } from "../state/addresses.ts";
@@ -48,8 +48,7 @@ export interface Assignment {
 
 /** Assigns an existing free address to a new server or load balancer. */
 export function assignTo(project: Project, id: number, { version, location, assignee }: Assignment): PrimaryIpRecord {
-  const ip = project.primaryIps.get(id);
-  if (!ip) throw notFound("primary ip", id);
+  const ip = found(project.primaryIps.get(id), "primary ip", id);
   if (ip.type !== version) {
     throw new ApiError(412, "primary_ip_version_mismatch", `primary ip ${id} is not of type ${version}`);
   }

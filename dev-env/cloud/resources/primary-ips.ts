@@ -1,5 +1,5 @@
 /** Routes of `/primary_ips`. */
-import { invalidField, isProtected, notFound, refuse } from "../api/errors.ts";
+import { found, invalidField, isProtected, refuse } from "../api/errors.ts";
 import { id, idOrName, name, pick } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
 import { commonRules, textFilter } from "../api/listing.ts";
@@ -32,10 +32,7 @@ import { catalogue, locationNamed } from "./catalogue.ts";
 import { createPrimaryIp, setDnsPtr } from "./primary-ip-rules.ts";
 import { checkStopped, serverRef } from "./servers.ts";
 
-/** A primary IP in the shape of the API. A free one has the assignee type `unassigned` since August 2026. */
-export type PrimaryIp = ReturnType<typeof viewPrimaryIp>;
-
-/** Embeds the location and adds the fields of the assignee. */
+/** Embeds the location and adds the fields of the assignee. A free IP has the type `unassigned` since August 2026. */
 export function viewPrimaryIp(_project: Project, { assignee, ...ip }: PrimaryIpRecord) {
   return {
     ...ip,
@@ -46,7 +43,7 @@ export function viewPrimaryIp(_project: Project, { assignee, ...ip }: PrimaryIpR
 }
 
 /** Primary IPs, for the generic routes. */
-export const primaryIpKind: StoredKind<PrimaryIpRecord, PrimaryIp> = {
+export const primaryIpKind: StoredKind<PrimaryIpRecord, ReturnType<typeof viewPrimaryIp>> = {
   singular: "primary_ip",
   rows: (project) => project.primaryIps,
   view: viewPrimaryIp,
@@ -91,15 +88,11 @@ function create({ project, ...call }: Call): Answer {
 
 function locationOf({ location }: Checked<typeof createBody>): string {
   if (location === undefined) throw invalidField("location", "Either location or assignee_id must be given.");
-  const found = pick(catalogue.locations, location);
-  if (!found) throw notFound("location", location);
-  return found.name;
+  return found(pick(catalogue.locations, location), "location", location).name;
 }
 
 function serverFor(project: Project, serverId: number): ServerRecord {
-  const server = project.servers.get(serverId);
-  if (!server) throw notFound("server", serverId);
-  return server;
+  return found(project.servers.get(serverId), "server", serverId);
 }
 
 function assign(project: Project, ip: PrimaryIpRecord, server: ServerRecord): PrimaryIpRecord {

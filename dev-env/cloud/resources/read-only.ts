@@ -1,5 +1,5 @@
 /** Routes of the catalogue, of actions, and of resources that are always empty. */
-import { invalidField, notFound, refuse } from "../api/errors.ts";
+import { found, invalidField, refuse } from "../api/errors.ts";
 import { type ListRules, labelFilter, sortRows, textFilter } from "../api/listing.ts";
 import { actionRules, type Kind, pageAnswer, readRoutes } from "../api/resource.ts";
 import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
@@ -68,18 +68,17 @@ function listActions({ project, query }: Call): Answer {
     throw refuse("deprecated_api_endpoint", "listing arbitrary actions is no longer available", { announcement });
   }
   if (ids.length > 1000 || !ids.every((id) => /^\d{1,16}$/.test(id))) throw invalidField("id", "Must be action IDs.");
-  const found = [...new Set(ids)]
+  const actions = [...new Set(ids)]
     .map((id) => project.actions.table.get(Number(id)))
     .filter((action): action is ActionRecord => action !== undefined);
   const statuses = query.getAll("status");
-  const views = sortRows(found, query, actionRules(project)).map(project.actions.view);
-  const actions = views.filter(({ status }) => statuses.length === 0 || statuses.includes(status));
-  return { status: 200, body: { actions } };
+  const views = sortRows(actions, query, actionRules(project)).map(project.actions.view);
+  const wanted = views.filter(({ status }) => statuses.length === 0 || statuses.includes(status));
+  return { status: 200, body: { actions: wanted } };
 }
 
 function getAction(call: Call): Answer {
-  const action = call.project.actions.table.get(idAt(call, 0));
-  if (!action) throw notFound("action", idAt(call, 0));
+  const action = found(call.project.actions.table.get(idAt(call, 0)), "action", idAt(call, 0));
   return { status: 200, body: { action: call.project.actions.view(action) } };
 }
 

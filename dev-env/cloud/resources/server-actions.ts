@@ -1,5 +1,5 @@
 /** Routes of server actions. */
-import { invalidField, notFound, refuse } from "../api/errors.ts";
+import { found, invalidField, refuse } from "../api/errors.ts";
 import { id, idOrName, pick } from "../api/fields.ts";
 import { actionRoute, noBody } from "../api/resource.ts";
 import type { Route } from "../api/route.ts";
@@ -63,8 +63,7 @@ function change<B>(
 
 function changeType(server: ServerRecord, body: { server_type: string; upgrade_disk: boolean }) {
   checkStopped(server);
-  const type = pick(catalogue.serverTypes, body.server_type);
-  if (!type) throw notFound("server type", body.server_type);
+  const type = found(pick(catalogue.serverTypes, body.server_type), "server type", body.server_type);
   const current = serverTypeNamed(server.server_type);
   const fits = type.architecture === current.architecture && type.disk >= server.primary_disk_size;
   if (!fits || type === current)
@@ -79,12 +78,6 @@ function changeProtection(server: ServerRecord, body: { delete: boolean | undefi
   };
   if (protection.delete !== protection.rebuild) throw invalidField("rebuild", "Must equal delete.");
   return { protection };
-}
-
-function imageFor(wanted: string): number {
-  const image = pick(catalogue.images, wanted);
-  if (!image) throw notFound("image", wanted);
-  return image.id;
 }
 
 const withPassword = (server: ServerRecord): Outcome => ({ also: { root_password: passwordFor(server.id) } });
@@ -109,8 +102,7 @@ const networkActions: readonly Route[] = [
 
 const placementActions: readonly Route[] = [
   action("add_to_placement_group", object({ placement_group: id }), (project, server, body) => {
-    const group = project.placementGroups.get(body.placement_group);
-    if (!group) throw notFound("placement group", body.placement_group);
+    const group = found(project.placementGroups.get(body.placement_group), "placement group", body.placement_group);
     if (server.placement_group !== null) {
       throw refuse("already_in_placement_group", "server is already part of a placement group");
     }
@@ -141,11 +133,9 @@ export const serverActionRoutes: readonly Route[] = [
   }),
   change("enable_backup", noBody, () => ({ backup_window: "22-02" })),
   change("disable_backup", noBody, () => ({ backup_window: null })),
-  change("attach_iso", object({ iso: idOrName }), (_server, body) => {
-    const iso = pick(catalogue.isos, body.iso);
-    if (!iso) throw notFound("iso", body.iso);
-    return { iso: iso.id };
-  }),
+  change("attach_iso", object({ iso: idOrName }), (_server, body) => ({
+    iso: found(pick(catalogue.isos, body.iso), "iso", body.iso).id,
+  })),
   change("detach_iso", noBody, () => ({ iso: null })),
   action("enable_rescue", rescueBody, (project, server) => {
     project.servers.put({ ...server, rescue_enabled: true });
@@ -158,7 +148,8 @@ export const serverActionRoutes: readonly Route[] = [
   })),
   action(["rebuild", "rebuild_server"], object({ image: idOrName }), (project, server, body) => {
     if (server.protection.rebuild) throw refuse("protected", "server rebuild is protected");
-    project.servers.put({ ...server, image: imageFor(body.image), status: "rebuilding" });
+    const image = found(pick(catalogue.images, body.image), "image", body.image);
+    project.servers.put({ ...server, image: image.id, status: "rebuilding" });
     const effect = { kind: "server-status", server: server.id, status: "running" } as const;
     return { effect, ...withPassword(server) };
   }),

@@ -1,6 +1,6 @@
 /** Creates servers. */
 import { createHash } from "node:crypto";
-import { invalidField, notFound, refuse } from "../api/errors.ts";
+import { found, invalidField, notFound, refuse } from "../api/errors.ts";
 import { hostname, id, idOrName, pick } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
 import { claimName } from "../api/resource.ts";
@@ -64,12 +64,12 @@ export function createServer(project: Project, body: CreateServer): ServerRecord
 
 function choose(body: CreateServer): Choice {
   const { serverTypes, images, locations } = catalogue;
-  const type = pick(serverTypes, body.server_type) ?? unknown("server_type", body.server_type);
+  const type = found(pick(serverTypes, body.server_type), "server type", body.server_type);
   const fitting = images.filter((image) => image.architecture === type.architecture);
-  const image = pick(fitting, body.image) ?? unknown("image", body.image);
+  const image = found(pick(fitting, body.image), "image", body.image);
   const places = locations.filter((location) => type.locations.some((place) => place.name === location.name));
-  const location = body.location === undefined ? places[0] : pick(locations, body.location);
-  if (!location) return unknown("location", body.location ?? "");
+  const wanted = body.location === undefined ? places[0] : pick(locations, body.location);
+  const location = found(wanted, "location", body.location ?? "");
   if (!places.includes(location)) {
     throw refuse("resource_unavailable", `server type ${type.name} is not available in ${location.name}`);
   }
@@ -77,23 +77,12 @@ function choose(body: CreateServer): Choice {
 }
 
 function checkReferences(project: Project, body: CreateServer): void {
-  for (const key of body.ssh_keys ?? []) {
-    if (!pick(project.sshKeys.values(), key)) unknown("ssh_keys", key);
-  }
-  for (const network of body.networks ?? []) {
-    if (!project.networks.get(network)) unknown("networks", network);
-  }
-  for (const { firewall } of body.firewalls ?? []) {
-    if (!project.firewalls.get(firewall)) unknown("firewalls", firewall);
-  }
-  if (body.volumes?.[0] !== undefined) unknown("volumes", body.volumes[0]);
-  if (body.placement_group === undefined) return;
-  const group = project.placementGroups.get(body.placement_group);
-  checkRoom(project, group ?? unknown("placement_group", body.placement_group));
-}
-
-function unknown(field: string, wanted: string | number): never {
-  throw notFound(field.replace("_", " "), wanted);
+  for (const key of body.ssh_keys ?? []) found(pick(project.sshKeys.values(), key), "ssh keys", key);
+  for (const id of body.networks ?? []) found(project.networks.get(id), "networks", id);
+  for (const { firewall: id } of body.firewalls ?? []) found(project.firewalls.get(id), "firewalls", id);
+  if (body.volumes?.[0] !== undefined) throw notFound("volumes", body.volumes[0]);
+  const { placement_group: id } = body;
+  if (id !== undefined) checkRoom(project, found(project.placementGroups.get(id), "placement group", id));
 }
 
 /** Throws if a server would start without any address. */

@@ -1,5 +1,5 @@
 /** Attaches servers to networks. */
-import { invalidField, limitExceeded, notFound, refuse } from "../api/errors.ts";
+import { found, invalidField, limitExceeded, refuse } from "../api/errors.ts";
 import { cidrRange, id, ipv4 } from "../api/fields.ts";
 import { array, type Checked, object, optional } from "../api/schema.ts";
 import { cidr, overlaps } from "../state/cidr.ts";
@@ -28,8 +28,7 @@ export function attachServer(
   server: ServerRecord,
   body: Checked<typeof attachServerBody>,
 ): ServerRecord {
-  const network = project.networks.get(body.network);
-  if (!network) throw notFound("network", body.network);
+  const network = found(project.networks.get(body.network), "network", body.network);
   checkAttachable(project, server, network);
   const placement = { zone: locationNamed(server.location).network_zone, ip: body.ip, ipRange: body.ip_range };
   const attachment: ServerNetwork = {

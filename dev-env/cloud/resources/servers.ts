@@ -3,7 +3,7 @@ import { isProtected, refuse } from "../api/errors.ts";
 import { hostname } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
 import { commonRules, textFilter } from "../api/listing.ts";
-import { actionReadRoutes, readRoutes, rowOf, type StoredKind, updateRoute } from "../api/resource.ts";
+import { actionReadRoutes, changed, readRoutes, rowOf, type StoredKind, updateRoute } from "../api/resource.ts";
 import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
 import { object, optional, parseBody } from "../api/schema.ts";
 import type { ResourceRef } from "../state/actions.ts";
@@ -71,12 +71,9 @@ function remove(call: Call): Answer {
   const lingers = project.behaviour.lingeringDeletes;
   if (lingers) project.servers.put({ ...server, status: "deleting" });
   else removeServer(project, server);
-  const action = project.actions.start({
-    command: "delete_server",
-    resources: [serverRef(server)],
-    ...(lingers ? { effect: { kind: "remove-server", server: server.id } } : {}),
-  });
-  return { status: 200, body: { action: project.actions.view(action) } };
+  const effect = { kind: "remove-server", server: server.id } as const;
+  const action = { command: "delete_server", resources: [serverRef(server)], ...(lingers && { effect }) };
+  return { ...changed(project, action), status: 200 };
 }
 
 /** Applies firewalls that match new labels, with an action that locks the server. */

@@ -9,11 +9,8 @@ import type { Answer, Call, Route } from "../api/route.ts";
 import { type Check, object, optional, parseBody, reject } from "../api/schema.ts";
 import type { SshKeyRecord } from "../state/records.ts";
 
-/** An SSH key in the shape of the API. */
-export type SshKey = SshKeyRecord;
-
 /** SSH keys, for the generic routes. */
-export const sshKeyKind: StoredKind<SshKeyRecord, SshKey> = {
+export const sshKeyKind: StoredKind<SshKeyRecord, SshKeyRecord> = {
   singular: "ssh_key",
   rows: (project) => project.sshKeys,
   view: (_project, key) => key,

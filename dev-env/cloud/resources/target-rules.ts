@@ -1,6 +1,6 @@
 /** Rules for the targets of load balancers. */
 import { isIPv6 } from "node:net";
-import { type ApiError, invalidField, limitExceeded, notFound, refuse } from "../api/errors.ts";
+import { type ApiError, found, invalidField, limitExceeded, refuse } from "../api/errors.ts";
 import { id } from "../api/fields.ts";
 import { selectorOf } from "../api/labels.ts";
 import { boolean, type Checked, object, oneOf, optional, string } from "../api/schema.ts";
@@ -95,8 +95,7 @@ export function notInNetwork(): ApiError {
 type WantedServer = Extract<Wanted, { type: "server" }>;
 
 function serverTarget(project: Project, lb: LoadBalancerRecord, wanted: WantedServer): TargetRecord {
-  const server = project.servers.get(wanted.id);
-  if (!server) throw notFound("server", wanted.id);
+  const server = found(project.servers.get(wanted.id), "server", wanted.id);
   checkInterface(project, lb, wanted.isPrivate);
   const ip = wanted.isPrivate ? privateAddress(lb, server, wanted) : publicAddress(project, server, wanted);
   return { type: "server", server: { id: server.id, ip }, use_private_ip: wanted.isPrivate };

@@ -1,7 +1,7 @@
 /** Routes of `/zones/{}/rrsets`. */
-import { notFound } from "../api/errors.ts";
+import { found } from "../api/errors.ts";
 import { commonRules, type ListRules, textFilter } from "../api/listing.ts";
-import { given, pageAnswer, rowIn } from "../api/resource.ts";
+import { changed, given, pageAnswer, rowIn } from "../api/resource.ts";
 import type { Answer, Call, Route } from "../api/route.ts";
 import { type Check, parseBody } from "../api/schema.ts";
 import { type Project, rrsetKey } from "../state/project.ts";
@@ -44,15 +44,7 @@ function findRrset({ project, names: [, name = "", type = ""] }: Call, zone: Zon
 }
 
 function rrsetIn(call: Call, zone: ZoneRecord): RrsetRecord {
-  const set = findRrset(call, zone);
-  if (!set) throw notFound("rrset", call.names.slice(1).join("/"));
-  return set;
-}
-
-/** Starts the action of a change. `also` is in the response as well. */
-function changed({ project }: Call, zone: ZoneRecord, command: string, also: object = {}): Answer {
-  const action = project.actions.start(zoneAction(zone, command));
-  return { status: 201, body: { ...also, action: project.actions.view(action) } };
+  return found(findRrset(call, zone), "rrset", call.names.slice(1).join("/"));
 }
 
 function list(call: Call): Answer {
@@ -63,7 +55,7 @@ function list(call: Call): Answer {
 function create(call: Call): Answer {
   const zone = zoneIn(call);
   const set = createRrset(call.project, zone, parseBody(bodies.createRrset, call.body));
-  return changed(call, zone, "create_rrset", { rrset: viewRrset(set) });
+  return changed(call.project, zoneAction(zone, "create_rrset"), { rrset: viewRrset(set) });
 }
 
 function update(call: Call): Answer {
@@ -77,7 +69,7 @@ function remove(call: Call): Answer {
   const set = rrsetIn(call, zone);
   checkChangeable(set);
   call.project.rrsets.delete(set.id);
-  return changed(call, zone, "delete_rrset");
+  return changed(call.project, zoneAction(zone, "delete_rrset"));
 }
 
 /** Creates the record set if it does not exist. */
@@ -88,7 +80,7 @@ function addRecords(call: Call): Answer {
   const [, name, type] = call.names;
   if (!set) createRrset(call.project, zone, parseBody(bodies.createRrset, { ...body, name, type }));
   else store(call.project, zone, withRecords(changeable(set), body));
-  return changed(call, zone, "add_rrset_records");
+  return changed(call.project, zoneAction(zone, "add_rrset_records"));
 }
 
 function changeable(set: RrsetRecord): RrsetRecord {
@@ -103,22 +95,15 @@ function store(project: Project, zone: ZoneRecord, set: RrsetRecord): void {
   else project.rrsets.put(set);
 }
 
-interface Change<B> {
-  readonly name: string;
-  readonly command: string;
-  readonly body: Check<B>;
-  /** By default 201. */
-  readonly status?: number;
-  readonly change: (set: RrsetRecord, body: B) => RrsetRecord;
-}
+type Change<B> = (set: RrsetRecord, body: B) => RrsetRecord;
 
 /** `POST /zones/{}/rrsets/{}/{}/actions/<name>` for a record set that exists. */
-function changeRoute<B>({ name, command, body, status = 201, change }: Change<B>): Route {
+function changeRoute<B>(name: string, body: Check<B>, change: Change<B>, status = 201): Route {
   const handle = (call: Call): Answer => {
     const zone = zoneIn(call);
     const set = rrsetIn(call, zone);
     store(call.project, zone, change(set, parseBody(body, call.body)));
-    return { ...changed(call, zone, command), status };
+    return { ...changed(call.project, zoneAction(zone, name.replace("_", "_rrset_"))), status };
   };
   return { method: "POST", path: `${ONE}/actions/${name}`, handle };
 }
@@ -135,35 +120,9 @@ export const rrsetRoutes: readonly Route[] = [
   { method: "PUT", path: ONE, handle: update },
   { method: "DELETE", path: ONE, handle: remove },
   { method: "POST", path: `${ONE}/actions/add_records`, handle: addRecords },
-  changeRoute({
-    name: "change_protection",
-    command: "change_rrset_protection",
-    body: bodies.changeRrsetProtection,
-    change: (set, protection) => ({ ...set, protection }),
-  }),
-  changeRoute({
-    name: "change_ttl",
-    command: "change_rrset_ttl",
-    body: bodies.changeRrsetTtl,
-    change: (set, { ttl }) => ({ ...changeable(set), ttl }),
-  }),
-  changeRoute({
-    name: "set_records",
-    command: "set_rrset_records",
-    body: bodies.records,
-    change: (set, { records }) => ({ ...changeable(set), records }),
-  }),
-  changeRoute({
-    name: "remove_records",
-    command: "remove_rrset_records",
-    body: bodies.records,
-    change: (set, { records }) => withoutRecords(changeable(set), records),
-  }),
-  changeRoute({
-    name: "update_records",
-    command: "update_rrset_records",
-    body: bodies.records,
-    status: 200,
-    change: (set, { records }) => withComments(changeable(set), records),
-  }),
+  changeRoute("change_protection", bodies.changeRrsetProtection, (set, protection) => ({ ...set, protection })),
+  changeRoute("change_ttl", bodies.changeRrsetTtl, (set, { ttl }) => ({ ...changeable(set), ttl })),
+  changeRoute("set_records", bodies.records, (set, { records }) => ({ ...changeable(set), records })),
+  changeRoute("remove_records", bodies.records, (set, { records }) => withoutRecords(changeable(set), records)),
+  changeRoute("update_records", bodies.records, (set, { records }) => withComments(changeable(set), records), 200),
 ];

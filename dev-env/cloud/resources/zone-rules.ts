@@ -20,24 +20,7 @@ import type { DnsRecord, RrsetRecord, ZoneRecord } from "../state/records.ts";
 /** The name servers of every zone. */
 export const NAME_SERVERS = ["hydrogen.ns.hetzner.com.", "oxygen.ns.hetzner.com.", "helium.ns.hetzner.de."];
 
-const TYPES = [
-  "A",
-  "AAAA",
-  "CAA",
-  "CNAME",
-  "DS",
-  "HINFO",
-  "HTTPS",
-  "MX",
-  "NS",
-  "PTR",
-  "RP",
-  "SOA",
-  "SRV",
-  "SVCB",
-  "TLSA",
-  "TXT",
-] as const;
+const TYPES = "A AAAA CAA CNAME DS HINFO HTTPS MX NS PTR RP SOA SRV SVCB TLSA TXT".split(" ");
 const MAX_RECORDS = 50;
 const DEFAULT_TTL = 3600;
 

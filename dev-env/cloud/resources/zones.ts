@@ -5,6 +5,7 @@ import {
   type ActionDefinition,
   actionReadRoutes,
   actionRoute,
+  changed,
   claimName,
   readRoutes,
   rowIn,
@@ -17,9 +18,6 @@ import type { ActionStart } from "../state/actions.ts";
 import { type Project, rrsetKey } from "../state/project.ts";
 import type { RrsetRecord, ZoneRecord } from "../state/records.ts";
 import { bodies, checkMode, checkRrset, defaultRrsets, NAME_SERVERS, newZone, withPorts } from "./zone-rules.ts";
-
-/** A zone in the shape of the API. */
-export type Zone = ReturnType<typeof viewZone>;
 
 /** Adds the number of records, and what Hetzner finds out about the domain. */
 export function viewZone(project: Project, zone: ZoneRecord) {
@@ -39,7 +37,7 @@ export function viewZone(project: Project, zone: ZoneRecord) {
 }
 
 /** Zones, for the generic routes. */
-export const zoneKind: StoredKind<ZoneRecord, Zone> = {
+export const zoneKind: StoredKind<ZoneRecord, ReturnType<typeof viewZone>> = {
   singular: "zone",
   rows: (project) => project.zones,
   view: viewZone,
@@ -71,8 +69,7 @@ function create({ project, ...call }: Call): Answer {
   if (zone.mode === "primary") {
     for (const set of [...defaultRrsets(), ...(body.rrsets ?? [])]) createRrset(project, zone, set);
   }
-  const action = project.actions.start(zoneAction(zone, "create_zone"));
-  return { status: 201, body: { zone: viewZone(project, zone), action: project.actions.view(action) } };
+  return changed(project, zoneAction(zone, "create_zone"), { zone: viewZone(project, zone) });
 }
 
 function remove(call: Call): Answer {
@@ -81,8 +78,7 @@ function remove(call: Call): Answer {
   if (zone.protection.delete) throw isProtected("zone");
   for (const { id } of project.rrsets.rowsWith(`zone/${zone.id}`)) project.rrsets.delete(id);
   project.zones.delete(zone.id);
-  const action = project.actions.start(zoneAction(zone, "delete_zone"));
-  return { status: 201, body: { action: project.actions.view(action) } };
+  return changed(project, zoneAction(zone, "delete_zone"));
 }
 
 /** `POST /zones/{}/actions/<name>`, which changes fields of the row. */
