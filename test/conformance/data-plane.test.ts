@@ -1,23 +1,21 @@
 /** The data plane of the simulated cloud, with real sockets. */
-import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
+import { createServer as createHttpServer } from "node:http";
 import { createServer as createTlsServer, request as httpsRequest } from "node:https";
 import { connect, createServer, type Server } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Cloud } from "../../dev-env/cloud/cloud.ts";
 import { issueCertificate } from "../../dev-env/cloud/resources/self-signed.ts";
+import { closeServer, listen } from "../../dev-env/cluster/loopback.ts";
 import { aBalancer, aCloud, call, type Json } from "../unit/dev-env/cloud/client.ts";
 
 const NODE_PORT = 30_080;
 const LISTEN_PORT = 18_080;
 /** Generous, for busy machines. Usually everything takes milliseconds. */
 const PATIENCE = { timeout: 20_000, interval: 10 };
-const opened = new Set<Server | HttpServer>();
+const opened = new Set<Server>();
 
 afterEach(async () => {
-  for (const server of opened) {
-    if ("closeAllConnections" in server) server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
+  for (const server of opened) await closeServer(server);
   opened.clear();
 });
 
@@ -31,9 +29,14 @@ async function aNode(cloud: Cloud, name: string): Promise<{ id: number; answer: 
     const seen = { "x-seen": JSON.stringify(request.headers) };
     request.resume().once("end", () => response.writeHead(answer.status, seen).end(answer.body));
   });
-  opened.add(server);
-  await new Promise<void>((resolve) => server.listen(NODE_PORT, cloud.backendOf(id), resolve));
+  await open(server, cloud, id);
   return { id, answer };
+}
+
+/** Makes a server listen on the node port of a node, until the test ends. */
+async function open(server: Server, cloud: Cloud, node: number): Promise<void> {
+  opened.add(server);
+  await listen(server, NODE_PORT, cloud.backendOf(node));
 }
 
 const targets = (...nodes: readonly { id: number }[]) => nodes.map(({ id }) => ({ type: "server", server: { id } }));
@@ -101,8 +104,7 @@ describe("data plane", () => {
     const server = createTlsServer({ cert: pem.certificate, key: pem.privateKey }, (_request, response) =>
       response.end("fine"),
     );
-    opened.add(server);
-    await new Promise<void>((resolve) => server.listen(NODE_PORT, cloud.backendOf(id), resolve));
+    await open(server, cloud, id);
     const health_check = { protocol: "http", port: NODE_PORT, http: { path: "/", tls: true, response: "fine" } };
     const lb = await aBalancer(cloud, { services: [{ ...tcp, health_check }], targets: targets({ id }) });
     await cloud.ready();
@@ -138,8 +140,7 @@ describe("data plane", () => {
         socket.on("error", () => {});
         socket.once("data", (data) => (data.includes("hello") || data.length >= 28) && resolve(data));
       });
-      opened.add(server);
-      server.listen(NODE_PORT, cloud.backendOf(id));
+      void open(server, cloud, id);
     });
     const lb = await aBalancer(cloud, { services: [{ ...tcp, proxyprotocol: true }], targets: targets({ id }) });
     await cloud.ready();
@@ -220,8 +221,7 @@ describe("data plane", () => {
       socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
       socket.pipe(socket);
     });
-    opened.add(server);
-    await new Promise<void>((resolve) => server.listen(NODE_PORT, cloud.backendOf(id), resolve));
+    await open(server, cloud, id);
     const lb = await aBalancer(cloud, { services: [http], targets: targets({ id }) });
     await cloud.ready();
     const client = connect({ host: lb.public_net.ipv4.ip, port: LISTEN_PORT });

@@ -87,34 +87,28 @@ export class Plugin {
 
   async create(type: string, inputs: Properties): Promise<Deployed> {
     const checked = await this.check(type, inputs);
-    const request = new messages.CreateRequest();
-    request.setUrn(urnOf(type));
-    request.setProperties(toStruct(checked));
-    const response = await this.#call("create", request);
+    const response = await this.#call("create", requestOf("Create", type, { Properties: toStruct(checked) }));
     return { type, id: response.getId(), inputs: checked, state: fromStruct(response.getProperties()) };
   }
 
   /** Reads a resource, as `pulumi refresh` does; undefined if it no longer exists. */
-  async read(resource: Pick<Deployed, "type" | "id"> & Partial<Deployed>): Promise<Deployed | undefined> {
-    const request = new messages.ReadRequest();
-    request.setId(resource.id);
-    request.setUrn(urnOf(resource.type));
-    request.setProperties(toStruct(resource.state ?? {}));
-    request.setInputs(toStruct(resource.inputs ?? {}));
-    const response = await this.#call("read", request);
+  async read({
+    type,
+    id,
+    state = {},
+    inputs = {},
+  }: Pick<Deployed, "type" | "id"> & Partial<Deployed>): Promise<Deployed | undefined> {
+    const fields = { Id: id, Properties: toStruct(state), Inputs: toStruct(inputs) };
+    const response = await this.#call("read", requestOf("Read", type, fields));
     if (response.getId() === "") return undefined;
-    const state = fromStruct(response.getProperties());
-    return { type: resource.type, id: response.getId(), state, inputs: fromStruct(response.getInputs()) };
+    const found = { state: fromStruct(response.getProperties()), inputs: fromStruct(response.getInputs()) };
+    return { type, id: response.getId(), ...found };
   }
 
   async diff({ type, id, state, inputs }: Deployed, news: Properties): Promise<Verdict> {
-    const request = new messages.DiffRequest();
-    request.setId(id);
-    request.setUrn(urnOf(type));
-    request.setOlds(toStruct(state));
-    request.setOldInputs(toStruct(inputs));
-    request.setNews(toStruct(await this.check(type, news, inputs)));
-    const response = await this.#call("diff", request);
+    const checked = await this.check(type, news, inputs);
+    const fields = { Id: id, Olds: toStruct(state), OldInputs: toStruct(inputs), News: toStruct(checked) };
+    const response = await this.#call("diff", requestOf("Diff", type, fields));
     const isChanged = response.getChanges() === messages.DiffResponse.DiffChanges.DIFF_SOME;
     const replaces = response.getReplacesList();
     return { action: !isChanged ? "none" : replaces.length > 0 ? "replace" : "update", keys: response.getDiffsList() };
@@ -123,31 +117,19 @@ export class Plugin {
   async update(resource: Deployed, news: Properties): Promise<Deployed> {
     const { type, id, state, inputs } = resource;
     const checked = await this.check(type, news, inputs);
-    const request = new messages.UpdateRequest();
-    request.setId(id);
-    request.setUrn(urnOf(type));
-    request.setOlds(toStruct(state));
-    request.setOldInputs(toStruct(inputs));
-    request.setNews(toStruct(checked));
-    const response = await this.#call("update", request);
+    const fields = { Id: id, Olds: toStruct(state), OldInputs: toStruct(inputs), News: toStruct(checked) };
+    const response = await this.#call("update", requestOf("Update", type, fields));
     return { ...resource, inputs: checked, state: fromStruct(response.getProperties()) };
   }
 
   async delete({ type, id, state, inputs }: Deployed): Promise<void> {
-    const request = new messages.DeleteRequest();
-    request.setId(id);
-    request.setUrn(urnOf(type));
-    request.setProperties(toStruct(state));
-    request.setOldInputs(toStruct(inputs));
-    await this.#call("delete", request);
+    const fields = { Id: id, Properties: toStruct(state), OldInputs: toStruct(inputs) };
+    await this.#call("delete", requestOf("Delete", type, fields));
   }
 
   async check(type: string, inputs: Properties, olds: Properties = {}): Promise<Properties> {
-    const request = new messages.CheckRequest();
-    request.setUrn(urnOf(type));
-    request.setOlds(toStruct(olds));
-    request.setNews(toStruct(inputs));
-    const response = await this.#call("check", request);
+    const fields = { Olds: toStruct(olds), News: toStruct(inputs) };
+    const response = await this.#call("check", requestOf("Check", type, fields));
     const failures: Message[] = response.getFailuresList();
     if (failures.length > 0) throw new Error(failures.map((failure) => failure.getReason()).join("; "));
     return fromStruct(response.getInputs());
@@ -172,8 +154,12 @@ export class Plugin {
   }
 }
 
-function urnOf(type: string): string {
-  return `urn:pulumi:test::conformance::hcloud:index/${type}::resource`;
+/** A request about a resource, such as `DiffRequest`, with these fields. */
+function requestOf(kind: string, type: string, fields: Readonly<Record<string, Message>>): Message {
+  const request = new messages[`${kind}Request`]();
+  request.setUrn(`urn:pulumi:test::conformance::hcloud:index/${type}::resource`);
+  for (const [name, value] of Object.entries(fields)) request[`set${name}`](value);
+  return request;
 }
 
 function toStruct(properties: Properties): Message {
