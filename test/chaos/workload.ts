@@ -28,18 +28,14 @@ export interface Foreign {
 
 /** Adds a load balancer and a route of another owner. */
 export async function addForeign(world: World): Promise<Foreign> {
-  const post = async (path: string, body: object) => {
-    const headers = { authorization: `Bearer ${world.cloud.token}`, "content-type": "application/json" };
-    const response = await fetch(world.cloud.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-    expect(response.status).toBe(201);
-  };
-  await post("/load_balancers", {
+  await world.changeCloud("POST", "/load_balancers", {
     name: "foreign",
     load_balancer_type: "lb11",
     location: "fsn1",
     labels: { owner: "else" },
   });
-  await post(`/networks/${world.networkId}/actions/add_route`, { destination: "10.99.0.0/16", gateway: "10.0.1.1" });
+  const route = { destination: "10.99.0.0/16", gateway: "10.0.1.1" };
+  await world.changeCloud("POST", `/networks/${world.networkId}/actions/add_route`, route);
   const balancer = () => world.cloud.state.loadBalancers.find("foreign");
   const before = balancer();
   return {

@@ -1,7 +1,9 @@
 /** `npm run test:account` before it creates anything. */
+
 import { afterEach, expect, it } from "vitest";
 import { type Cloud, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { LABEL } from "../account/project.ts";
+import { changeCloud } from "../support/change-cloud.ts";
 import { startSuite } from "../support/suite.ts";
 
 const TOKEN = "token-of-the-project-".padEnd(64, "0");
@@ -64,12 +66,7 @@ it("--clean removes what carries its label, also if protected or busy, and nothi
   cloud.addServer({ name: "left", labels: { [LABEL]: "run-1" } });
   cloud.addServer({ name: "theirs", labels: { other: "label" } });
   const balancer = { load_balancer_type: "lb11", location: "fsn1" };
-  const post = async (path: string, body: object) => {
-    const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
-    const answer = await fetch(cloud.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-    expect(answer.status).toBe(201);
-    return (await answer.json()) as { load_balancer: { id: number } };
-  };
+  const post = (path: string, body: object) => changeCloud(cloud, "POST", path, body);
   await post("/networks", { name: "left", ip_range: "10.0.0.0/16", labels: { [LABEL]: "run-1" } });
   await post("/load_balancers", { ...balancer, name: "theirs" });
   const made = await post("/load_balancers", { ...balancer, name: "left", labels: { [LABEL]: "run-1" } });

@@ -10,6 +10,7 @@ import { backendFile } from "../../stacks/state/workspace.ts";
 import { loadBalancerUnit, routeUnit, unitOf } from "../../stacks/units/names.ts";
 import type { LoadBalancerSpec, RouteSpec, UnitId } from "../../stacks/units/spec.ts";
 import { aBalancerSpec, aListener } from "../support/builders.ts";
+import { changeCloud } from "../support/change-cloud.ts";
 import { type EngineWorld, startEngineWorld } from "../support/engine.ts";
 import { eventually } from "../support/eventually.ts";
 import { descendantsOf } from "../support/process-tree.ts";
@@ -135,7 +136,7 @@ describe("a run", () => {
         const network = { networkId: world.networkId, publicInterface: true, subnet };
         return balancer({ network });
       };
-      await world.changeCloud(`/networks/${world.networkId}/actions/add_subnet`, {
+      await changeCloud(world.cloud, "POST", `/networks/${world.networkId}/actions/add_subnet`, {
         type: "cloud",
         ip_range: "10.0.9.0/24",
         network_zone: "eu-central",
@@ -499,8 +500,5 @@ function pluginsOf({ home }: EngineWorld) {
 
 /** Calls the API of the cloud directly. */
 async function act(balancerId: number | undefined, action: string, body: object): Promise<void> {
-  const headers = { authorization: `Bearer ${world.cloud.token}`, "content-type": "application/json" };
-  const url = `${world.cloud.url}/load_balancers/${balancerId}/actions/${action}`;
-  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-  expect(response.status, await response.text()).toBe(201);
+  await changeCloud(world.cloud, "POST", `/load_balancers/${balancerId}/actions/${action}`, body);
 }

@@ -71,11 +71,6 @@ describe("previews of an environment", { timeout: 300_000 }, () => {
     return describeSteps(JSON.parse(stdout) as readonly Step[]);
   }
 
-  const change = async (method: string, path: string, body: object = {}) => {
-    const headers = { authorization: `Bearer ${env.cloud.token}`, "content-type": "application/json" };
-    const response = await fetch(env.cloud.url + path, { method, headers, body: JSON.stringify(body) });
-    expect(response.ok, await response.text()).toBe(true);
-  };
   const set = (key: string, value: string) => pulumi("config", "set", key, value);
   const idOf = (kind: "servers" | "firewalls" | "networks", name: string) => env.cloud.state[kind].find(name)?.id;
 
@@ -85,19 +80,21 @@ describe("previews of an environment", { timeout: 300_000 }, () => {
     ["a second worker", () => set("workers", "2"), ["create dev-worker#server-2"]],
     [
       "a firewall changed by hand",
-      () => change("POST", `/firewalls/${idOf("firewalls", "dev-firewall")}/actions/set_rules`, { rules: [] }),
+      () => env.change("POST", `/firewalls/${idOf("firewalls", "dev-firewall")}/actions/set_rules`, { rules: [] }),
       ["update dev-firewall#firewall"],
     ],
     ["another range for SSH", () => set("allowFrom", "198.51.100.0/24"), []],
     [
       "a label changed by hand",
       () =>
-        change("PUT", `/networks/${idOf("networks", "dev-network")}`, { labels: { "lotse-dev-env": "dev", x: "y" } }),
+        env.change("PUT", `/networks/${idOf("networks", "dev-network")}`, {
+          labels: { "lotse-dev-env": "dev", x: "y" },
+        }),
       ["update dev-network#network"],
     ],
     [
       "a server deleted by hand",
-      () => change("DELETE", `/servers/${idOf("servers", "dev-worker-1")}`),
+      () => env.change("DELETE", `/servers/${idOf("servers", "dev-worker-1")}`),
       ["create dev-worker#server-1"],
     ],
     [

@@ -7,6 +7,7 @@ import { type Cloud, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { unitOf } from "../../stacks/units/names.ts";
 import { Plugin } from "../conformance/pulumi/plugin.ts";
 import { aBalancerSpec } from "../support/builders.ts";
+import { changeCloud } from "../support/change-cloud.ts";
 import { eventually } from "../support/eventually.ts";
 import { startServer } from "../support/http-server.ts";
 
@@ -25,7 +26,7 @@ describe("a process on the same host that uses the plugin of a run", () => {
     cloud.addNetwork({ name: "cluster" });
     cloud.addServer({ name: "victim" });
     for (const name of ["planned", "other"])
-      await post("/load_balancers", { name, load_balancer_type: "lb11", location: "fsn1" });
+      await changeCloud(cloud, "POST", "/load_balancers", { name, load_balancer_type: "lb11", location: "fsn1" });
     const { url: endpoint, token } = cloud;
     gateway = new Gateway(
       new Upstream({ endpoint, token: () => token, userAgent: "test", timeoutMs: 5_000 }),
@@ -45,11 +46,6 @@ describe("a process on the same host that uses the plugin of a run", () => {
     await cloud?.stop();
   });
 
-  async function post(path: string, body: object): Promise<void> {
-    const headers = { authorization: `Bearer ${cloud.token}`, "content-type": "application/json" };
-    const response = await fetch(cloud.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-    expect(response.status).toBe(201);
-  }
   const writes = () => cloud.journal.writes.map(({ method, route }) => `${method} ${route}`);
   const REFUSED = /not part of the run: nothing was sent/;
 

@@ -1,10 +1,12 @@
 /** The demo's kubelets follow their servers. */
+
 import { CoreV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cloud, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { type Cluster, connect, startCluster } from "../../dev-env/cluster/cluster.ts";
 import { Machines } from "../../dev-env/demo/machines.ts";
 import { Pods } from "../../dev-env/demo/pods.ts";
+import { changeCloud } from "../support/change-cloud.ts";
 import { eventually } from "../support/eventually.ts";
 
 const GRACE_MS = 2_000;
@@ -33,13 +35,7 @@ describe("machines", () => {
 
   const names = async () => (await core.listNode()).items.map(({ metadata }) => metadata?.name);
   const idOf = (name: string) => cloud.state.servers.find(name)?.id;
-  const call = async (method: string, path: string) => {
-    const response = await fetch(`${cloud.url}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${cloud.token}` },
-    });
-    expect(response.ok, await response.text()).toBe(true);
-  };
+  const call = (method: string, path: string) => changeCloud(cloud, method, path);
   /** Status of the Ready condition, and the taints. */
   const look = async (name: string) => {
     const { spec, status } = await core.readNode({ name });

@@ -17,6 +17,7 @@ import type { StackOutputs } from "../../stacks/units/outputs.ts";
 import type { UnitSpec } from "../../stacks/units/spec.ts";
 import { aBalancerSpec, aListener } from "../support/builders.ts";
 import { aCertificateSpec, aPair, managed } from "../support/certificates.ts";
+import { changeCloud } from "../support/change-cloud.ts";
 import { type EngineWorld, startEngineWorld } from "../support/engine.ts";
 import { aPulumiUser } from "../support/pulumi-user.ts";
 
@@ -33,7 +34,7 @@ beforeAll(async () => {
   const { networkId } = world;
   const serverId = world.cloud.addServer({ name: "node-1", network: networkId }).id;
   const subnet = { type: "cloud", ip_range: "10.0.9.0/24", network_zone: "eu-central" };
-  await world.changeCloud(`/networks/${networkId}/actions/add_subnet`, subnet);
+  await changeCloud(world.cloud, "POST", `/networks/${networkId}/actions/add_subnet`, subnet);
   specs = everyKind(networkId, serverId);
   await applyAll();
   written = JSON.parse(await readFile(backendFile(world.home), "utf8")).checkpoint.latest.resources;

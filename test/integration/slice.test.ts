@@ -100,7 +100,10 @@ describe("one Service, from a fresh cluster to its deletion", () => {
     const runs = () => controller.records("run finished").length;
     const [writesBefore, runsBefore] = [world.cloud.journal.writes.length, runs()];
     const [removed] = targetIds(before);
-    await callCloud(`/load_balancers/${before?.id}/actions/remove_target`, { type: "server", server: { id: removed } });
+    await world.changeCloud("POST", `/load_balancers/${before?.id}/actions/remove_target`, {
+      type: "server",
+      server: { id: removed },
+    });
     await eventually(() => expect(targetIds(balancers()[0])).toContain(removed));
     await eventually(() => expect(runs()).toBeGreaterThan(runsBefore));
     const writes = world.cloud.journal.writes.slice(writesBefore).map(({ route }) => route);
@@ -161,12 +164,6 @@ describe("one Service, from a fresh cluster to its deletion", () => {
 
   function targetIds(balancer: ReturnType<typeof balancers>[number] | undefined): number[] {
     return (balancer?.targets ?? []).flatMap((target) => (target.type === "server" ? [target.server.id] : []));
-  }
-
-  async function callCloud(path: string, body: object): Promise<void> {
-    const headers = { authorization: `Bearer ${world.cloud.token}`, "content-type": "application/json" };
-    const response = await fetch(world.cloud.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-    expect(response.status).toBe(201);
   }
 });
 

@@ -1,13 +1,14 @@
 /** What a controller changes in a cluster whose kubelets wait for one: before and after, and pods that reach each other. */
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { installChart } from "../../dev-env/nodes/chart.ts";
 import type { World } from "../../dev-env/nodes/world.ts";
+import { changeCloud } from "../support/change-cloud.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   aBalanced,
   anEcho,
   aServer,
-  changeCloud,
   fetchAsClient,
   fetchFromPod,
   podsOf,
@@ -147,7 +148,7 @@ describe("a cluster with --cloud-provider=external", () => {
 
   it("loses packets as soon as a route is deleted by hand, and repairs it", async () => {
     const [route] = world.cloud.state.networks.get(world.networkId)?.routes ?? [];
-    await changeCloud(world, "POST", `/networks/${world.networkId}/actions/delete_route`, route);
+    await changeCloud(world.cloud, "POST", `/networks/${world.networkId}/actions/delete_route`, route);
     const lost = await pairs();
     expect(lost.some(({ result }) => typeof result === "string")).toBe(true);
     await expectAllPairs(9);
@@ -155,17 +156,17 @@ describe("a cluster with --cloud-provider=external", () => {
 
   it("gives a new server a route, a replaced one its own, and removes those of a deleted one", async () => {
     const userData = "#cloud-config\nhostname: node-4\n";
-    await changeCloud(world, "POST", "/servers", { ...aServer("node-4", world.networkId), user_data: userData });
+    await changeCloud(world.cloud, "POST", "/servers", { ...aServer("node-4", world.networkId), user_data: userData });
     await expectAllPairs(16);
     const read = ["--silent", "http://169.254.169.254/hetzner/v1/userdata"];
     expect(await (await world.fleet.machine("node-4")).run("curl", read)).toBe(userData);
     for (const name of ["node-4", "node-2"]) {
-      await changeCloud(world, "DELETE", `/servers/${world.cloud.state.servers.find(name)?.id}`);
+      await changeCloud(world.cloud, "DELETE", `/servers/${world.cloud.state.servers.find(name)?.id}`);
       // A kubelet that starts before the Node is deleted would take it over, with the provider ID of the old server.
       await eventually(async () => expect((await nodes()).map(({ metadata }) => metadata.name)).not.toContain(name));
     }
     await eventually(() => expect(world.cloud.state.networks.get(world.networkId)?.routes).toHaveLength(2));
-    await changeCloud(world, "POST", "/servers", aServer("node-2", world.networkId));
+    await changeCloud(world.cloud, "POST", "/servers", aServer("node-2", world.networkId));
     await eventually(
       async () => {
         const replaced = (await nodes()).find(({ metadata }) => metadata.name === "node-2");

@@ -5,8 +5,9 @@ import { installChart, uninstallChart } from "../../dev-env/nodes/chart.ts";
 import { POD_RANGE } from "../../dev-env/nodes/network/addresses.ts";
 import type { World } from "../../dev-env/nodes/world.ts";
 import { run } from "../../dev-env/toolchain/run.ts";
+import { changeCloud } from "../support/change-cloud.ts";
 import { eventually } from "../support/eventually.ts";
-import { aBalanced, anEcho, changeCloud, fetchAsClient, startRealWorld, Traffic } from "../support/real-world.ts";
+import { aBalanced, anEcho, fetchAsClient, startRealWorld, Traffic } from "../support/real-world.ts";
 
 const SYSTEM = "--namespace=kube-system";
 const PATIENCE = { timeoutMs: 90_000 };
@@ -103,13 +104,13 @@ describe("under constant traffic", () => {
     const before = await leader();
     const [node = ""] = before.split("_");
     const traffic = new Traffic(url);
-    await changeCloud(world, "POST", `/servers/${world.cloud.state.servers.find(node)?.id}/actions/poweroff`);
+    await changeCloud(world.cloud, "POST", `/servers/${world.cloud.state.servers.find(node)?.id}/actions/poweroff`);
     await isReady(node, "Unknown");
     const notReadyMs = traffic.nowMs;
     await newLeader(before);
     await eventually(async () => expect(await taintsOf(node)).toContain(SHUTDOWN));
     await expectRecovered(traffic, notReadyMs);
-    await changeCloud(world, "POST", `/servers/${world.cloud.state.servers.find(node)?.id}/actions/poweron`);
+    await changeCloud(world.cloud, "POST", `/servers/${world.cloud.state.servers.find(node)?.id}/actions/poweron`);
     await isReady(node, "True");
     await eventually(async () => expect(await taintsOf(node)).not.toContain(SHUTDOWN));
   });

@@ -1,19 +1,13 @@
 /** Packets from a client through load balancers, node ports and kube-proxy to pods; firewalls, metadata and power. */
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { installChart } from "../../dev-env/nodes/chart.ts";
 import { CLIENT } from "../../dev-env/nodes/network/addresses.ts";
 import { EVERYWHERE, type World } from "../../dev-env/nodes/world.ts";
 import { aPair } from "../support/certificates.ts";
+import { changeCloud } from "../support/change-cloud.ts";
 import { eventually } from "../support/eventually.ts";
-import {
-  aBalanced,
-  anEcho,
-  changeCloud,
-  fetchAsClient,
-  podsOf,
-  type Site,
-  startRealWorld,
-} from "../support/real-world.ts";
+import { aBalanced, anEcho, fetchAsClient, podsOf, type Site, startRealWorld } from "../support/real-world.ts";
 
 /** In iptables mode, node ports answer on all addresses; in nftables mode, only on the node's own unless told otherwise. */
 const PROXIES = {
@@ -150,16 +144,15 @@ describe("a server", () => {
     const url = `http://${serverOf("node-1").public_net.ipv4?.ip}:${port}/`;
     await fetchAsClient(url);
     const rule = (source: string) => ({ direction: "in", protocol: "tcp", port: String(port), source_ips: [source] });
-    const created = await changeCloud(world, "POST", "/firewalls", {
+    const { firewall } = await changeCloud(world.cloud, "POST", "/firewalls", {
       name: "closed",
       rules: [rule("192.0.2.0/24")],
       apply_to: [{ type: "server", server: { id: serverOf("node-1").id } }],
     });
     await eventually(() => expect(fetchAsClient(url)).rejects.toThrow("no response"));
     expect(await answered("tcp")).toBeDefined();
-    const { firewall } = created as { firewall: { id: number } };
     const open = { rules: [rule("0.0.0.0/0")] };
-    await changeCloud(world, "POST", `/firewalls/${firewall.id}/actions/set_rules`, open);
+    await changeCloud(world.cloud, "POST", `/firewalls/${firewall.id}/actions/set_rules`, open);
     await eventually(() => fetchAsClient(url));
   });
 
@@ -173,12 +166,12 @@ describe("a server", () => {
         },
         { timeoutMs: 60_000 },
       );
-    await changeCloud(world, "POST", `/servers/${id}/actions/poweroff`);
+    await changeCloud(world.cloud, "POST", `/servers/${id}/actions/poweroff`);
     await isReady("Unknown");
     await eventually(async () => expect(await world.kubectl("get", "node", "node-3", "-oyaml")).toContain("shutdown"));
     await eventually(() => expect(healthOf("tcp")["node-3"]).toBe("unhealthy"));
     await answered("tcp");
-    await changeCloud(world, "POST", `/servers/${id}/actions/poweron`);
+    await changeCloud(world.cloud, "POST", `/servers/${id}/actions/poweron`);
     await isReady("True");
     await eventually(() => expect(healthOf("tcp")["node-3"]).toBe("healthy"));
   });

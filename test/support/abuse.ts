@@ -1,16 +1,17 @@
 /** A hostile tenant: someone who may write Services and Secrets in one namespace, and does so in the worst ways. */
+
 import { CoreV1Api, RbacAuthorizationV1Api, type V1Service } from "@kubernetes/client-node";
 import { FINALIZER } from "../../controller/formats/finalizer.ts";
 import { OPTION_ROWS } from "../../controller/render/service/options/annotations.ts";
 import { mergePatch } from "../../dev-env/cluster/api.ts";
 import { connect } from "../../dev-env/cluster/cluster.ts";
+import { prefixed } from "./builders.ts";
 import { aPair } from "./certificates.ts";
 import { HOSTILE } from "./hostile.ts";
 import type { Random } from "./random.ts";
 import type { World } from "./world.ts";
 
 const NAMESPACE = "tenant";
-const PREFIX = "load-balancer.hetzner.cloud/";
 
 /** What an abuse may use. `isOdd` alternates from call to call. */
 export interface Scene {
@@ -45,15 +46,9 @@ export class Tenant {
 
   /** Creates a Service, or changes it if it exists. Annotations omit the prefix. */
   async serve(name: string, annotations: Annotations = {}, spec: V1Service["spec"] = {}): Promise<void> {
-    const place = { location: "fsn1", ...annotations };
-    const prefixed = Object.fromEntries(Object.entries(place).map(([key, value]) => [PREFIX + key, value]));
-    const metadata = { name, annotations: prefixed };
+    const metadata = { name, annotations: prefixed({ location: "fsn1", ...annotations }) };
     const body = { metadata, spec: { type: "LoadBalancer", ports: [{ name: "web", port: 80 }], ...spec } };
-    const isNew = await this.#core.createNamespacedService({ namespace: NAMESPACE, body }).then(
-      () => true,
-      () => false,
-    );
-    if (!isNew) await this.patch(name, { metadata: { annotations: prefixed }, spec: body.spec });
+    await this.#core.createNamespacedService({ namespace: NAMESPACE, body }).catch(() => this.patch(name, body));
   }
 
   async patch(name: string, body: object): Promise<void> {
@@ -67,12 +62,10 @@ export class Tenant {
   async secret(name: string, certificate: string, key: string): Promise<void> {
     const stringData = { "tls.crt": certificate, "tls.key": key };
     const body = { metadata: { name }, type: "kubernetes.io/tls", stringData };
-    const isNew = await this.#core.createNamespacedSecret({ namespace: NAMESPACE, body }).then(
-      () => true,
-      () => false,
-    );
-    if (!isNew)
-      await this.#core.patchNamespacedSecret({ namespace: NAMESPACE, name, body: { stringData } }, mergePatch());
+    const change = { namespace: NAMESPACE, name, body: { stringData } };
+    await this.#core
+      .createNamespacedSecret({ namespace: NAMESPACE, body })
+      .catch(() => this.#core.patchNamespacedSecret(change, mergePatch()));
   }
 
   async services(): Promise<readonly V1Service[]> {

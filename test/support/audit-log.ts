@@ -4,14 +4,19 @@ import { join } from "node:path";
 import type { Cluster } from "../../dev-env/cluster/cluster.ts";
 import type { Rendered, Rule } from "./chart.ts";
 
-/** One request to the API server, in terms of RBAC. */
-export interface AuditedRequest {
+/** A granted right: one verb on one kind of object, or on a single object. */
+export interface Right {
   readonly verb: string;
   readonly group: string;
   /** With its subresource, e.g. `nodes/status`. */
   readonly resource: string;
+  /** Absent for rights in all namespaces. */
   readonly namespace?: string;
   readonly name?: string;
+}
+
+/** One request to the API server, with the right that it needs. */
+export interface AuditedRequest extends Right {
   readonly status: number;
   /** Groups of the user, by which several controllers can be distinguished. */
   readonly groups: readonly string[];
@@ -33,16 +38,6 @@ interface AuditEvent {
     readonly name?: string;
   };
   readonly responseStatus?: { readonly code?: number };
-}
-
-/** A granted right: one verb on one kind of object, or on a single object. */
-export interface Right {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  /** Absent for rights in all namespaces. */
-  readonly namespace?: string;
-  readonly name?: string;
 }
 
 /** Requests for objects so far. Others, such as `/version`, need no right. */
@@ -102,7 +97,7 @@ function allows(right: Right, request: AuditedRequest): boolean {
 }
 
 /** A short text for a right or a request, for messages of failed tests. */
-export function describeRight({ verb, group, resource, namespace, name }: Right | AuditedRequest): string {
+export function describeRight({ verb, group, resource, namespace, name }: Right): string {
   const place = [...(name ? [name] : []), ...(namespace ? [`in ${namespace}`] : [])];
   return [verb, group ? `${resource}.${group}` : resource, ...place].join(" ");
 }

@@ -1,8 +1,9 @@
 /** Servers that hold stacks of Pulumi: S3 and PostgreSQL on loopback. */
 import { execFileSync } from "node:child_process";
+import { globSync } from "node:fs";
 import { chown, mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { findFreePort } from "../../dev-env/cluster/loopback.ts";
 import { type ServerOptions, ServerProcess } from "../../dev-env/cluster/server-process.ts";
 import { Watchdog } from "../../dev-env/cluster/watchdog.ts";
@@ -52,14 +53,8 @@ export async function startS3(): Promise<Backend> {
 
 /** Where Debian puts the programs of PostgreSQL; undefined if they are not installed. */
 export function postgresFolder(): string | undefined {
-  try {
-    const found = execFileSync("sh", ["-c", "dirname /usr/lib/postgresql/*/bin/initdb | tail -1"], {
-      encoding: "utf8",
-    });
-    return found.includes("*") ? undefined : found.trim();
-  } catch {
-    return undefined;
-  }
+  const newest = globSync("/usr/lib/postgresql/*/bin/initdb").toSorted().at(-1);
+  return newest && dirname(newest);
 }
 
 /** PostgreSQL with a database. It refuses to run as root, for which the user of Debian's package stands in. */

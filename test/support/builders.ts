@@ -26,6 +26,13 @@ export const NETWORK_ID = 7;
 /** The default UID of a Service. */
 export const UID = "0c7e1a52-9d3b-4f60-8a71-5b2e6f4d9c18";
 
+/** Annotations of a Service, with the prefix that tests omit. */
+export function prefixed(annotations: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(annotations).map(([key, value]) => [`load-balancer.hetzner.cloud/${key}`, value]),
+  );
+}
+
 /** Settings for rendering: load balancers in fsn1, no routes, no network. */
 export function aRenderOptions(given: Partial<RenderOptions> = {}): RenderOptions {
   return { addressFamily: "ipv4", zoneLabel: true, defaults: { location: "fsn1" }, clusterCidrs: [], ...given };
@@ -49,16 +56,12 @@ export function aService(
   } = {},
 ): V1Service {
   const { namespace = "default", name = "web", uid = UID, type = "LoadBalancer", ports = [80] } = given;
-  const annotations = Object.entries(given.annotations ?? {}).map(([key, value]) => [
-    `load-balancer.hetzner.cloud/${key}`,
-    value,
-  ]);
   return {
     metadata: {
       namespace,
       name,
       uid,
-      annotations: Object.fromEntries(annotations),
+      annotations: prefixed(given.annotations ?? {}),
       ...(given.finalizers && { finalizers: [...given.finalizers] }),
       ...(given.isDeleted && { deletionTimestamp: new Date(0) }),
     },

@@ -2,6 +2,7 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
+import { responseTo } from "./http-client.ts";
 
 /** The address of a Service. With a certificate, https is used and only this certificate is accepted. */
 export interface Place {
@@ -20,26 +21,14 @@ const TIMEOUT_MS = 20_000;
 const PAUSE_MS = 100;
 
 /** Sends one request over a new connection and returns the text. Rejects unless it succeeds. */
-export function ask({ host, port, tls }: Place): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const options = { host, port, path: "/", agent: false, headers: { connection: "close" } };
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const request = tls
-      ? // Trusts this certificate only, whatever its issuer.
-        httpsRequest({ ...options, ...tls, allowPartialTrustChain: true, signal })
-      : httpRequest({ ...options, signal });
-    request.once("error", reject).once("response", (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => {
-        text += chunk;
-      });
-      response.once("error", reject).once("end", () => {
-        if (response.statusCode === 200) resolve(text.trim());
-        else reject(new Error(`status ${response.statusCode}`));
-      });
-    });
-    request.end();
-  });
+export async function ask({ host, port, tls }: Place): Promise<string> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const options = { host, port, path: "/", agent: false, headers: { connection: "close" }, signal };
+  // Trusts this certificate only, whatever its issuer.
+  const request = tls ? httpsRequest({ ...options, ...tls, allowPartialTrustChain: true }) : httpRequest(options);
+  const { status, body } = await responseTo(request);
+  if (status !== 200) throw new Error(`status ${status}`);
+  return body.trim();
 }
 
 /** Clients of one Service, which run until they are stopped. */

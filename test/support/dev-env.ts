@@ -10,6 +10,7 @@ import { applyMachines, configureMachines, type MachineOutputs } from "../../dev
 import { ProjectApi } from "../../dev-env/project/api.ts";
 import { Screen } from "../../dev-env/terminal/screen.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
+import { changeCloud } from "./change-cloud.ts";
 
 export const ENVIRONMENT = "dev";
 
@@ -69,13 +70,7 @@ export class DevEnv implements AsyncDisposable {
 
   /** Changes the cloud directly, as a person would by hand. */
   async change(method: string, path: string, body?: object): Promise<void> {
-    const headers = { authorization: `Bearer ${this.cloud.token}`, "content-type": "application/json" };
-    const response = await fetch(this.cloud.url + path, {
-      method,
-      headers,
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    await changeCloud(this.cloud, method, path, body);
   }
 
   /** As in a command with these settings. */
@@ -110,10 +105,8 @@ export class DevEnv implements AsyncDisposable {
 
   /** Number of resources of each kind in the cloud. */
   counts() {
-    const { servers, networks, firewalls, sshKeys, placementGroups, primaryIps, loadBalancers, certificates } =
-      this.cloud.state;
-    const views = { servers, networks, firewalls, sshKeys, placementGroups, primaryIps, loadBalancers, certificates };
-    return Object.fromEntries(Object.entries(views).map(([name, view]) => [name, view.size]));
+    const kinds = Object.keys(NOTHING) as (keyof typeof NOTHING)[];
+    return Object.fromEntries(kinds.map((kind) => [kind, this.cloud.state[kind].size]));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -51,13 +51,6 @@ export class EngineWorld implements AsyncDisposable {
     return certificate ? { [unitOf(spec)]: certificateState(certificate, spec.service) } : {};
   }
 
-  /** Changes the cloud directly, without the engine. */
-  async changeCloud(path: string, body: object): Promise<void> {
-    const headers = { authorization: `Bearer ${this.cloud.token}`, "content-type": "application/json" };
-    const response = await fetch(this.cloud.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await this.engine.stop();
     await this.cloud.stop();

@@ -2,8 +2,10 @@
  * A model of HCCM's load balancer controller, which makes the same calls as its source code. For migration tests
  * without HCCM's binary.
  */
+
 import type { V1Service, V1ServicePort } from "@kubernetes/client-node";
 import { call, type Json } from "../unit/dev-env/cloud/client.ts";
+import { changeCloud } from "./change-cloud.ts";
 import type { World } from "./world.ts";
 
 const LABEL = "hcloud-ccm/service-uid";
@@ -92,15 +94,16 @@ async function findOrCreate({ cloud }: World, service: V1Service): Promise<Json>
     location: read(service, "location"),
     ...(algorithm && { algorithm: { type: algorithm } }),
   };
-  return (await must(cloud, "POST /load_balancers", request)).load_balancer;
+  return (await changeCloud(cloud, "POST", "/load_balancers", request)).load_balancer;
 }
 
 /** Changes fields of the load balancer that differ (S13). */
 async function ensureFields({ cloud, networkId }: World, service: V1Service, { id }: Json): Promise<void> {
   const balancer = cloud.state.loadBalancers.get(id);
-  const act = (action: string, body: object) => must(cloud, `POST /load_balancers/${id}/actions/${action}`, body);
+  const act = (action: string, body: object) =>
+    changeCloud(cloud, "POST", `/load_balancers/${id}/actions/${action}`, body);
   const name = read(service, "name");
-  if (name && name !== balancer?.name) await must(cloud, `PUT /load_balancers/${id}`, { name });
+  if (name && name !== balancer?.name) await changeCloud(cloud, "PUT", `/load_balancers/${id}`, { name });
   const pointer = read(service, "ipv4-rdns");
   if (pointer !== undefined && pointer !== balancer?.public_net.ipv4.dns_ptr) {
     await act("change_dns_ptr", { ip: balancer?.public_net.ipv4.ip, dns_ptr: pointer });
@@ -132,11 +135,8 @@ async function ensureListener(
     ...(Object.keys(http).length > 0 && { http }),
     health_check: healthCheckOf(service, protocol, port.nodePort ?? 0),
   };
-  await must(
-    cloud,
-    `POST /load_balancers/${balancer.id}/actions/${isThere ? "update_service" : "add_service"}`,
-    request,
-  );
+  const action = isThere ? "update_service" : "add_service";
+  await changeCloud(cloud, "POST", `/load_balancers/${balancer.id}/actions/${action}`, request);
 }
 
 function healthCheckOf(service: V1Service, protocol: string, port: number): object {
@@ -156,7 +156,7 @@ async function certificatesOf(cloud: World["cloud"], service: V1Service): Promis
   if (!cloud.state.certificates.find(name)) {
     const domains = read(service, "http-managed-certificate-domains")?.split(",");
     const request = { name, type: "managed", domain_names: domains, labels: { [LABEL]: uid } };
-    await must(cloud, "POST /certificates", request);
+    await changeCloud(cloud, "POST", "/certificates", request);
   }
   const own = cloud.state.certificates.values().filter(({ labels }) => labels[LABEL] === uid);
   if (own.length !== 1) throw new Error(`${own.length} certificates have the label of ${service.metadata?.name}`);
@@ -170,8 +170,10 @@ async function ensureTargets({ core, cloud }: World, service: V1Service, { id }:
   const existing = (cloud.state.loadBalancers.get(id)?.targets ?? []).filter((target) => target.type === "server");
   const isRight = ({ server, use_private_ip: isPrivate }: (typeof existing)[number]) =>
     wanted.includes(server.id) && isPrivate === use_private_ip;
-  const act = (action: string, server: number, more: object = {}) =>
-    must(cloud, `POST /load_balancers/${id}/actions/${action}`, { type: "server", server: { id: server }, ...more });
+  const act = (action: string, server: number, more: object = {}) => {
+    const target = { type: "server", server: { id: server }, ...more };
+    return changeCloud(cloud, "POST", `/load_balancers/${id}/actions/${action}`, target);
+  };
   for (const target of existing) if (!isRight(target)) await act("remove_target", target.server.id);
   const kept = existing.filter(isRight).map(({ server }) => server.id);
   for (const server of wanted) if (!kept.includes(server)) await act("add_target", server, { use_private_ip });
@@ -187,10 +189,4 @@ function fieldsOf(service: V1Service, fields: Fields): Record<string, unknown> {
     return value === undefined ? [] : [[field, parse(value)]];
   });
   return Object.fromEntries(entries);
-}
-
-async function must(cloud: World["cloud"], line: string, body: object): Promise<Json> {
-  const reply = await call(cloud, line, body);
-  if (reply.status >= 300) throw new Error(`${line}: ${reply.status} ${reply.message}`);
-  return reply.body;
 }

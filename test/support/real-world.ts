@@ -5,6 +5,8 @@ import { IMAGES } from "../../dev-env/nodes/images/images.ts";
 import { CLIENT } from "../../dev-env/nodes/network/addresses.ts";
 import { provideNodeTools } from "../../dev-env/nodes/tools.ts";
 import { startWorld, type World, type WorldOptions } from "../../dev-env/nodes/world.ts";
+import { prefixed } from "./builders.ts";
+import { responseTo } from "./http-client.ts";
 
 /** What a pod of the image `http-echo` reports about a request. */
 export interface Report {
@@ -69,13 +71,11 @@ export function aBalanced(
   annotations: Readonly<Record<string, string>> = {},
   spec: object = {},
 ): object {
-  const prefixed = Object.entries({ location: "fsn1", "use-private-ip": "true", ...annotations }).map(
-    ([key, value]) => [`load-balancer.hetzner.cloud/${key}`, value] as const,
-  );
+  const all = prefixed({ location: "fsn1", "use-private-ip": "true", ...annotations });
   return {
     apiVersion: "v1",
     kind: "Service",
-    metadata: { name, annotations: Object.fromEntries(prefixed) },
+    metadata: { name, annotations: all },
     spec: { type: "LoadBalancer", selector: { app }, ports: [{ port: 80, targetPort: 8080 }], ...spec },
   };
 }
@@ -90,7 +90,7 @@ export interface Site {
  * Requests a URL from the client's address on the internet. Rejects if there is no response within two seconds. Without
  * a site, every certificate is accepted.
  */
-export function fetchAsClient(url: string, site?: Site): Promise<Report> {
+export async function fetchAsClient(url: string, site?: Site): Promise<Report> {
   const send = url.startsWith("https:") ? secureRequest : request;
   const options = {
     localAddress: CLIENT,
@@ -104,22 +104,11 @@ export function fetchAsClient(url: string, site?: Site): Promise<Report> {
       allowPartialTrustChain: true,
     }),
   } as const;
-  return new Promise((resolve, reject) => {
-    const sent = send(url, options, (response) => {
-      let body = "";
-      response.setEncoding("utf8").on("data", (text: string) => {
-        body += text;
-      });
-      response.on("end", () => {
-        if (response.statusCode === 200) resolve(JSON.parse(body));
-        else reject(new Error(`${url}: ${response.statusCode} ${body.trim()}`));
-      });
-      response.on("error", reject);
-    });
-    sent.on("timeout", () => sent.destroy(new Error(`${url}: no response`)));
-    sent.on("error", reject);
-    sent.end();
-  });
+  const sent = send(url, options);
+  sent.on("timeout", () => sent.destroy(new Error(`${url}: no response`)));
+  const { status, body } = await responseTo(sent);
+  if (status !== 200) throw new Error(`${url}: ${status} ${body.trim()}`);
+  return JSON.parse(body);
 }
 
 /** A running pod of a workload. */
@@ -156,20 +145,6 @@ export const aServer = (name: string, network: number) => ({
   location: "fsn1",
   networks: [network],
 });
-
-/** Changes the cloud through its API, and returns the response. */
-export async function changeCloud(
-  { cloud }: World,
-  method: "POST" | "PUT" | "DELETE",
-  path: string,
-  body: object = {},
-): Promise<unknown> {
-  const headers = { authorization: `Bearer ${cloud.token}`, "content-type": "application/json" };
-  const response = await fetch(cloud.url + path, { method, headers, body: JSON.stringify(body) });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  return text === "" ? undefined : JSON.parse(text);
-}
 
 /** A failed request. */
 export interface Failure {

@@ -16,6 +16,8 @@ import { type Cloud, type CloudOptions, startCloud } from "../../dev-env/cloud/c
 import { type Cluster, connect, type NodeOptions, type SimNode, startCluster } from "../../dev-env/cluster/cluster.ts";
 import { Pods } from "../../dev-env/demo/pods.ts";
 import { ensureToolchain } from "../../dev-env/toolchain/toolchain.ts";
+import { prefixed } from "./builders.ts";
+import { changeCloud } from "./change-cloud.ts";
 import { ControllerProcess } from "./controller-process.ts";
 
 export interface WorldOptions {
@@ -144,10 +146,8 @@ export class World implements AsyncDisposable {
   }
 
   /** Changes the cloud directly, without the controller. */
-  async changeCloud(method: "POST" | "PUT" | "DELETE", path: string, body: object = {}): Promise<void> {
-    const headers = { authorization: `Bearer ${this.cloud.token}`, "content-type": "application/json" };
-    const response = await fetch(this.cloud.url + path, { method, headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+  async changeCloud(method: "POST" | "PUT" | "DELETE", path: string, body?: object): Promise<void> {
+    await changeCloud(this.cloud, method, path, body);
   }
 
   /** Creates a Service of type LoadBalancer. Annotations omit the prefix. */
@@ -156,14 +156,10 @@ export class World implements AsyncDisposable {
     annotations: Readonly<Record<string, string>> = {},
     ports: readonly number[] = [80],
   ): Promise<V1Service> {
-    const prefixed = Object.entries({ location: "fsn1", ...annotations }).map(([key, value]) => [
-      `load-balancer.hetzner.cloud/${key}`,
-      value,
-    ]);
     return this.core.createNamespacedService({
       namespace: "default",
       body: {
-        metadata: { name, annotations: Object.fromEntries(prefixed) },
+        metadata: { name, annotations: prefixed({ location: "fsn1", ...annotations }) },
         spec: { type: "LoadBalancer", ports: ports.map((port) => ({ name: `p${port}`, port })) },
       },
     });
