@@ -2,7 +2,6 @@
 import { InvalidArgumentError } from "commander";
 import type { ProjectApi } from "../../dev-env/project/api.ts";
 import { describeFound } from "../../dev-env/project/inventory.ts";
-import { describePrice } from "./price.ts";
 import { listOwn, listProject, removeOwn } from "./project.ts";
 
 /** How to run the suite. */
@@ -29,11 +28,6 @@ export class AccountError extends Error {
 export function parseSeconds(text: string): number {
   if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError("not a whole number of seconds from 1 to 99999");
   return Number(text) * 1000;
-}
-
-/** The price of a run, in one line. Also proves that the token is valid. */
-export async function priceOf(api: ProjectApi, options: AccountOptions): Promise<string> {
-  return describePrice(options, await api.prices());
 }
 
 /** Removes what a killed run has left. Returns the number of removed resources. */

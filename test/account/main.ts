@@ -9,7 +9,8 @@ import { type Access, DEFAULT_ENDPOINT, explainCloudError, ProjectApi } from "..
 import { ask } from "../../dev-env/terminal/ask.ts";
 import { Screen } from "../../dev-env/terminal/screen.ts";
 import type { AccountRun } from "./account.ts";
-import { AccountError, type AccountOptions, clean, parseSeconds, priceOf, refuseUsedProject } from "./checks.ts";
+import { AccountError, type AccountOptions, clean, parseSeconds, refuseUsedProject } from "./checks.ts";
+import { describePrice } from "./price.ts";
 import { record } from "./recording.ts";
 import { replay } from "./replay.ts";
 import { countCalls, type Report, renderMarkdown, summaryOf } from "./report.ts";
@@ -83,7 +84,8 @@ async function main(): Promise<number> {
     ...(only !== undefined && { only: only.split(",") }),
   };
   using api = new ProjectApi(access, "test-account");
-  const price = await priceOf(api, options);
+  // Also proves that the token is valid.
+  const price = describePrice(options, await api.prices());
   const removed = await clean(api, options.say);
   if (flags.clean) {
     if (removed === 0) screen.say("leftovers", "there are none");

@@ -3,11 +3,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { CoreV1Api, V1LoadBalancerIngress, V1Service, V1ServiceSpec } from "@kubernetes/client-node";
 import { messageOf } from "../../controller/diagnostics/errors.ts";
 import type { Certificate, LoadBalancer, Network, Server } from "../../controller/hcloud/api.ts";
-import { PREFIX } from "../../controller/render/service/options/annotations.ts";
 import { ignoreMissing, isStatus } from "../../dev-env/cluster/api.ts";
 import type { SimNode } from "../../dev-env/cluster/cluster.ts";
 import type { ProjectApi } from "../../dev-env/project/api.ts";
 import { SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
+import { prefixed } from "../support/builders.ts";
 
 /** The suite's own project, which steps may change. */
 export interface Machines {
@@ -62,7 +62,7 @@ export class Stage {
   async apply(name: string, annotations: Annotations, spec: Partial<V1ServiceSpec> = {}): Promise<void> {
     const { core, namespace, location } = this.parts;
     const given = Object.entries({ location, ...annotations }).filter(([, value]) => value !== "");
-    const metadata = { name, annotations: Object.fromEntries(given.map(([key, value]) => [PREFIX + key, value])) };
+    const metadata = { name, annotations: prefixed(Object.fromEntries(given)) };
     const body = { metadata, spec: { type: "LoadBalancer", ports: [{ name: "p80", port: 80 }], ...spec } };
     await core.createNamespacedService({ namespace, body }).catch(async (error: unknown) => {
       if (!isStatus(error, 409)) throw error;
@@ -90,12 +90,25 @@ export class Stage {
     return items.map(({ reason, message }) => `${reason}: ${message}`);
   }
 
+  /** Waits until an Event about a Service matches; `what` describes it. */
+  async untilEvent(what: string, name: string, pattern: RegExp): Promise<void> {
+    await this.until(what, async () => {
+      const events = await this.events(name);
+      if (!events.some((event) => pattern.test(event))) throw new Error(events.join("; "));
+    });
+  }
+
   /** The load balancer of a Service, with its listeners in the order of their ports. */
   async balancer(name: string): Promise<LoadBalancer> {
-    const uid = (await this.service(name)).metadata?.uid;
-    const [found] = await this.cloud.list<LoadBalancer>("load_balancers", `${SERVICE_UID_LABEL}=${uid}`);
+    const uid = (await this.service(name)).metadata?.uid ?? "";
+    const [found] = await this.balancers(uid);
     if (!found) throw new Error(`the project has no load balancer with the label ${SERVICE_UID_LABEL}=${uid}`);
     return { ...found, services: found.services.toSorted((a, b) => a.listen_port - b.listen_port) };
+  }
+
+  /** Load balancers that the controller created for a Service. */
+  balancers(uid: string): Promise<readonly LoadBalancer[]> {
+    return this.cloud.list<LoadBalancer>("load_balancers", `${SERVICE_UID_LABEL}=${uid}`);
   }
 
   /** Certificates that the controller created for a Service. */

@@ -56,21 +56,14 @@ async function issue(stage: Stage): Promise<void> {
     "http-managed-certificate-acme-staging": "true",
   };
   await stage.apply(SERVICE, annotations, PORTS);
-  const request = stage.until("the certificate is requested", async () => {
+  const id = await stage.until("the certificate is requested", async () => {
     const managed = (await owned(stage)).find(({ type }) => type === "managed");
     equal(managed?.name, MANAGED);
     equal(managed?.labels["HC-Use-Staging-CA"], "true");
     return managed?.id ?? 0;
   });
-  const id = await request;
   if (domain === undefined) {
-    await stage.until("an Event says why there is no certificate", async () => {
-      const events = await stage.events(SERVICE);
-      ok(
-        events.some((event) => /^CertificateNotReady: .*zone/.test(event)),
-        events.join("; "),
-      );
-    });
+    await stage.untilEvent("an Event says why there is no certificate", SERVICE, /^CertificateNotReady: .*zone/);
   } else {
     const isServed = async () => deepStrictEqual(await presented(stage), [id]);
     await stage.until("the issued certificate is presented", isServed, ISSUANCE_MS);

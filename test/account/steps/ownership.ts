@@ -20,15 +20,11 @@ const deletion = (service: string, after: string): Step => ({
   service,
   after,
   run: async (stage) => {
-    const uid = (await stage.service(service)).metadata?.uid;
+    const uid = (await stage.service(service)).metadata?.uid ?? "";
     await stage.remove(service);
     if (!stage.parts.cloud) return;
-    const left = await stage.cloud.list("load_balancers", `${SERVICE_UID_LABEL}=${uid}`);
-    deepStrictEqual(
-      left.map(({ name }) => name),
-      [],
-      "load balancers",
-    );
+    const left = (await stage.balancers(uid)).map(({ name }) => name);
+    deepStrictEqual(left, [], "load balancers");
   },
 });
 
@@ -40,13 +36,7 @@ async function repairDrift(stage: Stage): Promise<void> {
   await stage.until("the algorithm is repaired", async () =>
     equal((await stage.balancer("tcp")).algorithm.type, algorithm.type),
   );
-  await stage.until("an Event reports it", async () => {
-    const events = await stage.events("tcp");
-    ok(
-      events.some((event) => event.startsWith("LoadBalancerDrifted: ")),
-      events.join("; "),
-    );
-  });
+  await stage.untilEvent("an Event reports it", "tcp", /^LoadBalancerDrifted: /);
 }
 
 /** A Service takes over a load balancer that was made by hand, by name or by id, and leaves it at the end. */
@@ -97,13 +87,7 @@ export const TCP_STEPS: readonly Step[] = [
     after: "tcp",
     run: async (stage) => {
       await stage.apply("tcp", { "algorithm-type": "lottery" });
-      await stage.until("an Event reports the mistake", async () => {
-        const events = await stage.events("tcp");
-        ok(
-          events.some((event) => /^SyncLoadBalancerFailed: .*lottery/.test(event)),
-          events.join("; "),
-        );
-      });
+      await stage.untilEvent("an Event reports the mistake", "tcp", /^SyncLoadBalancerFailed: .*lottery/);
       ok((await stage.ingress("tcp")).length > 0, "the Service has lost its address");
     },
   },
@@ -118,8 +102,8 @@ export const TCP_STEPS: readonly Step[] = [
       await stage.until("the address is gone", async () => deepStrictEqual(await stage.ingress("tcp"), []));
       if (!stage.parts.cloud) return;
       const { metadata } = await stage.service("tcp");
-      const left = () => stage.cloud.list("load_balancers", `${SERVICE_UID_LABEL}=${metadata?.uid}`);
-      await stage.until("the load balancer is gone", async () => equal((await left()).length, 0));
+      const isGone = async () => equal((await stage.balancers(metadata?.uid ?? "")).length, 0);
+      await stage.until("the load balancer is gone", isGone);
     },
   },
 ];

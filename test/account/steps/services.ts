@@ -9,6 +9,12 @@ const listener = (fields: object) => ({ services: [fields] });
 const TCP = { service: "tcp", after: "tcp" } as const;
 const PLACED = { service: "placed", after: "placed" } as const;
 const WEB = { service: "web", after: "http" } as const;
+/** The check that every address in the status is as it should be. */
+const everyIp =
+  (isFine: (ip: string) => boolean, complaint: string): Required<Row>["status"] =>
+  (entries) => {
+    for (const { ip } of entries) ok(ip && isFine(ip), complaint);
+  };
 /** The subnet of the suite's network for load balancers, and an address in it. */
 export const BALANCER_SUBNET = { range: "10.0.2.0/24", address: "10.0.2.200" };
 
@@ -82,11 +88,7 @@ export const TCP_ROWS: readonly Row[] = [
       algorithm: { type: "round_robin" },
       services: [{ proxyprotocol: false, health_check: { protocol: "tcp", interval: 15, timeout: 10, retries: 3 } }],
     },
-    status: (entries) =>
-      ok(
-        entries.every(({ ip }) => ip),
-        "an entry has no address",
-      ),
+    status: everyIp(() => true, "an entry has no address"),
   },
 ];
 
@@ -98,11 +100,7 @@ export const PLACED_ROWS: readonly Row[] = [
     needs: "project",
     service: "placed",
     annotate: { "node-selector": "kubernetes.io/hostname in (lotse-test-1)", "disable-private-ingress": "true" },
-    status: (entries) =>
-      ok(
-        entries.every(({ ip }) => ip && !ip.startsWith("10.")),
-        "an address is private",
-      ),
+    status: everyIp((ip) => !ip.startsWith("10."), "an address is private"),
     balancer: { targets: [{ type: "server" }] },
   },
   {
@@ -165,11 +163,7 @@ export const WEB_ROWS: readonly Row[] = [
       "http-sticky-sessions": "true",
       "ipv6-disabled": "true",
     },
-    status: (entries) =>
-      ok(
-        entries.every(({ ip }) => ip && !ip.includes(":")),
-        "an address is not IPv4",
-      ),
+    status: everyIp((ip) => !ip.includes(":"), "an address is not IPv4"),
     balancer: listener({ protocol: "http", http: { cookie_name: "SID", cookie_lifetime: 60, sticky_sessions: true } }),
     check: ({ services: [first] }) => equal(first?.http?.timeout_idle ?? 40, 40),
   },
