@@ -15,15 +15,6 @@ import type { Action } from "./state/actions.ts";
 import type { Project } from "./state/project.ts";
 import type { Row } from "./state/table.ts";
 
-/** One kind of resource as a read-only map by id. Values are rendered on access. */
-export interface View<V> {
-  readonly size: number;
-  ids(): readonly number[];
-  get(id: number): V | undefined;
-  find(name: string): V | undefined;
-  values(): readonly V[];
-}
-
 /** All resources in the shape of the API. */
 export type CloudState = ReturnType<typeof stateOf>;
 
@@ -50,7 +41,8 @@ export function stateOf(project: Project) {
   };
 }
 
-function viewOf<R extends Row & { readonly name: string }, V>(project: Project, kind: Kind<R, V>): View<V> {
+/** One kind of resource as a read-only map by id. Values are rendered on access. */
+function viewOf<R extends Row & { readonly name: string }, V>(project: Project, kind: Kind<R, V>) {
   const rows = () => {
     settle(project);
     return kind.rows(project);
@@ -60,15 +52,15 @@ function viewOf<R extends Row & { readonly name: string }, V>(project: Project, 
     get size() {
       return all().length;
     },
-    ids: () => all().map(({ id }) => id),
-    get: (id) => {
+    ids: (): readonly number[] => all().map(({ id }) => id),
+    get: (id: number) => {
       const row = rows().get(id);
       return row && kind.view(project, row);
     },
-    find: (name) => {
+    find: (name: string) => {
       const row = all().find((candidate) => candidate.name === name);
       return row && kind.view(project, row);
     },
-    values: () => all().map((row) => kind.view(project, row)),
+    values: (): readonly V[] => all().map((row) => kind.view(project, row)),
   };
 }

@@ -35,18 +35,19 @@ export interface ListenerPlan {
 
 /** The sockets that should be open. */
 export function planListeners(project: Project, reach: Reach): readonly ListenerPlan[] {
-  return [...project.loadBalancers.values()].flatMap((balancer) => {
-    const listeners = balancer.services.map((service) => ({ balancer, service }));
-    return listeners.flatMap((listener) => planListener(project, reach, listener));
-  });
+  return [...project.loadBalancers.values()].flatMap((balancer) =>
+    balancer.services.flatMap((service) => planListener({ project, reach, balancer }, service)),
+  );
 }
 
-interface Listener {
+interface Origin {
+  readonly project: Project;
+  readonly reach: Reach;
   readonly balancer: LoadBalancerRecord;
-  readonly service: LoadBalancerService;
 }
 
-function planListener(project: Project, reach: Reach, { balancer, service }: Listener): readonly ListenerPlan[] {
+function planListener(origin: Origin, service: LoadBalancerService): readonly ListenerPlan[] {
+  const { project, reach, balancer } = origin;
   const shared = {
     loadBalancer: balancer.id,
     port: service.listen_port,
@@ -54,7 +55,7 @@ function planListener(project: Project, reach: Reach, { balancer, service }: Lis
     service,
     algorithm: balancer.algorithm.type,
     backends: balancer.targets
-      .flatMap((target) => pathsTo(project, reach, { balancer, target }))
+      .flatMap((target) => pathsTo(origin, target))
       .map((path) => ({ ...path, port: service.destination_port })),
     keyPairs: (service.http?.certificates ?? []).flatMap((id) => keyPairOf(project, id)),
   };
@@ -65,12 +66,7 @@ function planListener(project: Project, reach: Reach, { balancer, service }: Lis
   });
 }
 
-interface Destination {
-  readonly balancer: LoadBalancerRecord;
-  readonly target: TargetRecord;
-}
-
-function pathsTo(project: Project, reach: Reach, { balancer, target }: Destination): readonly Omit<Backend, "port">[] {
+function pathsTo({ project, reach, balancer }: Origin, target: TargetRecord): readonly Omit<Backend, "port">[] {
   switch (target.type) {
     case "server":
       return [{ target: target.server.id, ...reach.toServer(balancer, target.server.id, target.use_private_ip) }];

@@ -45,14 +45,8 @@ export function connectionOf(socket: Socket): Connection {
   };
 }
 
-/** A received header, with the client's address if it contains one. */
-export interface ReadHeader {
-  readonly length: number;
-  readonly sourceIp?: string;
-}
-
-/** Parses the header at the start of the data; undefined if there is none. */
-export function readProxyHeader(received: Buffer): ReadHeader | undefined {
+/** The length of the header at the start of the data, and the client's address if it contains one; undefined without one. */
+export function readProxyHeader(received: Buffer): { length: number; sourceIp?: string } | undefined {
   if (!received.subarray(0, SIGNATURE.length).equals(SIGNATURE) || received.length < 16) return undefined;
   const length = 16 + received.readUInt16BE(14);
   const hasAddresses = received[12] === VERSION_2_PROXY && received[13] === TCP_OVER_IPV4 && received.length >= length;

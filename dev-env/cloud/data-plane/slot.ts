@@ -2,12 +2,6 @@
 import { createServer, type Server } from "node:net";
 import { closeServer } from "../../cluster/loopback.ts";
 
-/** The loopback range of one cloud: `127.<slot>.0.0/16`. */
-export interface Slot {
-  readonly slot: number;
-  release(): Promise<void>;
-}
-
 /** Loopback has no address of this slot. Only Linux has all of 127.0.0.0/8; macOS has 127.0.0.1 alone. */
 export class LoopbackRangeError extends Error {
   override readonly name = "LoopbackRangeError";
@@ -26,8 +20,8 @@ const LAST = 247;
 /** Listening on this port reserves the slot; the operating system releases it when the process dies. */
 const LOCK_PORT = 47_999;
 
-/** Reserves the first free slot, so that clouds in different processes never share an address. */
-export async function acquireSlot(): Promise<Slot> {
+/** Reserves the first free range `127.<slot>.0.0/16`, so that clouds in different processes never share an address. */
+export async function acquireSlot() {
   for (let slot = FIRST; slot <= LAST; slot += 1) {
     const lock = await tryLock(slot);
     if (lock) return { slot, release: () => closeServer(lock) };

@@ -4,18 +4,11 @@ import { refuse } from "../api/errors.ts";
 import { id } from "../api/fields.ts";
 import type { Answer } from "../api/route.ts";
 import { type Check, nullable, object, oneOf, parseBody, string } from "../api/schema.ts";
-import type { Project } from "../state/project.ts";
 import { readJson } from "./body.ts";
-import type { SideEndpoint } from "./endpoint.ts";
-import { FAULT_KINDS, type Fault, type Faults } from "./faults.ts";
-import type { Journal } from "./journal.ts";
+import type { EndpointOptions, SideEndpoint } from "./endpoint.ts";
+import { FAULT_KINDS, type Fault } from "./faults.ts";
 
-/** The parts that the endpoint controls. */
-export interface ControlParts {
-  readonly project: Project;
-  readonly journal: Journal;
-  readonly faults: Faults;
-}
+type ControlParts = Pick<EndpointOptions, "project" | "journal" | "faults">;
 
 /** Checks only the kind of the effect. */
 const faultBody: Check<Fault> = (value) => {

@@ -39,20 +39,13 @@ export interface Fault {
   readonly times?: number;
 }
 
-/** An active fault. */
-export interface ActiveFault extends Fault {
-  readonly id: number;
-  /** Matching requests so far, including skipped ones. */
-  readonly seen: number;
-  /** Affected requests so far. */
-  readonly struck: number;
-}
-
 interface Entry {
   readonly id: number;
   readonly fault: Fault;
   readonly matches: (path: string) => boolean;
+  /** Matching requests so far, including skipped ones. */
   seen: number;
+  /** Affected requests so far. */
   struck: number;
 }
 
@@ -78,7 +71,7 @@ export class Faults {
     this.#entries.clear();
   }
 
-  list(): readonly ActiveFault[] {
+  list() {
     return [...this.#entries.values()].map(({ id, fault, seen, struck }) => ({ id, ...fault, seen, struck }));
   }
 

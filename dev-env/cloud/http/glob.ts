@@ -5,12 +5,13 @@ export function globMatcher(glob: string): (path: string) => boolean {
   if (glob === "**") return () => true;
   const source = glob
     .split("**")
-    .map((part) => part.split("*").map(escapeText).join("[^/]*"))
+    .map((part) =>
+      part
+        .split("*")
+        .map((text) => RegExp.escape(text))
+        .join("[^/]*"),
+    )
     .join(".*");
   const pattern = new RegExp(`^${source}$`);
   return (path) => pattern.test(path.replace(/\?.*$/, ""));
-}
-
-function escapeText(text: string): string {
-  return text.replace(/[.+?^${}()|[\]\\]/g, "\\$&");
 }

@@ -60,9 +60,6 @@ export const createNetworkBody = object({
   expose_routes_to_vswitch: optional(boolean),
 });
 
-/** A network in a request. */
-export type CreateNetwork = Checked<typeof createNetworkBody>;
-
 const updateBody = object({
   ...renaming,
   expose_routes_to_vswitch: optional(boolean),
@@ -72,7 +69,7 @@ const rangeBody = object({ ip_range: cidrRange });
 const protectionBody = object({ delete: optional(boolean) });
 
 /** Creates a network with its subnets and routes, without an action. */
-export function createNetwork(project: Project, body: CreateNetwork): NetworkRecord {
+export function createNetwork(project: Project, body: Checked<typeof createNetworkBody>): NetworkRecord {
   claimName(project.networks, body.name);
   checkNetworkRange(body.ip_range);
   const empty: NetworkRecord = {

@@ -33,7 +33,7 @@ export function viewServer(project: Project, server: ServerRecord) {
     outgoing_traffic: 0,
     ingoing_traffic: 0,
     volumes: [],
-    load_balancers: balancersOf(project, server),
+    load_balancers: idsReferringTo(project.loadBalancers, server, ({ targets }) => targets),
   };
 }
 
@@ -58,11 +58,6 @@ function viewIpv6(ip: PrimaryIpRecord | undefined) {
 /** Firewalls that apply to the server directly or by label. */
 export function firewallsOf(project: Project, server: ServerRecord): readonly number[] {
   return idsReferringTo(project.firewalls, server, ({ applied_to }) => applied_to);
-}
-
-/** Load balancers that target the server directly or by label. */
-function balancersOf(project: Project, server: ServerRecord): readonly number[] {
-  return idsReferringTo(project.loadBalancers, server, ({ targets }) => targets);
 }
 
 /** Ids of the rows that contain the server, or a selector that matches it, in order. */

@@ -127,12 +127,10 @@ function checkIpTarget(project: Project, lb: LoadBalancerRecord, ip: string): vo
 
 function checkPublicIp(project: Project, lb: LoadBalancerRecord, ip: string): void {
   checkInterface(project, lb, false);
-  if (belongsToCloud(project, ip)) {
-    throw refuse(
-      "cloud_resource_ip_not_allowed",
-      "cannot add IP to load balancer: IP belongs to Hetzner Cloud resource",
-    );
-  }
+  const { primaryIps, loadBalancers } = project;
+  if (primaryIps.idsWith(`ip/${ip}`).size === 0 && loadBalancers.idsWith(`public/${ip}`).size === 0) return;
+  const message = "cannot add IP to load balancer: IP belongs to Hetzner Cloud resource";
+  throw refuse("cloud_resource_ip_not_allowed", message);
 }
 
 function checkVswitchIp(project: Project, lb: LoadBalancerRecord, address: number): void {
@@ -145,10 +143,6 @@ function checkVswitchIp(project: Project, lb: LoadBalancerRecord, address: numbe
   if (!ranges.some((range) => contains(range, address))) {
     throw refuse("ip_not_in_vswitch_subnet", "the IP is not in the vswitch subnet of the attached network");
   }
-}
-
-function belongsToCloud(project: Project, ip: string): boolean {
-  return project.primaryIps.idsWith(`ip/${ip}`).size > 0 || project.loadBalancers.idsWith(`public/${ip}`).size > 0;
 }
 
 /** Removes a target by its server, selector or IP. */

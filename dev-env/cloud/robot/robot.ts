@@ -1,5 +1,5 @@
 /** The API for dedicated servers (Robot) on loopback. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import { closeServer, listen } from "../../cluster/loopback.ts";
 
 /** A dedicated server. `power` is its status according to the management board. */
@@ -48,7 +48,8 @@ export async function startRobot(): Promise<Robot> {
   };
   const server = createServer((request, response) => {
     requests.push(request.url ?? "");
-    reply(response, answer(robot, request));
+    const { status, body } = answer(robot, request);
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
   const port = await listen(server);
   const stop = () => closeServer(server);
@@ -82,8 +83,4 @@ function view({ power: _, ...server }: DedicatedServer): object {
 
 function refuse(status: number, code: string, message: string): Answer {
   return { status, body: { error: { status, code, message } } };
-}
-
-function reply(response: ServerResponse, { status, body }: Answer): void {
-  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }

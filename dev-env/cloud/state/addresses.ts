@@ -7,13 +7,8 @@ export interface AddressPoolState {
   readonly balancers: number;
 }
 
-interface Pools {
-  readonly servers: string;
-  readonly balancers: string;
-}
-
 /** The benchmarking range of RFC 2544, which is not routed and has room for tens of thousands of servers. */
-const UNROUTED: Pools = { servers: "198.18.0.0", balancers: "198.19.0.0" };
+const UNROUTED = { servers: "198.18.0.0", balancers: "198.19.0.0" };
 
 /** Assigns public addresses, each once. IPv6 addresses have the documentation prefix. */
 export class AddressPool {

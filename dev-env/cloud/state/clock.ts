@@ -10,11 +10,7 @@ export const systemClock: Clock = { now: () => Date.now() };
 
 /** A clock that tests advance. */
 export class ManualClock implements Clock {
-  #now: number;
-
-  constructor(start: number | string = "2026-11-01T00:00:00Z") {
-    this.#now = typeof start === "number" ? start : Date.parse(start);
-  }
+  #now = Date.parse("2026-11-01T00:00:00Z");
 
   now(): number {
     return this.#now;

@@ -47,7 +47,7 @@ export class Project {
   readonly networks = new Table<NetworkRecord>(nameKey);
   readonly loadBalancers = new Table<LoadBalancerRecord>(loadBalancerKeys);
   readonly certificates = new Table<CertificateRecord>(nameKey);
-  readonly firewalls = new Table<FirewallRecord>(firewallKeys);
+  readonly firewalls = new Table<FirewallRecord>((wall) => [...nameKey(wall), ...wall.applied_to.flatMap(targetKeys)]);
   readonly placementGroups = new Table<PlacementGroupRecord>(nameKey);
   readonly sshKeys = new Table<SshKeyRecord>((key) => [...nameKey(key), `fingerprint/${key.fingerprint}`]);
   readonly primaryIps = new Table<PrimaryIpRecord>(primaryIpKeys);
@@ -186,10 +186,6 @@ function targetKeys(target: TargetRecord | FirewallScope): readonly string[] {
     case "ip":
       return [];
   }
-}
-
-function firewallKeys(firewall: FirewallRecord): readonly string[] {
-  return [`name/${firewall.name}`, ...firewall.applied_to.flatMap(targetKeys)];
 }
 
 function primaryIpKeys(ip: PrimaryIpRecord): readonly string[] {

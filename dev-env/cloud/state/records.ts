@@ -12,12 +12,6 @@ interface Resource {
   readonly created: string;
 }
 
-/** The reverse DNS of an address. */
-export interface DnsPtr {
-  readonly ip: string;
-  readonly dns_ptr: string;
-}
-
 /** The status of a server. Hetzner has two more: `migrating` and `unknown`. */
 export type ServerStatus = "running" | "initializing" | "starting" | "stopping" | "off" | "deleting" | "rebuilding";
 
@@ -204,7 +198,7 @@ export interface PrimaryIpRecord extends Resource {
   readonly assignee: { readonly type: "server" | "load_balancer"; readonly id: number } | null;
   readonly auto_delete: boolean;
   readonly blocked: boolean;
-  readonly dns_ptr: readonly DnsPtr[];
+  readonly dns_ptr: readonly { readonly ip: string; readonly dns_ptr: string }[];
   readonly protection: { readonly delete: boolean };
 }
 

@@ -17,7 +17,8 @@ export class Table<T extends Row> {
   readonly #selections = new Map<string, readonly T[]>();
   #rows = new Map<number, T>();
   #undo: Undo<T>[] | undefined;
-  #revision = 0;
+  /** Increases with every change, so that callers can cache derived values. */
+  revision = 0;
 
   constructor(keysOf: (row: T) => readonly string[] = () => []) {
     this.#keysOf = keysOf;
@@ -25,11 +26,6 @@ export class Table<T extends Row> {
 
   get size(): number {
     return this.#rows.size;
-  }
-
-  /** Increases with every change, so that callers can cache derived values. */
-  get revision(): number {
-    return this.#revision;
   }
 
   get(id: number): T | undefined {
@@ -89,7 +85,7 @@ export class Table<T extends Row> {
   #change(id: number, after: T | undefined): void {
     const before = this.#rows.get(id);
     this.#undo?.push([id, before]);
-    this.#revision += 1;
+    this.revision += 1;
     this.#selections.clear();
     if (before) this.#unlink(before);
     if (after) {

@@ -1,14 +1,9 @@
 /** Renders Hetzner's firewalls as nftables rules. Pure. */
+import type { FirewallRule } from "../../cloud/state/records.ts";
 import { namesOf } from "./layout.ts";
 
 /** A rule that allows traffic, as in the API. */
-export interface Rule {
-  readonly direction: "in" | "out";
-  readonly source_ips: readonly string[];
-  readonly destination_ips: readonly string[];
-  readonly protocol: "tcp" | "udp" | "icmp" | "esp" | "gre";
-  readonly port: string | null;
-}
+export type Rule = Omit<FirewallRule, "description">;
 
 /** The rules of all firewalls that apply to one server. */
 export interface FirewalledServer {

@@ -46,7 +46,7 @@ describe("transport", () => {
   });
 
   test("the bucket refills one request per second, and Reset says when it is full", async () => {
-    const clock = new ManualClock("2026-11-01T00:00:00Z");
+    const clock = new ManualClock();
     const cloud = await aCloud({ clock, rateLimit: { perHour: 3600 } });
     const headersOf = async () => {
       const { headers } = await call(cloud, "GET /locations");
