@@ -33,15 +33,13 @@ async function renderManifest({ summary, values }: Manifest): Promise<string> {
 
 /** Manifests that differ from what the chart renders. */
 export async function staleManifests(): Promise<readonly Manifest[]> {
-  const current = await Promise.all(MANIFESTS.map(async (it) => (await renderManifest(it)) === (await textOf(it))));
-  return MANIFESTS.filter((_, index) => !current[index]);
+  const isStale = async (manifest: Manifest) =>
+    (await readFile(manifest.file, "utf8").catch(() => "")) !== (await renderManifest(manifest));
+  const stale = await Promise.all(MANIFESTS.map(isStale));
+  return MANIFESTS.filter((_, index) => stale[index]);
 }
 
 /** Renders and writes all manifests. */
 export async function writeManifests(): Promise<void> {
   for (const manifest of MANIFESTS) await writeFile(manifest.file, await renderManifest(manifest));
-}
-
-async function textOf({ file }: Manifest): Promise<string> {
-  return readFile(file, "utf8").catch(() => "");
 }

@@ -25,7 +25,6 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-const etcdTimeoutMs = 30_000;
 const apiServerTimeoutMs = 60_000;
 const answerTimeoutMs = 2_000;
 const portAttempts = 3;
@@ -75,7 +74,6 @@ function prepareEtcd({ files, paths }: ControlPlaneOptions, watchdog: Watchdog):
     dir: files.dir,
     logFile: files.etcdLog,
     isReady: () => acceptsConnections(files.etcdSocket),
-    readyTimeoutMs: etcdTimeoutMs,
     watchdog,
   });
 }

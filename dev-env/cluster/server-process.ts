@@ -17,9 +17,10 @@ export interface ServerOptions {
   /** File to which both output streams are appended. */
   readonly logFile: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether the server is ready. Polled after each start. */
-  readonly isReady: () => Promise<boolean>;
-  readonly readyTimeoutMs: number;
+  /** Whether the server is ready. Polled after each start; absent means that it is ready at once. */
+  readonly isReady?: () => Promise<boolean>;
+  /** By default 30 s. */
+  readonly readyTimeoutMs?: number;
   /** Kills the server when this process dies. */
   readonly watchdog?: Watchdog;
 }
@@ -52,7 +53,7 @@ export class ServerProcess {
   /** Starts the server and waits until it is ready. Does nothing if it is running. */
   async start(): Promise<void> {
     if (this.#child) return;
-    const { name, readyTimeoutMs, isReady } = this.#options;
+    const { name, readyTimeoutMs = 30_000, isReady = async () => true } = this.#options;
     const child = await this.#spawn();
     const deadline = performance.now() + readyTimeoutMs;
     while (!(await isReady())) {

@@ -1,5 +1,6 @@
 /** The demo with real nodes, inside the namespaces of its world: what happens before and after the controller starts. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { dirname, join, resolve } from "node:path";
@@ -85,7 +86,7 @@ async function waitWithoutController(): Promise<void> {
 }
 
 async function stopped(): Promise<void> {
-  await new Promise((resolve) => stop.signal.addEventListener("abort", resolve, { once: true }));
+  await once(stop.signal, "abort");
   say("stopping", "machines, cluster and cloud …");
 }
 

@@ -3,6 +3,7 @@
  * and engine, and an example Service. It prints each event, runs until Ctrl-C, and cleans up. With `--no-controller` it
  * leaves the controller to the user.
  */
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { MESSAGES } from "../terminal/narrate.ts";
@@ -94,11 +95,9 @@ function kubectl(tools: Toolchain, { cluster }: Local, ...args: readonly string[
   return run(tools.paths.kubectl, ["--kubeconfig", cluster.kubeconfig, ...args]);
 }
 
-function aborted(): Promise<"aborted"> {
-  return new Promise((resolve) => {
-    if (stop.signal.aborted) resolve("aborted");
-    else stop.signal.addEventListener("abort", () => resolve("aborted"), { once: true });
-  });
+async function aborted(): Promise<"aborted"> {
+  if (!stop.signal.aborted) await once(stop.signal, "abort");
+  return "aborted";
 }
 
 function announceStop(): void {

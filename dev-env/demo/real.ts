@@ -12,14 +12,8 @@ import { say } from "./screen.ts";
 
 const INSIDE = fileURLToPath(new URL("inside.ts", import.meta.url));
 
-/** What runs on the nodes. */
-export interface RealOptions {
-  readonly hasController: boolean;
-  readonly hasIngress: boolean;
-}
-
 /** Runs the demo with real nodes until Ctrl-C. Returns the exit code. */
-export async function runReal(folder: string, { hasController, hasIngress }: RealOptions): Promise<number> {
+export async function runReal(folder: string, { hasController = true, hasIngress = false }): Promise<number> {
   const missing = missingFor(thisComputer());
   if (missing.length > 0) {
     process.stderr.write(`npm start -- --real cannot run here:\n${missing.map((it) => `  ${it}\n`).join("")}`);

@@ -18,18 +18,11 @@ export function sourceTime(env: Readonly<Record<string, string | undefined>> = p
   return Number(text);
 }
 
-/** An image that was written. */
-export interface WrittenImage {
-  readonly digest: string;
-  /** What it starts from: the base image, or packages. */
-  readonly base: readonly string[];
-}
-
-/** Writes the image as an OCI layout, a folder. Equal sources result in equal images. */
-export async function writeImage(
-  options: TreeOptions & { readonly seconds: number },
-  layout: string,
-): Promise<WrittenImage> {
+/**
+ * Writes the image as an OCI layout, a folder. Equal sources result in equal images. Returns its digest, and what it
+ * starts from: the base image, or packages.
+ */
+export async function writeImage(options: TreeOptions & { readonly seconds: number }, layout: string) {
   await using dir = await mkdtempDisposable(join(tmpdir(), "lotse-image-"));
   const sources: ImageSource[] = [];
   for (const tree of await buildTrees(dir.path, options)) sources.push(await packTree(tree, options.seconds));

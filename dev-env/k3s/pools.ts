@@ -41,7 +41,9 @@ const FIELDS: Readonly<Record<string, readonly [allowed: string, isFine: (value:
   type: ["a server type such as cx23", (type) => "value" in typeName(String(type))],
   labels: [
     "a map of labels that a kubelet may set: none of kubernetes.io and k8s.io except node.kubernetes.io",
-    (it) => isMap(it) && labelsIn(it).every((text) => LABEL.test(text) && !RESERVED_LABEL.test(text)),
+    (it) =>
+      isMap(it) &&
+      Object.entries(it).every(([key, value]) => LABEL.test(`${key}=${value}`) && !RESERVED_LABEL.test(key)),
   ],
   taints: [
     "a list of taints such as dedicated=gpu:NoSchedule",
@@ -76,10 +78,6 @@ function readList(text: string): readonly Entry[] | undefined {
   } catch {
     return undefined; // reported by the caller
   }
-}
-
-function labelsIn(map: Entry): readonly string[] {
-  return Object.entries(map).map((pair) => pair.join("="));
 }
 
 function isMap(value: unknown): value is Entry {

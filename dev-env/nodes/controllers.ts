@@ -38,8 +38,6 @@ async function startComponent(
     args: [name, ...access, "--bind-address=127.0.0.1", "--leader-elect=false", ...flags],
     dir: cluster.dir,
     logFile: join(cluster.dir, `${name}.log`),
-    isReady: async () => true,
-    readyTimeoutMs: 1000,
   });
   await server.start();
 }

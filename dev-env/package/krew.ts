@@ -1,15 +1,10 @@
 /** The manifest with which krew, the plugin manager of kubectl, installs `kubectl lotse`. */
 import { stringify } from "yaml";
 
-/** A published archive. */
-export interface PublishedArchive {
-  readonly version: string;
-  readonly uri: string;
-  readonly sha256: string;
-}
+type Published = Readonly<Record<"version" | "uri" | "sha256", string>>;
 
-/** Renders the manifest. https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest describes the format. */
-export function renderKrewManifest({ version, uri, sha256 }: PublishedArchive): string {
+/** Renders the manifest for a published archive. https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest describes the format. */
+export function renderKrewManifest({ version, uri, sha256 }: Published): string {
   return stringify({
     apiVersion: "krew.googlecontainertools.github.com/v1alpha2",
     kind: "Plugin",

@@ -1,7 +1,16 @@
 /** The command line as one archive, for npm and as a plugin of kubectl: JavaScript, and the packages of the lock file. */
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { chmodSync, cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { hash } from "node:crypto";
+import {
+  chmodSync,
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempDisposableSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { programCommit, programVersion } from "../../controller/diagnostics/version.ts";
@@ -36,22 +45,19 @@ exec node --title="kubectl lotse" "$(dirname "$(readlink -f "$0")")/${BIN.lotse}
 
 /** Writes the archive `lotse-<version>.tgz` and the manifest of the plugin for krew. */
 export function writePackage({ root, outDir, baseUrl }: PackageOptions): Packaged {
-  const stage = mkdtempSync(join(tmpdir(), "lotse-package-"));
-  try {
-    const version = programVersion(process.env, root);
-    stageFiles(root, stage, version);
-    mkdirSync(outDir, { recursive: true });
-    npm(stage, "ci", "--ignore-scripts", "--no-bin-links", "--loglevel=error");
-    for (const file of globSync(join(stage, "node_modules/**/*.map"))) rmSync(file);
-    const name = npm(stage, "pack", "--silent", `--pack-destination=${outDir}`).trim();
-    const archive = join(outDir, name);
-    const sha256 = createHash("sha256").update(readFileSync(archive)).digest("hex");
-    const krewManifest = join(outDir, "lotse.krew.yaml");
-    writeFileSync(krewManifest, renderKrewManifest({ version, uri: `${baseUrl}/${name}`, sha256 }));
-    return { archive, krewManifest };
-  } finally {
-    rmSync(stage, { recursive: true });
-  }
+  using folder = mkdtempDisposableSync(join(tmpdir(), "lotse-package-"));
+  const stage = folder.path;
+  const version = programVersion(process.env, root);
+  stageFiles(root, stage, version);
+  mkdirSync(outDir, { recursive: true });
+  npm(stage, "ci", "--ignore-scripts", "--no-bin-links", "--loglevel=error");
+  for (const file of globSync(join(stage, "node_modules/**/*.map"))) rmSync(file);
+  const name = npm(stage, "pack", "--silent", `--pack-destination=${outDir}`).trim();
+  const archive = join(outDir, name);
+  const krewManifest = join(outDir, "lotse.krew.yaml");
+  const sha256 = hash("sha256", readFileSync(archive), "hex");
+  writeFileSync(krewManifest, renderKrewManifest({ version, uri: `${baseUrl}/${name}`, sha256 }));
+  return { archive, krewManifest };
 }
 
 function stageFiles(root: string, stage: string, version: string): void {

@@ -39,55 +39,41 @@ export function parseRecord(text: string): LogRecord {
   }
 }
 
-type Narrator = (record: LogRecord) => Line;
+const line = (topic: string, text: string): Line => ({ topic, text });
+const problem = (text: string): Line => ({ topic: "failed", text, isProblem: true });
 
-const NARRATORS: Readonly<Record<string, Narrator>> = {
-  [MESSAGES.running]: ({ nodes, services }) => ({
-    topic: "controller",
-    text: `running, watches ${count(nodes, "Node")} and ${count(services, "Service")}`,
-  }),
-  [MESSAGES.nodeInitialised]: ({ node }) => ({
-    topic: "node",
-    text: `${node} initialised: providerID, labels and addresses set, taint removed`,
-  }),
-  [MESSAGES.nodeUpdated]: ({ node, fields }) => ({ topic: "node", text: `${node} updated: ${list(fields)}` }),
-  [MESSAGES.nodeTainted]: ({ node, isOff }) => ({
-    topic: "node",
-    text: isOff ? `${node}: shutdown taint added, because the server is off` : `${node}: shutdown taint removed`,
-  }),
-  [MESSAGES.nodeDeleted]: ({ node }) => ({
-    topic: "node",
-    text: `${node} deleted, because the server no longer exists`,
-  }),
+const NARRATORS: Readonly<Record<string, (record: LogRecord) => Line>> = {
+  [MESSAGES.running]: ({ nodes, services }) =>
+    line("controller", `running, watches ${count(nodes, "Node")} and ${count(services, "Service")}`),
+  [MESSAGES.nodeInitialised]: ({ node }) =>
+    line("node", `${node} initialised: providerID, labels and addresses set, taint removed`),
+  [MESSAGES.nodeUpdated]: ({ node, fields }) => line("node", `${node} updated: ${list(fields)}`),
+  [MESSAGES.nodeTainted]: ({ node, isOff }) =>
+    line("node", `${node}: shutdown taint ${isOff ? "added, because the server is off" : "removed"}`),
+  [MESSAGES.nodeDeleted]: ({ node }) => line("node", `${node} deleted, because the server no longer exists`),
   [MESSAGES.changed]: ({ unit, part, operation }) => {
     const { topic, name } = parseUnit(String(unit));
     const words = partInWords(String(part));
-    return { topic, text: `${name}${words && `: ${words}`} ${operation}d` };
+    return line(topic, `${name}${words && `: ${words}`} ${operation}d`);
   },
   [MESSAGES.changeFailed]: ({ unit, part, operation }) => {
     const { topic, name } = parseUnit(String(unit));
-    const words = partInWords(String(part));
-    return { topic: "failed", text: `${topic} ${name}: could not ${operation} ${words || "it"}`, isProblem: true };
+    return problem(`${topic} ${name}: could not ${operation} ${partInWords(String(part)) || "it"}`);
   },
   [MESSAGES.unitFailed]: ({ unit, message }) => {
     const { topic, name } = parseUnit(String(unit));
-    return { topic: "failed", text: `${topic} ${name}: ${message}`, isProblem: true };
+    return problem(`${topic} ${name}: ${message}`);
   },
-  [MESSAGES.serviceReady]: ({ service, ingress }) => ({
-    topic: "service",
-    text: `${service} is reachable at ${list(ingress)}`,
-  }),
-  [MESSAGES.serviceReleased]: ({ service }) => ({ topic: "service", text: `${service}: finalizer removed` }),
-  [MESSAGES.runFinished]: ({ durationMs }) => ({
-    topic: "pulumi",
-    text: `run finished in ${(Number(durationMs) / 1000).toFixed(1)} s`,
-  }),
+  [MESSAGES.serviceReady]: ({ service, ingress }) => line("service", `${service} is reachable at ${list(ingress)}`),
+  [MESSAGES.serviceReleased]: ({ service }) => line("service", `${service}: finalizer removed`),
+  [MESSAGES.runFinished]: ({ durationMs }) =>
+    line("pulumi", `run finished in ${(Number(durationMs) / 1000).toFixed(1)} s`),
   [MESSAGES.waitsForApproval]: ({ units }) => {
     const names = (Array.isArray(units) ? units.map(String) : [])
       .map(parseUnit)
       .map(({ topic, name }) => `${topic} ${name}`);
     const changes = `${count(names.length, "change")} ${names.length === 1 ? "waits" : "wait"} for approval`;
-    return { topic: "approval", text: `${changes}: ${names.join(", ")}; review with: lotse approve` };
+    return line("approval", `${changes}: ${names.join(", ")}; review with: lotse approve`);
   },
 };
 
@@ -96,11 +82,11 @@ const NOTES: ReadonlySet<unknown> = new Set(["LoadBalancerTypeUnconfigured"]);
 
 /** The line for a record. Absent for records that only matter to developers; warnings and errors always get one. */
 export function narrate(record: LogRecord): Line | undefined {
-  const line = NARRATORS[record.msg]?.(record);
-  if (line || record.level < LEVEL.warn) return line;
+  const known = NARRATORS[record.msg]?.(record);
+  if (known || record.level < LEVEL.warn) return known;
   const { object, service, node, reason, msg, error } = record;
   const text = `${object ?? service ?? node ?? "controller"}: ${msg}${error === undefined ? "" : `: ${error}`}`;
-  if (NOTES.has(reason)) return { topic: "note", text };
+  if (NOTES.has(reason)) return line("note", text);
   return { topic: record.level < LEVEL.error ? "warning" : "error", text, isProblem: true };
 }
 

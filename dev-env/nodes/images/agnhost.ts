@@ -15,22 +15,11 @@ import { digestOf, type Image } from "./store.ts";
 const PROGRAMS = ["busybox-static", "curl", "dash", "iproute2", "netcat-openbsd", "wget"];
 /** The libraries of these programs. */
 const LIBRARIES = [
-  ...["libbpf1", "libbrotli1", "libbsd0", "libc6", "libcap2", "libcom-err2", "libcurl4", "libelf1", "libffi8"],
-  ...["libgcc-s1", "libgmp10", "libgnutls30", "libgssapi-krb5-2", "libhogweed6", "libidn2-0", "libk5crypto3"],
-  ...["libkeyutils1", "libkrb5-3", "libkrb5support0", "libldap-2.5-0", "libmd0", "libmnl0", "libnettle8"],
-  ...["libnghttp2-14", "libp11-kit0", "libpcre2-8-0", "libpsl5", "librtmp1", "libsasl2-2", "libselinux1"],
-  ...[
-    "libssh2-1",
-    "libssl3",
-    "libtasn1-6",
-    "libtirpc3",
-    "libunistring2",
-    "libuuid1",
-    "libxtables12",
-    "libzstd1",
-    "zlib1g",
-  ],
-];
+  "libbpf1 libbrotli1 libbsd0 libc6 libcap2 libcom-err2 libcurl4 libelf1 libffi8 libgcc-s1 libgmp10 libgnutls30",
+  "libgssapi-krb5-2 libhogweed6 libidn2-0 libk5crypto3 libkeyutils1 libkrb5-3 libkrb5support0 libldap-2.5-0 libmd0",
+  "libmnl0 libnettle8 libnghttp2-14 libp11-kit0 libpcre2-8-0 libpsl5 librtmp1 libsasl2-2 libselinux1 libssh2-1 libssl3",
+  "libtasn1-6 libtirpc3 libunistring2 libuuid1 libxtables12 libzstd1 zlib1g",
+].flatMap((line) => line.split(" "));
 const FOLDERS = ["bin", "usr/bin", "sbin", "usr/sbin"];
 const CONFIG = {
   entrypoint: ["/agnhost"],

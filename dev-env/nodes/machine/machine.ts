@@ -67,7 +67,6 @@ table ip egress {
 `;
 
 const UNSHARE = ["--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc"];
-const READY_MS = 30_000;
 
 /** A machine that has been powered on. */
 export class Machine {
@@ -154,7 +153,6 @@ export class Machine {
       logFile: join(dir, "log", `${name}.log`),
       env: { PATH: `${tools.binDir}:${process.env.PATH}` },
       isReady,
-      readyTimeoutMs: READY_MS,
     });
     await server.start();
   }
