@@ -171,16 +171,7 @@ const WANTS = new Map(
 );
 
 /** Actions without a body. */
-const BARE = new Set([
-  "poweron",
-  "poweroff",
-  "shutdown",
-  "reboot",
-  "reset",
-  "unassign",
-  "retry",
-  "enable_public_interface",
-]);
+const BARE = new Set("poweron poweroff shutdown reboot reset unassign retry enable_public_interface".split(" "));
 
 interface FuzzRequest {
   readonly method: string;
@@ -243,20 +234,11 @@ const request: fc.Arbitrary<FuzzRequest> = fc
 
 /** Replaces placeholders with ids of existing resources, except one in twenty. */
 function resolve(text: string): string {
-  const { servers, networks, loadBalancers, certificates, firewalls, placementGroups, primaryIps, sshKeys } =
-    cloud.state;
-  const kinds: Readonly<Record<string, { ids(): readonly number[] }>> = {
-    servers,
-    networks,
-    load_balancers: loadBalancers,
-    certificates,
-    firewalls,
-    placement_groups: placementGroups,
-    primary_ips: primaryIps,
-    ssh_keys: sshKeys,
-  };
+  const { actions: _, rrsets: __, ...kinds } = cloud.state;
+  const viewOf = (kind: string) =>
+    kinds[kind.replace(/_(\w)/, (_, letter: string) => letter.toUpperCase()) as keyof typeof kinds];
   return text.replace(/"?\$(\w+):(\d+)"?/g, (_, kind: string, n: string) => {
-    const ids = Number(n) % 20 === 0 ? [] : (kinds[kind]?.ids() ?? []);
+    const ids = Number(n) % 20 === 0 ? [] : (viewOf(kind)?.ids() ?? []);
     return String(ids[Number(n) % ids.length] ?? n);
   });
 }

@@ -30,8 +30,9 @@ async function restart(options: CloudOptions, settings?: Properties): Promise<vo
 const LB = "loadBalancer:LoadBalancer";
 const SERVICE = "loadBalancerService:LoadBalancerService";
 const TARGET = "loadBalancerTarget:LoadBalancerTarget";
-const balancer = (extra: Properties = {}) =>
-  plugin.create(LB, { name: "lb", loadBalancerType: "lb11", location: "fsn1", ...extra });
+const SERVER = { name: "node", serverType: "cx23", image: "ubuntu-24.04", location: "fsn1" };
+const BARE = { name: "lb", loadBalancerType: "lb11", location: "fsn1" };
+const balancer = (extra: Properties = {}) => plugin.create(LB, { ...BARE, ...extra });
 const tcp = (lb: Deployed, extra: Properties = {}) => ({
   loadBalancerId: lb.id,
   protocol: "tcp",
@@ -86,9 +87,7 @@ describe("pitfalls of the provider", () => {
   test("pitfall 7: inline targets panic on an update beside a selector target", async () => {
     const [one, two] = [cloud.addServer({ name: "one" }), cloud.addServer({ name: "two" })];
     const inline = (...ids: readonly number[]) => ({
-      name: "lb",
-      loadBalancerType: "lb11",
-      location: "fsn1",
+      ...BARE,
       targets: ids.map((serverId) => ({ type: "server", serverId })),
     });
     const lb = await plugin.create(LB, inline(one.id));
@@ -180,8 +179,7 @@ describe("pitfalls of the provider", () => {
     const group = await plugin.create("placementGroup:PlacementGroup", { name: "group", type: "spread" });
     await plugin.delete(group);
     await expect(plugin.delete(group)).rejects.toThrow(/not_found/);
-    const wanted = { name: "node", serverType: "cx23", image: "ubuntu-24.04", location: "fsn1" };
-    const server = await plugin.create("server:Server", wanted);
+    const server = await plugin.create("server:Server", SERVER);
     await plugin.delete(server);
     await expect(plugin.delete(server)).rejects.toThrow(/not_found/);
     const firewall = await plugin.create("firewall:Firewall", { name: "wall" });
@@ -192,8 +190,7 @@ describe("pitfalls of the provider", () => {
 
   test("pitfall 17: removing all labels works for networks, but not for load balancers", async () => {
     const lb = await balancer({ labels: { a: "b" } });
-    const unlabelled = { name: "lb", loadBalancerType: "lb11", location: "fsn1" };
-    expect(await plugin.diff(lb, unlabelled)).toEqual({ action: "none", keys: [] });
+    expect(await plugin.diff(lb, BARE)).toEqual({ action: "none", keys: [] });
     const inputs = { name: "net", ipRange: "10.1.0.0/16" };
     const network = await plugin.create("network:Network", { ...inputs, labels: { a: "b" } });
     expect((await plugin.diff(network, inputs)).action).toBe("update");
@@ -219,8 +216,7 @@ describe("pitfalls of the provider", () => {
   });
 
   test("pitfall 20: the provider appends 1 to a server's IPv6 network", async () => {
-    const wanted = { name: "node", serverType: "cx23", image: "ubuntu-24.04", location: "fsn1" };
-    const server = await plugin.create("server:Server", wanted);
+    const server = await plugin.create("server:Server", SERVER);
     const network = cloud.state.servers.get(Number(server.id))?.public_net.ipv6?.ip ?? "";
     expect(server.state.ipv6Address).toBe(network.replace("/64", "1"));
   });

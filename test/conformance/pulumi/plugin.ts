@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
+import type { Cloud } from "../../../dev-env/cloud/cloud.ts";
 import { ensureToolchain } from "../../../dev-env/toolchain/toolchain.ts";
 
 /** The gRPC packages of the SDK. */
@@ -31,11 +32,6 @@ export interface Verdict {
 /** Provider settings for tests: polls actions every 10 ms. */
 export const FAST_POLLS: Properties = { pollInterval: "10ms", pollFunction: "constant" };
 
-export interface PluginAccess {
-  readonly url: string;
-  readonly token: string;
-}
-
 // biome-ignore lint/suspicious/noExplicitAny: generated stubs without usable types
 type Message = any;
 
@@ -55,7 +51,7 @@ export class Plugin {
   }
 
   /** Starts and configures the plugin, with token and endpoint in the environment. */
-  static async start({ url, token }: PluginAccess, settings: Properties = FAST_POLLS): Promise<Plugin> {
+  static async start({ url, token }: Pick<Cloud, "url" | "token">, settings: Properties = FAST_POLLS): Promise<Plugin> {
     const { paths } = await ensureToolchain(["pulumi-resource-hcloud"]);
     const env = { PATH: "", HCLOUD_TOKEN: token, HCLOUD_ENDPOINT: url };
     // The argument is the engine's address for log messages. Nothing listens there, which the plugin tolerates.
