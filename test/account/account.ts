@@ -66,7 +66,7 @@ async function removeAll(api: ProjectApi, { say, domain }: AccountOptions): Prom
 }
 
 async function runHere(proxy: LabellingProxy, options: AccountOptions): Promise<readonly StepResult[]> {
-  const { say, signal, location, timeoutMs, domain } = options;
+  const { say, signal } = options;
   await using parts = new AsyncDisposableStack();
   await ensureToolchain(["pulumi", "pulumi-resource-hcloud", "etcd", "kube-apiserver"]);
   const cluster = parts.adopt(await startCluster(), (it) => it.stop());
@@ -79,16 +79,7 @@ async function runHere(proxy: LabellingProxy, options: AccountOptions): Promise<
   const controller = await startController({ cluster, proxy, machines, resync: options.resync }, parts);
   const core = connect(cluster.kubeconfig, CoreV1Api);
   await core.createNamespace({ body: { metadata: { name: NAMESPACE } } });
-  const stage = new Stage({
-    core,
-    namespace: NAMESPACE,
-    location,
-    signal,
-    cloud: api,
-    machines,
-    timeoutMs,
-    ...(domain !== undefined && { domain }),
-  });
+  const stage = new Stage({ ...options, core, namespace: NAMESPACE, cloud: api, machines });
   // The servers run no pods.
   const chosen = STEPS.filter(({ id, needs }) => needs !== "traffic" && (options.only?.includes(id) ?? true));
   const steps = runSteps(chosen, stage, {

@@ -33,9 +33,9 @@ export async function listOwn(api: ProjectApi): Promise<readonly Found[]> {
  * Removes everything that carries the label, also what is protected or still busy, until the API lists none of it. Throws
  * with what is left, and why, at the deadline.
  */
-export async function removeOwn(api: ProjectApi, deadlineMs = DEADLINE_MS): Promise<number> {
+export async function removeOwn(api: ProjectApi): Promise<number> {
   const removed = new Set<string>();
-  const deadline = performance.now() + deadlineMs;
+  const deadline = performance.now() + DEADLINE_MS;
   let refusal = "";
   for (;;) {
     const own = await listOwn(api);
@@ -61,8 +61,8 @@ async function remove(api: ProjectApi, { collection, id, labels, protection }: F
 }
 
 /** Waits until the project is empty: addresses go a moment after their servers. Returns what is left at the deadline. */
-export async function proveEmpty(api: ProjectApi, domain = "", deadlineMs = 60_000): Promise<readonly Found[]> {
-  const deadline = performance.now() + deadlineMs;
+export async function proveEmpty(api: ProjectApi, domain = ""): Promise<readonly Found[]> {
+  const deadline = performance.now() + 60_000;
   for (;;) {
     const left = await listProject(api, domain);
     if (left.length === 0 || performance.now() > deadline) return left;

@@ -1,11 +1,11 @@
 /** A copy of this checkout in which commands of the documents run, as the current or as an ordinary user. */
 import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Shell } from "./console.ts";
 import { eventually } from "./eventually.ts";
+import { follow } from "./follow.ts";
 
 /** Not a user of any system. */
 const ORDINARY = 61_234;
@@ -60,18 +60,11 @@ export class Checkout implements Disposable {
     const [program = "", ...args] = [...this.#command, "bash", "-c", `exec ${line}`];
     const child = spawn(program, args, { cwd: this.folder, env: this.#env, detached: true });
     const { pid = 0 } = child;
-    let output = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (text: string) => {
-        output += text;
-      });
-    }
-    const ended = once(child, "close").then(([code]) => code as number | null);
     const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
     const kill = (signal: NodeJS.Signals) => {
       if (!hasEnded()) process.kill(-pid, signal);
     };
-    const started = { pid, output: () => output, ended, hasEnded, kill };
+    const started = { pid, ...follow(child), hasEnded, kill };
     this.#started.add(started);
     return started;
   }

@@ -34,27 +34,19 @@ export async function ask({ host, port, tls }: Place): Promise<string> {
 /** Clients of one Service, which run until they are stopped. */
 export class Clients implements AsyncDisposable {
   readonly #asking: readonly Promise<void>[];
-  readonly #failures: Failure[] = [];
-  readonly #answers = new Map<string, number>();
+  readonly failures: Failure[] = [];
+  /** The number of responses by text. */
+  readonly answers = new Map<string, number>();
   #isStopped = false;
 
   constructor(place: Place, count = 20) {
     this.#asking = Array.from({ length: count }, () => this.#askOn(place));
   }
 
-  get failures(): readonly Failure[] {
-    return this.#failures;
-  }
-
-  /** The number of responses by text. */
-  get answers(): ReadonlyMap<string, number> {
-    return this.#answers;
-  }
-
   /** Resets all counts. */
   forget(): void {
-    this.#failures.length = 0;
-    this.#answers.clear();
+    this.failures.length = 0;
+    this.answers.clear();
   }
 
   async stop(): Promise<void> {
@@ -71,9 +63,9 @@ export class Clients implements AsyncDisposable {
       const startedAt = performance.now();
       try {
         const answer = await ask(place);
-        this.#answers.set(answer, (this.#answers.get(answer) ?? 0) + 1);
+        this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1);
       } catch (error) {
-        this.#failures.push({ startedAt, endedAt: performance.now(), error: String(error) });
+        this.failures.push({ startedAt, endedAt: performance.now(), error: String(error) });
       }
       await delay(PAUSE_MS);
     }

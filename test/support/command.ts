@@ -1,5 +1,5 @@
 /** Runs a command of the program, and returns its output and exit code. */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { COMPILE_CACHE, QUICK } from "./controller-process.ts";
@@ -14,23 +14,16 @@ export interface Ended {
   readonly stderr: string;
 }
 
-export interface RunningCommand {
-  readonly child: ChildProcessWithoutNullStreams;
-  /** Output so far. */
-  readonly printed: { readonly stdout: string; readonly stderr: string };
-  readonly ended: Promise<Ended>;
-}
-
 /** Variables that differ from an administrator's environment; undefined ones are removed. */
 type Changes = Readonly<Record<string, string | undefined>>;
 
-/** Starts a command with the rights of an administrator. */
-export function startCommand(world: World, args: readonly string[], changes: Changes = {}): RunningCommand {
+/** Starts a command with the rights of an administrator. `printed` is its output so far. */
+export function startCommand(world: World, args: readonly string[], changes: Changes = {}) {
   return start(world, process.execPath, [...(world.isQuick ? QUICK : []), MAIN, ...args], changes);
 }
 
 /** Starts a command in a terminal of this size. Its standard input is what a user types. */
-export function startInTerminal(world: World, args: readonly string[], size: string): RunningCommand {
+export function startInTerminal(world: World, args: readonly string[], size: string) {
   return start(world, "script", [
     "-qec",
     `stty ${size}; exec ${process.execPath} ${MAIN} ${args.join(" ")}`,
@@ -38,7 +31,7 @@ export function startInTerminal(world: World, args: readonly string[], size: str
   ]);
 }
 
-function start(world: World, program: string, args: readonly string[], changes: Changes = {}): RunningCommand {
+function start(world: World, program: string, args: readonly string[], changes: Changes = {}) {
   const child = spawn(program, args, {
     stdio: ["pipe", "pipe", "pipe"],
     env: {
@@ -60,7 +53,7 @@ function start(world: World, program: string, args: readonly string[], changes: 
     });
   }
   child.stdin.on("error", () => {}); // it may exit before it reads its input
-  const ended = once(child, "close").then(([code]) => ({ code: code as number | null, ...printed }));
+  const ended: Promise<Ended> = once(child, "close").then(([code]) => ({ code: code as number | null, ...printed }));
   return { child, printed, ended };
 }
 

@@ -61,7 +61,8 @@ export interface ShellOptions {
 export class Shell implements AsyncDisposable {
   readonly #bash: ChildProcessWithoutNullStreams;
   #output = "";
-  #status = 0;
+  /** Exit code of the last command. */
+  status = 0;
   #waiting: (() => void) | undefined;
 
   constructor(cwd: string, { command = [], env }: ShellOptions = {}) {
@@ -77,11 +78,6 @@ export class Shell implements AsyncDisposable {
     this.#bash.stdin.write("exec 2>&1\n");
   }
 
-  /** Exit code of the last command. */
-  get status(): number {
-    return this.#status;
-  }
-
   /** Runs one command and returns its output, including errors. */
   async run(command: string): Promise<string> {
     this.#output = "";
@@ -90,7 +86,7 @@ export class Shell implements AsyncDisposable {
     for (;;) {
       const end = END_LINE.exec(this.#output);
       if (end) {
-        this.#status = Number(end[1]);
+        this.status = Number(end[1]);
         return this.#output.slice(0, end.index);
       }
       await new Promise<void>((resolve) => {

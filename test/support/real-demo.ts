@@ -1,10 +1,10 @@
 /** `npm start -- --real` as a process, with shells in its world. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { Shell } from "./console.ts";
 import { eventually } from "./eventually.ts";
+import { follow } from "./follow.ts";
 
 const READY = "Ctrl-C stops everything";
 const READY_MS = 240_000;
@@ -12,16 +12,16 @@ const READY_MS = 240_000;
 /** A demo in this checkout, with its output so far. */
 export class RealDemo implements AsyncDisposable {
   readonly #child: ChildProcess;
-  output = "";
+  readonly #followed: ReturnType<typeof follow>;
 
   constructor(...flags: readonly string[]) {
     const args = ["dev-env/demo/main.ts", "--real", ...flags];
     this.#child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => {
-        this.output += text;
-      });
-    }
+    this.#followed = follow(this.#child);
+  }
+
+  get output(): string {
+    return this.#followed.output();
   }
 
   async ready(): Promise<void> {
@@ -56,9 +56,8 @@ export class RealDemo implements AsyncDisposable {
 
   async end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const ended = once(this.#child, "close");
     this.#child.kill(signal);
-    await ended;
+    await this.#followed.ended;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,7 @@
 /** A world with real nodes, for tests: pods that echo requests, clients, and constant traffic. */
 import { request } from "node:http";
 import { request as secureRequest } from "node:https";
+import type { V1PodList } from "@kubernetes/client-node";
 import { IMAGES } from "../../dev-env/nodes/images/images.ts";
 import { CLIENT } from "../../dev-env/nodes/network/addresses.ts";
 import { provideNodeTools } from "../../dev-env/nodes/tools.ts";
@@ -111,25 +112,17 @@ export async function fetchAsClient(url: string, site?: Site): Promise<Report> {
   return JSON.parse(body);
 }
 
-/** A running pod of a workload. */
-export interface EchoPod {
-  readonly name: string;
-  readonly node: string;
-  readonly ip: string;
-}
-
 /** The running pods with the label `app`. */
-export async function podsOf(world: World, app: string): Promise<readonly EchoPod[]> {
-  const { items } = JSON.parse(await world.kubectl("get", "pods", `--selector=app=${app}`, "--output=json"));
-  type Item = { metadata: { name: string; deletionTimestamp?: string }; spec: { nodeName: string }; status: PodStatus };
-  return (items as Item[])
-    .filter(({ metadata, status }) => status.phase === "Running" && metadata.deletionTimestamp === undefined)
-    .map(({ metadata, spec, status }) => ({ name: metadata.name, node: spec.nodeName, ip: status.podIP ?? "" }));
-}
-
-interface PodStatus {
-  readonly phase: string;
-  readonly podIP?: string;
+export async function podsOf(world: World, app: string) {
+  const text = await world.kubectl("get", "pods", `--selector=app=${app}`, "--output=json");
+  const { items } = JSON.parse(text) as V1PodList;
+  return items
+    .filter(({ metadata, status }) => status?.phase === "Running" && metadata?.deletionTimestamp === undefined)
+    .map(({ metadata, spec, status }) => ({
+      name: metadata?.name ?? "",
+      node: spec?.nodeName ?? "",
+      ip: status?.podIP ?? "",
+    }));
 }
 
 /** Requests a URL from inside a pod. Rejects with the reason if that fails. */

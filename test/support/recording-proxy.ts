@@ -10,13 +10,8 @@ export interface Recorded {
   readonly at: number;
 }
 
-export interface RecordingProxy extends AsyncDisposable {
-  /** URL of the API for this controller. */
-  readonly url: string;
-}
-
-/** Starts a proxy. All proxies of a test share a list, which shows the order of requests. */
-export async function startRecordingProxy(upstream: string, who: string, records: Recorded[]): Promise<RecordingProxy> {
+/** Starts a proxy. All proxies of a test share a list, which shows the order of requests. `url` is that of the API. */
+export async function startRecordingProxy(upstream: string, who: string, records: Recorded[]) {
   const { hostname, port, pathname } = new URL(upstream);
   const server = createServer((incoming, response) => {
     const { method = "", url: path = "" } = incoming;

@@ -1,16 +1,10 @@
 /** The suites for accounts and clusters (test/account) as processes. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { COMPILE_CACHE } from "./controller-process.ts";
+import { follow } from "./follow.ts";
 
-export interface SuiteProcess {
-  readonly child: ChildProcess;
-  /** Output so far, of both streams. */
-  output(): string;
-  /** The exit code; null after a signal. */
-  readonly ended: Promise<number | null>;
-}
+export type SuiteProcess = ReturnType<typeof startSuite>;
 
 const PROGRAMS = {
   account: fileURLToPath(new URL("../account/main.ts", import.meta.url)),
@@ -22,17 +16,10 @@ export function startSuite(
   program: keyof typeof PROGRAMS,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-): SuiteProcess {
+) {
   const child = spawn(process.execPath, [PROGRAMS[program], ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
   });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-    });
-  }
-  const ended = once(child, "close").then(([code]) => code as number | null);
-  return { child, output: () => output, ended };
+  return { child, ...follow(child) };
 }

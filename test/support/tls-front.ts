@@ -48,14 +48,9 @@ export async function startTlsFront(upstream: string, credential: Credential, to
   };
 }
 
-export interface ConnectProxy extends AsyncDisposable {
-  readonly port: number;
-  /** Requested destinations, with the credentials. */
-  readonly tunnels: readonly { readonly target: string; readonly credentials: string }[];
-}
-
 /** Connects every tunnel to one loopback port, whatever its destination. */
-export async function startConnectProxy(target: number): Promise<ConnectProxy> {
+export async function startConnectProxy(target: number) {
+  /** Requested destinations, with the credentials. */
   const tunnels: { target: string; credentials: string }[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((_, response) => void response.writeHead(405).end());

@@ -3,12 +3,6 @@
 /** Accepted advisories, with the reason. An empty reason is not accepted. */
 export type Allowed = Readonly<Record<string, string>>;
 
-/** The result as text, and whether it passes. */
-export interface Judgement {
-  readonly isFine: boolean;
-  readonly message: string;
-}
-
 interface Report {
   readonly vulnerabilities?: Readonly<Record<string, Vulnerability>>;
 }
@@ -26,8 +20,11 @@ interface Advisory {
 
 const GRAVE: ReadonlySet<string | undefined> = new Set(["high", "critical"]);
 
-/** Fails for severe advisories that are not accepted. Passes, with a note, if the registry has no audit endpoint. */
-export function judgeAudit(output: string, allowed: Allowed): Judgement {
+/**
+ * Whether the packages pass, and the reason as text. Fails for severe advisories that are not accepted. Passes, with a
+ * note, if the registry has no audit endpoint.
+ */
+export function judgeAudit(output: string, allowed: Allowed) {
   const report = parse(output);
   if (!report?.vulnerabilities) {
     return { isFine: true, message: "SKIPPED: npm audit, because the registry does not support it" };
