@@ -1,4 +1,5 @@
 /** Lists: filters, sorting, pages and the `Link` header. */
+import type { Resource } from "../state/records.ts";
 import { invalidField } from "./errors.ts";
 import { selectorOf } from "./labels.ts";
 
@@ -93,22 +94,13 @@ export function renderLinks(url: URL, { pagination }: ReturnType<typeof listPage
   ].join(", ");
 }
 
-interface Named {
-  readonly id: number;
-  readonly name: string | null;
-}
-
-interface Labelled {
-  readonly labels: Readonly<Record<string, string>>;
-}
-
 /** Filters by a text field, which must equal one of the values. */
 export function textFilter<T>(value: (row: T) => string | null): ListRules<T>["filters"][string] {
   return (values) => (row) => values.includes(value(row) ?? "");
 }
 
 /** Filters by labels. Throws if the selector is invalid. */
-export function labelFilter<T extends Labelled>(): ListRules<T>["filters"][string] {
+export function labelFilter<T extends Pick<Resource, "labels">>(): ListRules<T>["filters"][string] {
   return (values) => {
     const selectors = values.filter((text) => text !== "").map((text) => selectorOf(text));
     return (row) => selectors.every((selector) => selector(row.labels));
@@ -116,11 +108,9 @@ export function labelFilter<T extends Labelled>(): ListRules<T>["filters"][strin
 }
 
 /** The rules of most resources: filters by name and labels, sorting by id, name and creation. */
-export function commonRules<T extends Named & Labelled & { readonly created: string }>(
-  filters: ListRules<T>["filters"] = {},
-): ListRules<T> {
+export function commonRules<T extends Resource>(filters: ListRules<T>["filters"] = {}): ListRules<T> {
   return {
-    sort: { id: (row) => row.id, name: (row) => row.name ?? "", created: (row) => row.created },
+    sort: { id: (row) => row.id, name: (row) => row.name, created: (row) => row.created },
     filters: { name: textFilter((row) => row.name), label_selector: labelFilter(), ...filters },
   };
 }

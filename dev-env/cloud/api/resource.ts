@@ -30,18 +30,15 @@ export function pluralOf({ singular }: { readonly singular: string }): string {
   return `${singular}s`;
 }
 
-/** The row with this id. Throws 404 if it does not exist. */
-export function rowOf<R extends Row, V>(kind: Kind<R, V>, project: Project, id: number): R {
-  return found(kind.rows(project).get(id), kind.singular.replaceAll("_", " "), id);
-}
-
 /** The row in the path of a request, by id or name. Throws 404 if it does not exist. */
 export function rowIn<R extends Row, V>(kind: Kind<R, V>, call: Call): R {
   const id = idAt(call, 0);
   const [name = ""] = call.names;
-  if (!Number.isNaN(id)) return rowOf(kind, call.project, id);
-  for (const row of kind.rows(call.project).values()) if ("name" in row && row.name === name) return row;
-  throw notFound(kind.singular.replaceAll("_", " "), name);
+  const rows = kind.rows(call.project);
+  const what = kind.singular.replaceAll("_", " ");
+  if (!Number.isNaN(id)) return found(rows.get(id), what, id);
+  for (const row of rows.values()) if ("name" in row && row.name === name) return row;
+  throw notFound(what, name);
 }
 
 /** `GET /things` and `GET /things/{}`. */
@@ -119,9 +116,9 @@ export function actionReadRoutes<R extends Row, V>(kind: Kind<R, V>): readonly R
 /** The body of requests without fields. */
 export const noBody = object({});
 
-/** The response to a change: starts its action. `also` has further fields. */
-export function changed(project: Project, start: ActionStart, also: object = {}): Answer {
-  return { status: 201, body: { ...also, action: project.actions.view(project.actions.start(start)) } };
+/** The response to a change: starts its action, if there is one. `also` has further fields. */
+export function changed({ actions }: Project, start: ActionStart | null, also: object = {}): Answer {
+  return { status: 201, body: { ...also, action: start && actions.view(actions.start(start)) } };
 }
 
 /** An action of a resource: its path, its body, and how it changes the row. */

@@ -7,7 +7,7 @@ import { array, type Checked, object, oneOf, optional, string } from "../api/sch
 import type { ActionError } from "../state/actions.ts";
 import { renderTime } from "../state/clock.ts";
 import type { Project } from "../state/project.ts";
-import type { CertificateRecord } from "../state/records.ts";
+import type { CertificateRecord, Resource } from "../state/records.ts";
 import { issueCertificate } from "./self-signed.ts";
 
 const HOUR_MS = 3_600_000;
@@ -26,7 +26,7 @@ export const createCertificateBody = object({
 });
 
 type CreateCertificate = Checked<typeof createCertificateBody>;
-type Details = Omit<CertificateRecord, "id" | "name" | "labels" | "created">;
+type Details = Omit<CertificateRecord, keyof Resource>;
 
 /** Parses the PEM text. Throws if key and certificate do not match. */
 export function uploadedDetails({ certificate, private_key }: CreateCertificate): Details {

@@ -4,6 +4,7 @@ import { commonRules, textFilter } from "../api/listing.ts";
 import {
   actionReadRoutes,
   actionRoute,
+  changed,
   claimName,
   deleteRoute,
   noBody,
@@ -55,11 +56,8 @@ function create({ project, ...call }: Call): Answer {
   const isManaged = body.type === "managed";
   const details = isManaged ? managedDetails(project, body) : uploadedDetails(body);
   const row = project.certificates.put({ ...project.newResource(body.name, body.labels), ...details });
-  const action = isManaged ? project.actions.start(issuance(project, row, "create_certificate")) : undefined;
-  return {
-    status: 201,
-    body: { certificate: viewCertificate(project, row), action: action ? project.actions.view(action) : null },
-  };
+  const start = isManaged ? issuance(project, row, "create_certificate") : null;
+  return changed(project, start, { certificate: viewCertificate(project, row) });
 }
 
 function retry(project: Project, row: CertificateRecord): ActionStart {

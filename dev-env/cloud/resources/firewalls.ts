@@ -9,12 +9,12 @@ import {
   deleteRoute,
   readRoutes,
   renameRoute,
-  rowOf,
+  rowIn,
   type StoredKind,
 } from "../api/resource.ts";
-import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
+import type { Answer, Call, Route } from "../api/route.ts";
 import { type Check, object, optional, parseBody } from "../api/schema.ts";
-import type { ActionRecord } from "../state/actions.ts";
+import type { ActionRecord, ResourceRef } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
 import type { FirewallRecord, FirewallScope } from "../state/records.ts";
 import {
@@ -52,6 +52,8 @@ const createBody = object({
   apply_to: optional(scopesBody),
 });
 
+const firewallRef = ({ id }: FirewallRecord): ResourceRef => ({ type: "firewall", id });
+
 interface ScopeChange {
   readonly command: "apply_firewall" | "remove_firewall";
   readonly scopes: readonly FirewallScope[];
@@ -64,21 +66,15 @@ function scopeActions(
   { command, scopes }: ScopeChange,
 ): readonly ActionRecord[] {
   const servers = new Set(scopes.flatMap((scope) => serversOf(project, scope)).map((server) => server.id));
-  return [...servers].map((server) =>
-    project.actions.start({
-      command,
-      resources: [
-        { type: "server", id: server },
-        { type: "firewall", id: firewall.id },
-      ],
-    }),
-  );
+  return [...servers].map((id) => {
+    const resources = [{ type: "server", id }, firewallRef(firewall)];
+    return project.actions.start({ command, resources });
+  });
 }
 
 /** The actions of a change of rules: one for the firewall, and one per server. */
 function ruleActions(project: Project, firewall: FirewallRecord): readonly ActionRecord[] {
-  const resources = [{ type: "firewall", id: firewall.id }];
-  const set = project.actions.start({ command: "set_firewall_rules", resources });
+  const set = project.actions.start({ command: "set_firewall_rules", resources: [firewallRef(firewall)] });
   return [set, ...scopeActions(project, firewall, { command: "apply_firewall", scopes: firewall.applied_to })];
 }
 
@@ -104,7 +100,7 @@ function actionsRoute<B>(
 ): Route {
   const handle = (call: Call): Answer => {
     const { project } = call;
-    const firewall = rowOf(firewallKind, project, idAt(call, 0));
+    const firewall = rowIn(firewallKind, call);
     const actions = run(project, firewall, parseBody(check, call.body));
     return { status: 201, body: { actions: actions.map(project.actions.view) } };
   };

@@ -9,10 +9,10 @@ import {
   noBody,
   readRoutes,
   renameRoute,
-  rowOf,
+  rowIn,
   type StoredKind,
 } from "../api/resource.ts";
-import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
+import type { Answer, Call, Route } from "../api/route.ts";
 import { boolean, type Check, nullable, object, optional, parseBody, string } from "../api/schema.ts";
 import type { ResourceRef } from "../state/actions.ts";
 import { defaultDnsPtr } from "../state/addresses.ts";
@@ -112,7 +112,7 @@ function create({ project, ...call }: Call): Answer {
 /** Returns 201 with an action, as the API does since October 2026. */
 function remove(call: Call): Answer {
   const { project } = call;
-  const balancer = rowOf(loadBalancerKind, project, idAt(call, 0));
+  const balancer = rowIn(loadBalancerKind, call);
   if (balancer.protection.delete) throw isProtected("load balancer");
   const lingers = project.behaviour.lingeringDeletes;
   if (!lingers) removeBalancer(project, balancer);

@@ -1,7 +1,7 @@
 /** Metrics of load balancers and servers, all zero. */
 import { invalidField } from "../api/errors.ts";
-import { type Kind, pluralOf, rowOf } from "../api/resource.ts";
-import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
+import { type Kind, pluralOf, rowIn } from "../api/resource.ts";
+import type { Answer, Call, Route } from "../api/route.ts";
 import type { Row } from "../state/table.ts";
 import { loadBalancerKind } from "./load-balancers.ts";
 import { serverKind } from "./servers.ts";
@@ -24,7 +24,7 @@ const MAX_SAMPLES = 500;
 
 function metricsRoute<R extends Row, V>(kind: Kind<R, V>, series: Readonly<Record<string, readonly string[]>>): Route {
   const handle = (call: Call): Answer => {
-    rowOf(kind, call.project, idAt(call, 0));
+    rowIn(kind, call);
     const types = call.query.getAll("type").flatMap((text) => text.split(","));
     if (types.length === 0 || !types.every((type) => Object.hasOwn(series, type))) {
       throw invalidField("type", `Must be one of ${Object.keys(series).join(", ")}.`);

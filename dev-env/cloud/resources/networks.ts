@@ -12,11 +12,11 @@ import {
   pageAnswer,
   readRoutes,
   renaming,
-  rowOf,
+  rowIn,
   type StoredKind,
   updateRoute,
 } from "../api/resource.ts";
-import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
+import type { Answer, Call, Route } from "../api/route.ts";
 import { array, boolean, type Check, type Checked, object, optional, parseBody } from "../api/schema.ts";
 import { cidr, contains, parseIp, renderCidr } from "../state/cidr.ts";
 import type { Project } from "../state/project.ts";
@@ -133,7 +133,7 @@ const memberRules: ListRules<Member> = {
 };
 
 function listMembers(call: Call): Answer {
-  const network = rowOf(networkKind, call.project, idAt(call, 0));
+  const network = rowIn(networkKind, call);
   const rows = membersOf(call.project, network);
   return pageAnswer(call, { plural: "members", rows, rules: memberRules, view: (member) => member });
 }

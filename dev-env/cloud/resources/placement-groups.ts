@@ -3,7 +3,7 @@ import { limitExceeded, refuse } from "../api/errors.ts";
 import { name } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
 import { commonRules, textFilter } from "../api/listing.ts";
-import { claimName, deleteRoute, readRoutes, renameRoute, type StoredKind } from "../api/resource.ts";
+import { changed, claimName, deleteRoute, readRoutes, renameRoute, type StoredKind } from "../api/resource.ts";
 import type { Answer, Call, Route } from "../api/route.ts";
 import { object, oneOf, optional, parseBody } from "../api/schema.ts";
 import type { Project } from "../state/project.ts";
@@ -41,7 +41,7 @@ function create({ project, ...call }: Call): Answer {
     throw limitExceeded("placement_groups", "placement group limit exceeded");
   }
   const group = project.placementGroups.put({ ...project.newResource(body.name, body.labels), type: body.type });
-  return { status: 201, body: { placement_group: viewPlacementGroup(project, group), action: null } };
+  return changed(project, null, { placement_group: viewPlacementGroup(project, group) });
 }
 
 function remove(project: Project, group: PlacementGroupRecord): void {

@@ -6,6 +6,7 @@ import { commonRules, textFilter } from "../api/listing.ts";
 import {
   actionReadRoutes,
   actionRoute,
+  changed,
   deleteRoute,
   noBody,
   readRoutes,
@@ -80,10 +81,8 @@ function create({ project, ...call }: Call): Answer {
     ...(body.labels ? { labels: body.labels } : {}),
   });
   const ip = server ? assign(project, fresh, server) : fresh;
-  const resources = [ipRef(ip), ...(server ? [serverRef(server)] : [])];
-  const action = server && project.actions.start({ command: "create_primary_ip", resources });
-  const view = viewPrimaryIp(project, ip);
-  return { status: 201, body: { primary_ip: view, action: action ? project.actions.view(action) : null } };
+  const start = server ? { command: "create_primary_ip", resources: [ipRef(ip), serverRef(server)] } : null;
+  return changed(project, start, { primary_ip: viewPrimaryIp(project, ip) });
 }
 
 function locationOf({ location }: Checked<typeof createBody>): string {

@@ -3,8 +3,8 @@ import { isProtected, refuse } from "../api/errors.ts";
 import { hostname } from "../api/fields.ts";
 import { labels } from "../api/labels.ts";
 import { commonRules, textFilter } from "../api/listing.ts";
-import { actionReadRoutes, changed, readRoutes, rowOf, type StoredKind, updateRoute } from "../api/resource.ts";
-import { type Answer, type Call, idAt, type Route } from "../api/route.ts";
+import { actionReadRoutes, changed, readRoutes, rowIn, type StoredKind, updateRoute } from "../api/resource.ts";
+import type { Answer, Call, Route } from "../api/route.ts";
 import { object, optional, parseBody } from "../api/schema.ts";
 import type { ResourceRef } from "../state/actions.ts";
 import type { Project } from "../state/project.ts";
@@ -65,7 +65,7 @@ function create({ project, ...call }: Call): Answer {
 
 function remove(call: Call): Answer {
   const { project } = call;
-  const server = rowOf(serverKind, project, idAt(call, 0));
+  const server = rowIn(serverKind, call);
   if (server.protection.delete) throw isProtected("server");
   checkUnlocked(project, server);
   const lingers = project.behaviour.lingeringDeletes;

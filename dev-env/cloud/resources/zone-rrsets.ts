@@ -6,15 +6,7 @@ import type { Answer, Call, Route } from "../api/route.ts";
 import { type Check, parseBody } from "../api/schema.ts";
 import { type Project, rrsetKey } from "../state/project.ts";
 import type { RrsetRecord, ZoneRecord } from "../state/records.ts";
-import {
-  bodies,
-  checkChangeable,
-  checkMode,
-  checkRrset,
-  withComments,
-  withoutRecords,
-  withRecords,
-} from "./zone-rules.ts";
+import { bodies, changeable, checkMode, checkRrset, withComments, withoutRecords, withRecords } from "./zone-rules.ts";
 import { createRrset, zoneAction, zoneKind } from "./zones.ts";
 
 /** A record set in the shape of the API. Its id is made of name and type. */
@@ -66,9 +58,8 @@ function update(call: Call): Answer {
 
 function remove(call: Call): Answer {
   const zone = zoneIn(call);
-  const set = rrsetIn(call, zone);
-  checkChangeable(set);
-  call.project.rrsets.delete(set.id);
+  const { id } = changeable(rrsetIn(call, zone));
+  call.project.rrsets.delete(id);
   return changed(call.project, zoneAction(zone, "delete_rrset"));
 }
 
@@ -81,11 +72,6 @@ function addRecords(call: Call): Answer {
   if (!set) createRrset(call.project, zone, parseBody(bodies.createRrset, { ...body, name, type }));
   else store(call.project, zone, withRecords(changeable(set), body));
   return changed(call.project, zoneAction(zone, "add_rrset_records"));
-}
-
-function changeable(set: RrsetRecord): RrsetRecord {
-  checkChangeable(set);
-  return set;
 }
 
 /** A record set without records ceases to exist. */

@@ -15,7 +15,7 @@ import {
   reject,
   string,
 } from "../api/schema.ts";
-import type { DnsRecord, RrsetRecord, ZoneRecord } from "../state/records.ts";
+import type { DnsRecord, Resource, RrsetRecord, ZoneRecord } from "../state/records.ts";
 
 /** The name servers of every zone. */
 export const NAME_SERVERS = ["hydrogen.ns.hetzner.com.", "oxygen.ns.hetzner.com.", "helium.ns.hetzner.de."];
@@ -65,9 +65,7 @@ export const bodies = {
 };
 
 /** The own fields of a new zone. */
-export function newZone(
-  body: ReturnType<typeof bodies.createZone>,
-): Omit<ZoneRecord, "id" | "name" | "labels" | "created"> {
+export function newZone(body: ReturnType<typeof bodies.createZone>): Omit<ZoneRecord, keyof Resource> {
   const { mode, primary_nameservers = [] } = body;
   return {
     mode,
@@ -102,9 +100,10 @@ export function checkMode(zone: ZoneRecord, mode: ZoneRecord["mode"]): void {
   if (zone.mode !== mode) throw refuse("incorrect_zone_mode", `zone ${zone.name} is in ${zone.mode} mode`);
 }
 
-/** Throws if changes of the record set are forbidden. */
-export function checkChangeable({ protection }: RrsetRecord): void {
-  if (protection.change) throw refuse("protected", "rrset is protected against changes");
+/** The record set, to be changed. Throws if that is forbidden. */
+export function changeable(set: RrsetRecord): RrsetRecord {
+  if (set.protection.change) throw refuse("protected", "rrset is protected against changes");
+  return set;
 }
 
 /** Throws if the name repeats the zone's, or an address record holds no address. */

@@ -13,6 +13,7 @@ import type {
   NetworkRecord,
   PlacementGroupRecord,
   PrimaryIpRecord,
+  Resource,
   RrsetRecord,
   ServerRecord,
   SshKeyRecord,
@@ -76,7 +77,7 @@ export class Project {
   }
 
   /** The fields that all new resources have. */
-  newResource(name: string, labels: Labels = {}): Pick<ServerRecord, "id" | "name" | "labels" | "created"> {
+  newResource(name: string, labels: Labels = {}): Resource {
     return { id: this.nextId(), name, labels, created: renderTime(this.clock.now()) };
   }
 

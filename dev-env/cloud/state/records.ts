@@ -5,7 +5,7 @@ import type { Labels } from "../api/labels.ts";
  * Fields of every row. Rows have the field names of the API. What the API embeds (types, locations, members, users) is
  * stored as an id or name and added by the view of the resource, so that nothing is stored twice.
  */
-interface Resource {
+export interface Resource {
   readonly id: number;
   readonly name: string;
   readonly labels: Labels;
