@@ -363,7 +363,8 @@ describe("a prepared engine", () => {
 
   it("works if the plugin has died", async () => {
     process.kill(await prepare(), "SIGKILL");
-    await eventually(() => expect(pluginsOf(world)).toEqual([]));
+    // The engine has noticed when it has ended the rest, too.
+    await eventually(() => expect([...pluginsOf(world), ...workersOf(world)]).toEqual([]));
     const spec = balancer();
     expect(statusOf(await world.run({ units: [spec] }))).toEqual({ [unitOf(spec)]: "applied" });
   });
