@@ -1,27 +1,25 @@
 /** One turn of the loop for load balancers, certificates and routes: observe → render → guard → apply → publish. */
 import type { RunReport, UnitOutcome } from "../../stacks/engine/run.ts";
 import { defined } from "../../stacks/units/defined.ts";
-import { serviceKeyOf } from "../../stacks/units/names.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
 import { type Doubt, proven } from "../apply/proof.ts";
 import type { Run, Runner } from "../apply/runner.ts";
 import { hasFinalizer } from "../formats/finalizer.ts";
 import type { ApprovalGate, Passed } from "../guard/approval.ts";
-import { Backoff } from "../guard/backoff.ts";
 import { type Drift, DriftWatch } from "../guard/drift.ts";
 import { type Guarded, guard } from "../guard/guard.ts";
 import type { Pace } from "../guard/pace.ts";
-import { fingerprint, isSameRequest, type Plan, type PlannedUnit, type Situation } from "../guard/plan.ts";
+import { isSameRequest, type Plan, type PlannedUnit, type Situation } from "../guard/plan.ts";
 import { routeWrites } from "../publish/route-writes.ts";
 import { serviceWritesAfter, serviceWritesBefore, unclaimedUnits } from "../publish/service-writes.ts";
 import { awaitingApproval, driftWrites, heldBack } from "../publish/turn-notices.ts";
-import type { Write } from "../publish/writes.ts";
 import type { StateMirror } from "../record/mirror.ts";
 import type { StatusBoard } from "../record/status-board.ts";
 import { looksAgain } from "../render/certificates.ts";
 import type { Rendered } from "../render/cluster.ts";
 import { refusalsOf } from "../render/refusals.ts";
 import { serviceName } from "../render/service/ours.ts";
+import { Retries } from "./retries.ts";
 import { type SituationParts, Situations } from "./situations.ts";
 
 type Outcomes = RunReport["outcomes"];
@@ -74,20 +72,17 @@ const NOTHING_WAITS = { waiting: 0, announced: [], approved: [] };
 
 export class ClusterTurn {
   readonly #parts: ClusterTurnParts;
-  readonly #backoff = new Backoff();
-  /** Objects that could not be written to, by UID. */
-  readonly #unwritten = new Backoff();
+  readonly #retries: Retries;
   readonly #drift = new DriftWatch();
   /** Steps whose actions outlasted their run, with that run. */
   readonly #open = new Map<UnitId, { readonly step: PlannedUnit; readonly run: Run }>();
   readonly #situations: Situations;
-  /** Services whose changes wait, because they change too often. */
-  #held: ReadonlySet<string> = new Set();
   /** What the guard last held back: logged only when it changes. */
   #stopped: string | undefined;
 
   constructor(parts: ClusterTurnParts) {
     this.#parts = parts;
+    this.#retries = new Retries(parts.pace);
     this.#situations = new Situations(parts, (step) => this.#drift.isDrift(step));
   }
 
@@ -101,19 +96,18 @@ export class ClusterTurn {
     const { due, unclaimed, failed } = await this.#announce(before, verdict);
 
     const { after, outcomes } = await this.#apply(before, due, verdict.drifted);
-    this.#remember(due, outcomes);
-    this.#forget(verdict.passed.plan, unclaimed);
+    this.#retries.learn(due, outcomes);
+    const waiting = verdict.passed.plan.filter(({ unit }) => !unclaimed.has(unit));
+    this.#retries.retain(waiting, this.#open.keys());
 
     const { doubts, failed: unpublished } = await this.#publish(after.rendered, { ...arrived, ...outcomes });
-    this.#retryWrites([...failed, ...unpublished]);
+    this.#retries.learnWrites([...failed, ...unpublished]);
     if (due.length > 0) this.#parts.runner.prepare(); // a change seldom comes alone
     this.#parts.mirror?.showUnits(after.rendered);
     this.#reportStatus(after.rendered, verdict);
     return soonest([
       this.#hasNextStage(after, outcomes) ? 0 : undefined,
-      this.#unwritten.nextMs,
-      this.#backoff.nextMs,
-      this.#parts.pace.nextMs,
+      ...this.#retries.waitsMs,
       ...doubts.map(({ waitMs }) => waitMs),
       ...looksAgain(after.rendered),
     ]);
@@ -137,8 +131,8 @@ export class ClusterTurn {
       runner.conclude({ ...run, outcomes: { [unit]: outcome } });
       const isBlamed = failure !== undefined && left.some((now) => isSameRequest(now, step));
       if (left.length === 0 || isBlamed) arrived[unit] = outcome;
-      if (isBlamed) this.#remember(left, arrived);
-      else this.#backoff.clear(unit);
+      if (isBlamed) this.#retries.learn(left, arrived);
+      else this.#retries.clear(unit);
     }
     return arrived;
   }
@@ -162,10 +156,10 @@ export class ClusterTurn {
 
   /** Sets finalizers and writes Events about what follows. Units whose finalizer could not be set must wait. */
   async #announce({ rendered }: Situation, { guarded, passed, drifted }: Verdict) {
-    const { publish, observed, pace } = this.#parts;
+    const { publish, observed } = this.#parts;
     const { vanished } = this.#situations;
-    this.#held = pace.holdBack(rendered.services.filter(({ service }) => !vanished.has(service)));
-    const ripe = passed.plan.filter((step) => this.#isDue(step));
+    this.#retries.holdBack(rendered.services.filter(({ service }) => !vanished.has(service)));
+    const ripe = passed.plan.filter((step) => this.#retries.isDue(step));
     const failed = await publish([
       ...serviceWritesBefore(rendered, ripe, drifted),
       ...driftWrites(drifted, rendered, { nodes: observed().nodes, plan: passed.plan }),
@@ -189,7 +183,7 @@ export class ClusterTurn {
     for (const step of due) {
       if (run.outcomes[step.unit]) continue;
       this.#open.set(step.unit, { step, run });
-      this.#backoff.suspend(step.unit);
+      this.#retries.suspend(step.unit);
     }
     const after = await this.#situations
       .after(due)
@@ -220,40 +214,10 @@ export class ClusterTurn {
     return { doubts, failed };
   }
 
-  /** The next turn repeats failed writes by itself. Events are repeated by their recorder. */
-  #retryWrites(failed: readonly Write[]): void {
-    const uids = new Set(failed.flatMap((write) => uidOf(write) ?? []));
-    this.#unwritten.retain(uids);
-    for (const uid of uids) this.#unwritten.failed(uid, "", "soon");
-  }
-
-  #remember(due: Plan, outcomes: Outcomes): void {
-    for (const step of due) {
-      const outcome = outcomes[step.unit];
-      if (outcome?.status === "failed") this.#backoff.failed(step.unit, fingerprint(step), outcome.failure.retry);
-      else if (outcome) this.#backoff.clear(step.unit);
-    }
-  }
-
-  /** Forgets failures of units that now wait for something else than their retry. */
-  #forget(passed: Plan, unclaimed: ReadonlySet<string>): void {
-    const waiting = passed.filter((step) => !this.#isHeld(step) && !unclaimed.has(step.unit));
-    this.#backoff.retain(new Set([...waiting.map(({ unit }) => unit), ...this.#open.keys()]));
-  }
-
   /** Whether the run made further steps possible, such as removing a certificate that is no longer in use. */
   #hasNextStage(after: Situation, outcomes: Outcomes): boolean {
-    const follows = (step: PlannedUnit) => outcomes[step.unit]?.status !== "failed" && this.#isDue(step);
+    const follows = (step: PlannedUnit) => outcomes[step.unit]?.status !== "failed" && this.#retries.isDue(step);
     return Object.keys(outcomes).length > 0 && guard(after, this.#parts.guardLimits).plan.some(follows);
-  }
-
-  #isDue(step: PlannedUnit): boolean {
-    return !this.#isHeld(step) && this.#backoff.isDue(step.unit, fingerprint(step));
-  }
-
-  /** Whether the step waits because its Service changes too often. */
-  #isHeld({ kind, unit }: PlannedUnit): boolean {
-    return kind === "make" && this.#held.has(serviceKeyOf(unit));
   }
 
   #reportFacts({ rendered }: Situation, { guarded, passed, drifted }: Verdict): void {
@@ -276,12 +240,6 @@ export class ClusterTurn {
       ...(passed.waiting > 0 && { waiting: passed.waiting }),
     });
   }
-}
-
-/** The UID of the object that a write is for; undefined for Events. */
-function uidOf(write: Write): string | undefined {
-  if (write.kind === "event") return undefined;
-  return (write.kind === "network-condition" ? write.node : write.service).metadata?.uid;
 }
 
 function without(rendered: Rendered, doubts: readonly Doubt[]): Rendered {
