@@ -40,7 +40,7 @@ export const SETTINGS = {
   location: setting("<location>", oneOf(...Object.keys(ZONES)), "fsn1", "location of all servers"),
   network: setting("<cidr>", privateRange, "10.0.0.0/8", "private network; its first 256 addresses are for servers"),
   pods: setting("<cidr>", privateRange, "10.244.0.0/16", "range inside the network for pods, which routes lead to"),
-  k3sChannel: setting("<channel>", k3sChannel, "stable", "release channel of k3s: stable, latest or v1.34"),
+  k3sChannel: setting("<channel>", k3sChannel, "stable", "release channel of k3s: stable, latest, testing or v1.34"),
   image: setting("<reference>", imageReference, "", "controller image; without one, run it with `dev-env watch`"),
   allowFrom: setting("<cidrs>", cidrList, "0.0.0.0/0,::/0", "addresses that may reach SSH and the API server"),
 };

@@ -72,6 +72,14 @@ describe("every page", () => {
   });
 });
 
+it("the threat model names tests that exist as proofs", () => {
+  const page = readFileSync("docs/explanation/threat-model.md", "utf8");
+  const named = [...page.matchAll(/`((?:unit|integration|chaos|release)\/[\w/-]+)`/g)].map(([, name]) => name);
+  expect(named.length).toBeGreaterThan(40);
+  const kinds = ["", ".slow", ".quiet"];
+  expect(named.filter((name) => !kinds.some((kind) => existsSync(`test/${name}${kind}.test.ts`)))).toEqual([]);
+});
+
 describe("excerpts of sources", () => {
   const read = (file: string) => readFileSync(file, "utf8");
   const pages = PAGES.filter((page) => read(page).includes("\n<!-- from "));
