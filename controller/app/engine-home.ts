@@ -15,7 +15,7 @@ export function findEngine(env: Readonly<Record<string, string | undefined>>): E
   const index = join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "lotse", "toolchain.json");
   if (!existsSync(index)) {
     throw new ConfigError([
-      `the engine is not installed: ${index} does not exist. Run "npm run setup", or set LOTSE_PULUMI and LOTSE_PULUMI_HOME`,
+      `the engine is not installed: ${index} does not exist. Run "npm run setup" in a checkout, or set LOTSE_PULUMI and LOTSE_PULUMI_HOME`,
     ]);
   }
   // What the toolchain writes into the cache; see dev-env/toolchain/README.md.

@@ -84,7 +84,7 @@ function runMetrics({ counter, gauge, histogram }: ReturnType<typeof makers>) {
     planned: gauge("lotse_units_pending", "Units that differed from their specs in the last turn."),
     workers: counter(
       "lotse_engine_worker_starts_total",
-      "Starts of the engine's worker process: one for each run, and one for each that was prepared in vain.",
+      "Starts of the engine's worker process: one for each run, and one for each prepared run that was not needed.",
     ),
   };
 }

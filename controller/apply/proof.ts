@@ -128,7 +128,7 @@ export class Absence {
       const intent = intents.get(serviceKeyOf(unit));
       if (kind !== "make" || !known || !intent || listed.has(identityOf(known))) continue;
       const isRead = !incomplete.has(known.kind);
-      const left = isRead ? await this.#find(known, intent) : "it may still exist: the list lacks others that do";
+      const left = isRead ? await this.#find(known, intent) : "it may still exist: the list also lacks others that do";
       if (left === undefined) this.#traces.set(unit, trace);
       else found.set(unit, left);
       if (left !== undefined) incomplete.add(known.kind);

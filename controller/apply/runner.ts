@@ -168,7 +168,7 @@ export class Runner {
     const outcomes = await previewRun(this.#parts, plan, rendered);
     const failed = Object.entries(outcomes).filter(([, { status }]) => status === "failed");
     if (failed.length === 0) return outcomes;
-    this.#parts.log.warn({ failed: Object.fromEntries(failed) }, "preview failed, repeating it once");
+    this.#parts.log.warn({ failed: Object.fromEntries(failed) }, "preview failed, retrying once");
     return previewRun(this.#parts, plan, rendered);
   }
 

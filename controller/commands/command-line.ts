@@ -28,7 +28,7 @@ export interface Given {
 /** Builds the command line of the program with this name. The action of a command sets `process.exitCode`. */
 export function commandLine(commands: readonly CommandDefinition[], name = "lotse"): Command {
   const program = new Command(name)
-    .description("Kubernetes cloud-controller-manager for Hetzner Cloud; every cloud change is a Pulumi change")
+    .description("Kubernetes cloud-controller-manager for Hetzner Cloud that makes every cloud change through Pulumi")
     .version(programVersion())
     .enablePositionalOptions();
   for (const definition of commands) program.addCommand(commandOf(definition));

@@ -25,7 +25,7 @@ const SURE_FLAG: Flag = { name: "yes", doc: "make the changes without asking for
 const KUBECONFIG_FLAG: Flag = {
   name: "kubeconfig",
   value: "<file>",
-  doc: "kubeconfig file (default: those that kubectl would use)",
+  doc: "kubeconfig file (default: the same as kubectl)",
 };
 
 /** Flags of commands that need the API server and a Hetzner token. */
@@ -71,7 +71,7 @@ ${ENVIRONMENT}`,
   },
   {
     name: "stack",
-    summary: "write the cluster's Pulumi stack for a plain `pulumi preview`, or print the saved one or its outputs",
+    summary: "write the cluster's Pulumi stack for a plain `pulumi preview`, or print the saved stack or its outputs",
     operands: "[export|outputs|command...]",
     flags: [
       ...READER_FLAGS,
@@ -95,28 +95,30 @@ ${ENVIRONMENT}`,
   },
   {
     name: "pulumi",
-    summary: "run a reading command of Pulumi on the cluster's stack, as the cloud is at this moment",
+    summary: "run a read-only Pulumi command on the cluster's stack, which is first written from the cloud",
     operands: "<command...>",
     flags: READER_FLAGS,
     isWrapper: true,
-    epilogue: `Flags of lotse come before the command of Pulumi, and Pulumi's own flags after it. Your shell's environment is left alone.
+    epilogue: `Put flags of lotse before the Pulumi command, and Pulumi's own flags after it. Your shell's environment is not changed.
 
 Examples, in a checkout:
   lotse pulumi --cluster-cidr 10.244.0.0/16 preview --diff
   lotse pulumi stack output services --json
 
-Commands that change something (up, destroy, import, state, cancel …) are refused, with the command of lotse to use instead.
+Commands that change something (up, destroy, import, state, cancel …) are refused; the error names the lotse command to use
+instead.
 
 ${ENVIRONMENT}`,
     action: async (given) => (await import("./preview/pulumi.ts")).pulumi(given),
   },
   {
     name: "approve",
-    summary: "approve changes that wait for it; without an id, show them",
+    summary: "approve changes; without an id, show those that wait for approval",
     operands: "[changes...]",
     flags: ACCESS_FLAGS,
     epilogue: `A controller with --approval=manual holds back every change until it is approved; with --approval=deletions, only deletions.
-Each change is approved on its own, by its id, which stands for exactly the change shown: if that changes, it waits again under another id.
+Each change is approved separately. Its id covers exactly the change shown: if the change becomes a different one, it waits for
+approval again, under a new id.
 
 Examples:
   lotse approve                                     # show all changes that wait, with their ids

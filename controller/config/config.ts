@@ -82,7 +82,7 @@ function checkToken({ value: token, file }: Secret = {}, { mistakes, warnings }:
 function checkState(state: string, { env, mistakes }: Source): string {
   if (state.startsWith("https://") && !env.PULUMI_ACCESS_TOKEN)
     mistakes.push(
-      "PULUMI_ACCESS_TOKEN is not set: --state with an https:// URL is Pulumi Cloud, and needs an access token of it",
+      "PULUMI_ACCESS_TOKEN is not set: an https:// URL in --state selects Pulumi Cloud, which requires an access token",
     );
   return state;
 }

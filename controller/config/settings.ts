@@ -50,7 +50,7 @@ export const CONTROLLER = {
     "interval between checks of the servers of nodes that are not Ready",
   ),
   state: setting("--state <where>", stateLocation, "cluster").doc(
-    "where to keep the Pulumi state: cluster (Secrets), none, or a Pulumi backend such as s3://bucket; an https:// URL is Pulumi Cloud and needs PULUMI_ACCESS_TOKEN",
+    "where to keep the Pulumi state: cluster (Secrets), none, or a Pulumi backend such as s3://bucket; an https:// URL selects Pulumi Cloud and needs PULUMI_ACCESS_TOKEN",
     { variable: "LOTSE_STATE" },
   ),
   resyncMs: setting("--resync <duration>", duration(1, 86_400), "60s").doc(
@@ -66,7 +66,7 @@ export const CONTROLLER = {
     "log the planned changes at every --resync, but change nothing and do not acquire the lease",
   ),
   approval: setting("--approval <which>", oneOf("none", "deletions", "manual"), "none").doc(
-    "cloud changes that wait for `lotse approve`: none, deletions, or manual for all",
+    "cloud changes that wait for `lotse approve`: none, deletions, or manual (all)",
     { variable: "LOTSE_APPROVAL" },
   ),
 };
@@ -118,7 +118,7 @@ export const SERVING = {
     unset: "as --kubeconfig",
   }),
   openPaths: setting("--authorization-always-allow-paths <paths>", paths, "/healthz,/readyz,/livez").doc(
-    "paths that are served without authentication; a * at the end stands for anything",
+    "paths that are served without authentication; a * at the end matches anything",
     { repeats: "," },
   ),
   tokenTtlMs: setting("--authentication-token-webhook-cache-ttl <duration>", duration(0, 3_600), "10s").doc(

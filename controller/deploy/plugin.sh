@@ -13,7 +13,7 @@ if curl -fsSL --retry 3 -o "$archive" "$site/$archive" && curl -fsSL --retry 3 -
   # Pulumi runs `shasum ./*.tar.gz`: SHA-1 digests, and names that start with "./".
   digest=$(awk -v name="$archive" '{ sub(/^[*]?([.]\/)?/, "", $2) } $2 == name { print $1; exit }' "$sums")
   case ${#digest} in 40) sum=sha1sum ;; *) sum=sha256sum ;; esac
-  echo "$digest  $archive" | $sum --check --status - || { echo "$archive has not the published digest" >&2; exit 1; }
+  echo "$digest  $archive" | $sum --check --status - || { echo "$archive does not have the published digest" >&2; exit 1; }
   tar -xzf "$archive" -C "$folder" pulumi-resource-hcloud
   echo "the official plugin $version"
 else

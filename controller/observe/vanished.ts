@@ -58,7 +58,7 @@ export class Vanished {
     if (isSuspicious && !this.#isSuspicious)
       this.#parts.log.error(
         { services: missing.map(serviceName) },
-        "many Services vanished, their load balancers stay",
+        "many Services vanished at once, keeping their load balancers",
       );
     this.#isSuspicious = isSuspicious;
     if (isSuspicious) return;

@@ -46,10 +46,10 @@ export const EVENTS = {
   SyncLoadBalancerFailed: service.warning(
     "Something is wrong with the Service, or a change failed. The message lists every mistake; correct the annotations or fields it names. Failed changes are retried.",
   ),
-  UpdateLoadBalancerFailed: service.warning("Targets could not be added or removed. Retried."),
-  SyncCertificateFailed: service.warning("A certificate could not be created or removed. Retried."),
+  UpdateLoadBalancerFailed: service.warning("Adding or removing targets failed, and is retried."),
+  SyncCertificateFailed: service.warning("Creating or removing a certificate failed, and is retried."),
   CertificateNotReady: service.warning(
-    "An HTTPS port has no usable certificate: it does not exist, is not issued yet, or could not be renewed. The listener follows once there is one.",
+    "An HTTPS port has no usable certificate: it does not exist, is not issued yet, or could not be renewed. The listener is created or updated once it has one.",
   ),
   LoadBalancerDrifted: service.warning(
     "Something other than Lotse changed or deleted the load balancer or a certificate. The message lists what; it is being repaired. The count is the number of repairs.",
@@ -69,7 +69,7 @@ export const EVENTS = {
   TargetLeftOut: service.warning("A Node is not a target; the message says why."),
   UnAvailableLoadBalancer: service.warning("The load balancer has no targets: no Node qualifies."),
   ForeignPartsKept: service.warning(
-    "The load balancer had listeners or targets before the Service adopted it. They stay, and so do its other settings, and the load balancer when the Service is deleted.",
+    "The load balancer had listeners or targets before the Service adopted it. They stay, its other settings stay, and the load balancer outlives the Service.",
   ),
 
   Synced: node.normal("The Node is initialised.", ["InitializationFailed", "InvalidExternalIPv6"]),
@@ -82,7 +82,7 @@ export const EVENTS = {
   ),
   InvalidExternalIPv6: node.warning("The annotation `instance.hetzner.cloud/external-ipv6` is not usable."),
   IgnoredExternalIPv6: node.warning(
-    "The annotation is ignored, because Nodes get no IPv6 address: set `HCLOUD_INSTANCES_ADDRESS_FAMILY`.",
+    "The annotation `instance.hetzner.cloud/external-ipv6` is ignored, because Nodes get no IPv6 address: set `HCLOUD_INSTANCES_ADDRESS_FAMILY`.",
   ),
   InternalIPRemoved: node.warning("The server left the cluster's network, so the Node lost its internal address."),
   MisconfiguredInternalIP: node.warning("The internal address of a dedicated server's Node is not usable."),
@@ -92,7 +92,7 @@ export const EVENTS = {
   ),
 
   DeletingNode: lifecycle.normal("The Node's server no longer exists, so the Node is deleted."),
-  DeletingNodeFailed: lifecycle.warning("The Node could not be deleted. Retried."),
+  DeletingNodeFailed: lifecycle.warning("Deleting the Node failed, and is retried."),
   NodeDeletionHeldBack: lifecycle.warning(
     "The Node's server is not listed, but the Node is kept; the message says why.",
   ),
@@ -102,10 +102,10 @@ export const EVENTS = {
   ),
   FailedToCreateRoute: route.warning("The Node's pod range has no route; the message says why. Retried."),
   ClusterCIDRMisconfigured: route.warning(
-    "The Node's pod range is outside `--cluster-cidr`. No route is created for it, and existing ones there are never touched.",
+    "The Node's pod range is outside `--cluster-cidr`. No route is created for it, and existing routes in such a range are never touched.",
   ),
   RemovalsHeldBack: eventsOf("route_controller", "Service", "Node").warning(
-    "Many routes or targets would be removed, or load balancers moved to another network or subnet, although no object asked for it. Check the project and the token; if it is intended, restart with a higher `--guard-removals`.",
+    "Many routes or targets would be removed, or load balancers moved to another network or subnet, although no object asks for it. Check the project and the token; if the removals are intended, restart with a higher `--guard-removals`.",
   ),
 
   LeaderElection: eventsOf("cloud-controller-manager", "Lease").normal(

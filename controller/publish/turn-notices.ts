@@ -72,7 +72,7 @@ function describe({ unit, lost, differences }: Drift, isWaiting: boolean): strin
   const kind = unit.startsWith("certificate/") ? "Certificate" : "Load balancer";
   if (!lost || lost.kind === "route")
     return `${kind} was changed outside the cluster${repair}: ${describeDrift(differences)}.`;
-  const next = isWaiting ? "A new one waits for approval" : "Creating a new one";
-  const consequence = lost.kind === "load-balancer" ? `${next}; its addresses will change.` : `${next}.`;
+  const next = isWaiting ? "A new one waits for approval" : "A new one is being created";
+  const consequence = lost.kind === "load-balancer" ? `${next}, with new addresses.` : `${next}.`;
   return `${kind} ${lost.name} (id ${lost.id}) was deleted outside the cluster. ${consequence}`;
 }

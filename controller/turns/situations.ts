@@ -87,7 +87,7 @@ export class Situations {
     const assessed = await inSlices(assessInSteps(snapshot, options));
     const careful = holdTargets(assessed, snapshot.nodes, guardLimits);
     const unlisted = await absence.unlisted(careful);
-    for (const [unit, left] of unlisted) log.warn({ unit, left }, "not made again");
+    for (const [unit, left] of unlisted) log.warn({ unit, left }, "not recreated");
     const situation = setAside(careful, (unit) => runner.isUnderWay(unit) || unlisted.has(unit));
     absence.observe(situation.rendered);
     return situation;

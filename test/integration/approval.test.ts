@@ -96,7 +96,7 @@ describe("a controller whose changes need approval", () => {
     const [second = ""] = await eventually(() => waiting("default/other"));
     expect(await lotse("approve", "0".repeat(32))).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`nothing waits under the id ${"0".repeat(32)}: `),
+      stderr: expect.stringContaining(`no change with the id ${"0".repeat(32)} waits for approval: `),
     });
     const { stdout } = await lotse("approve", first);
     expect(stdout).toMatch(

@@ -134,7 +134,7 @@ async function clearUntilProven(departing: Departing): ReturnType<typeof clearCl
   const waitMs = Math.max(...late.map((doubt) => doubt.waitMs));
   const seconds = Math.ceil(waitMs / 1000);
   process.stderr.write(
-    `lotse: checking again in ${seconds} s: some Services have no load balancer yet, but it may be in creation\n`,
+    `lotse: checking again in ${seconds} s: some Services have no load balancer, but an earlier request may still create one\n`,
   );
   await SYSTEM_CLOCK.pause(waitMs);
   return clearCloud(departing);

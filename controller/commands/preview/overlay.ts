@@ -26,7 +26,7 @@ export function applyManifests(snapshot: Snapshot, given: Pick<Manifests, "servi
     return applied;
   });
   if (numbered.length > 0)
-    notes.push(`new node ports are placeholders, which the API server assigns: Service ${numbered.join(", ")}`);
+    notes.push(`new node ports are placeholders, because the API server assigns them: Service ${numbered.join(", ")}`);
   if (made.length > 0) notes.push(`names derived from the UID are placeholders: Service ${made.join(", ")}`);
   const nodes = overlay(snapshot.nodes, given.nodes, (observed, manifest) => {
     const applied = applyNode(observed, manifest);

@@ -47,7 +47,7 @@ export function refusalOf([command = "help", ...rest]: readonly string[]): strin
   const [name = ""] = rest.filter((word) => !word.startsWith("-"));
   // After a flag it may also be the value of that flag, and the command may follow.
   if (known?.length && name && rest[0] !== name)
-    return `pulumi ${command}: put what follows it before its flags, e.g. \`lotse pulumi stack output --json\``;
+    return `pulumi ${command}: put its subcommand before its flags, e.g. \`lotse pulumi stack output --json\``;
   const isReading = known && (known.length === 0 || known.includes(name));
   const previews = rest.filter((word) => word.startsWith("--preview-only"));
   const isPreview =
@@ -55,5 +55,5 @@ export function refusalOf([command = "help", ...rest]: readonly string[]): strin
   if (isReading && isPreview) return undefined;
   const full = known && name ? `${command} ${name}` : command;
   const instead = INSTEAD[command === "update" || command === "watch" ? "up" : command];
-  return `pulumi ${full} is refused: ${instead ?? "only commands that read are allowed here"}`;
+  return `pulumi ${full} is refused: ${instead ?? "only read-only commands are allowed here"}`;
 }

@@ -37,7 +37,7 @@ export async function printSaved(word: SavedWord, { flags, operands: [, ...more]
 export function savedMirror(text: string | undefined, place: string): SavedMirror {
   if (text === undefined)
     throw new ConfigError([
-      `there is no saved stack (${place} does not exist): the controller saves one unless --state says otherwise; check --cluster-name and --namespace`,
+      `there is no saved stack (${place} does not exist): the controller saves one there with --state=cluster, the default; check --cluster-name and --namespace`,
     ]);
   const saved = parseMirror(text);
   if (!saved)

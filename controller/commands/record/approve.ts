@@ -44,7 +44,9 @@ export function selectSteps(waiting: readonly PendingStep[], operands: readonly 
   const chosen = operands.map((operand) => waiting.filter((step) => isNamed(step, operand)));
   const mistakes = operands.flatMap((operand, index) =>
     chosen[index]?.length === 0
-      ? [`nothing waits ${isId(operand) ? "under the id" : "for"} ${operand}: \`lotse approve\` lists what does`]
+      ? [
+          `no change ${isId(operand) ? "with the id" : "of"} ${operand} waits for approval: \`lotse approve\` lists those that do`,
+        ]
       : [],
   );
   if (mistakes.length > 0) throw new ConfigError(mistakes);

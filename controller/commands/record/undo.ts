@@ -77,7 +77,7 @@ export function requireUndoable(service: V1Service, entries: readonly AuditEntry
   throw new ConfigError([
     wasBalanced
       ? `${name} is no longer of type LoadBalancer: ${LOST.replace("Apply the Service again", "Set its type again")}`
-      : `${name} is of type ${spec?.type ?? "ClusterIP"}, and the record has no load balancer of it: there is nothing to undo`,
+      : `${name} is of type ${spec?.type ?? "ClusterIP"}, and the record contains no load balancer of it: nothing to undo`,
   ]);
 }
 

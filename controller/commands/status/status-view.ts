@@ -30,7 +30,7 @@ export interface NodeStatus {
 /** The load balancer of a Service. */
 export interface BalancerStatus {
   readonly service: string;
-  readonly state: "ready" | "degraded" | "to be made" | "to be changed" | "to be deleted" | "to be kept" | "refused";
+  readonly state: "ready" | "degraded" | "to be created" | "to be changed" | "to be deleted" | "to be kept" | "refused";
   /** Why it does not serve everything that the Service asks for, although nothing is left to change. */
   readonly problems: readonly string[];
   readonly id?: number;
@@ -134,7 +134,7 @@ function stateOf(
     return exists && !isRemoved ? "to be kept" : "to be deleted";
   }
   if (intent.mistakes.length > 0) return "refused";
-  if (plan.some(({ unit }) => unit === intent.unit)) return exists ? "to be changed" : "to be made";
+  if (plan.some(({ unit }) => unit === intent.unit)) return exists ? "to be changed" : "to be created";
   return isDegraded ? "degraded" : "ready";
 }
 

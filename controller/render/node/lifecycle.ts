@@ -95,7 +95,7 @@ export function robotNumbers(nodes: readonly V1Node[]): readonly number[] {
 }
 
 function held(count: number, condition: string): LifecycleVerdict {
-  const reason = `its server was not found, but neither was any server of the ${count} Nodes: check that ${condition}, or delete the Node yourself`;
+  const reason = `none of the ${count} Nodes' servers was found: check that ${condition}, or delete the Node yourself`;
   return { kind: "hold", reason };
 }
 

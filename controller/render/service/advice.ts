@@ -40,7 +40,7 @@ function fieldNotes({ spec, metadata }: V1Service): readonly Note[] {
   const isFiltering = ranges.some((range) => !["", "0.0.0.0/0", "::/0"].includes(range.trim()));
   const messages = [
     isFiltering &&
-      "loadBalancerSourceRanges has no effect: Hetzner load balancers cannot filter, so that every client has access",
+      "loadBalancerSourceRanges has no effect: Hetzner load balancers cannot filter by source address, so every client has access",
     spec?.sessionAffinity === "ClientIP" &&
       "sessionAffinity ClientIP has no effect on the load balancer: for http, set annotation load-balancer.hetzner.cloud/http-sticky-sessions",
     spec?.loadBalancerIP &&

@@ -71,7 +71,7 @@ function portlessProblems(service: V1Service, { existing }: Surroundings): reado
   if (existing || tcpPorts(service).length > 0) return [];
   const protocols = [...new Set((service.spec?.ports ?? []).map(({ protocol }) => protocol))];
   const found = protocols.length === 0 ? "no ports" : `only ${protocols.join(" and ")} ports`;
-  const message = `the Service has ${found}, and Hetzner load balancers forward TCP only: no load balancer is created; add a TCP port, or choose another type`;
+  const message = `the Service has ${found}, and Hetzner load balancers forward TCP only: no load balancer is created; add a TCP port, or change spec.type`;
   return [{ message, options: [] }];
 }
 

@@ -49,7 +49,7 @@ function variablesOf(table: Table): readonly Variable[] {
     if (variable === undefined) return [];
     const preset = unset ?? (fallback === undefined ? "" : `\`${fallback}\``);
     const row = { name: variable, doc: flag === undefined ? doc : `as \`--${flag}\``, fallback: preset };
-    const file = "path of a file with the same value; read again when it changes";
+    const file = "path of a file that contains the value; reread when it changes";
     return parse === secret ? [row, { name: `${variable}_FILE`, doc: file, fallback: "" }] : [row];
   });
 }

@@ -64,5 +64,5 @@ it.each([
   const [described] = await runner.preview(plan, rendered);
   expect(described?.summary).toMatch(summary);
   expect(left).toEqual([]);
-  expect(lines).toMatchObject([{ level: "warn", msg: "preview failed, repeating it once" }]);
+  expect(lines).toMatchObject([{ level: "warn", msg: "preview failed, retrying once" }]);
 });

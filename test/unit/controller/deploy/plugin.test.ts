@@ -83,5 +83,5 @@ it.each([
   ["no digest", () => ""],
 ])("refuses an archive with %s", async (_, sums) => {
   files[SUMS] = sums();
-  await expect(provide()).rejects.toThrow(`${ARCHIVE} has not the published digest`);
+  await expect(provide()).rejects.toThrow(`${ARCHIVE} does not have the published digest`);
 });

@@ -41,12 +41,12 @@ it.each<[string, Partial<Drift>, string]>([
   [
     "a deletion, with the consequence (W15)",
     { lost: aBalancerState({ id: 37, name: "shop" }) },
-    "Service LoadBalancerDrifted: Load balancer shop (id 37) was deleted outside the cluster. Creating a new one; its addresses will change.",
+    "Service LoadBalancerDrifted: Load balancer shop (id 37) was deleted outside the cluster. A new one is being created, with new addresses.",
   ],
   [
     "a deleted certificate",
     { unit: CERTIFICATE, lost: aCertificateState({ name: "c" }) },
-    "Service LoadBalancerDrifted: Certificate c (id 77) was deleted outside the cluster. Creating a new one.",
+    "Service LoadBalancerDrifted: Certificate c (id 77) was deleted outside the cluster. A new one is being created.",
   ],
   [
     "a deleted route",
@@ -66,7 +66,7 @@ it.each<[string, Partial<Drift>, string]>([
   [
     "a deletion",
     { lost: aBalancerState({ id: 37, name: "shop" }) },
-    "Service LoadBalancerDrifted: Load balancer shop (id 37) was deleted outside the cluster. A new one waits for approval; its addresses will change.",
+    "Service LoadBalancerDrifted: Load balancer shop (id 37) was deleted outside the cluster. A new one waits for approval, with new addresses.",
   ],
   [
     "a deleted route",

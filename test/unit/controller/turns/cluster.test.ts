@@ -461,7 +461,7 @@ describe("a turn", () => {
     await expect(turn.run()).resolves.toBeUndefined();
     expect(requests).toEqual([]);
     expect(kinds()).not.toContain("LoadBalancerDrifted");
-    expect(lines).toContainEqual(expect.objectContaining({ level: "warn", unit: UNIT, msg: "not made again" }));
+    expect(lines).toContainEqual(expect.objectContaining({ level: "warn", unit: UNIT, msg: "not recreated" }));
     [cloud.balancers, cloud.unlisted] = [[named], []];
     await turn.run();
     expect(requests).toEqual([]);

@@ -199,7 +199,7 @@ describe("a turn for Nodes that are not Ready", () => {
       await expect(turn.run()).resolves.toBe(PERIOD);
       expect(done).toEqual([]);
       expect(events()).toEqual([
-        expect.stringMatching(/^NodeDeletionHeldBack: Node metal-5 is not deleted: .* 2 Nodes: .*ROBOT_USER/),
+        expect.stringMatching(/^NodeDeletionHeldBack: Node metal-5 is not deleted: .* 2 Nodes' servers .*ROBOT_USER/),
       ]);
       world.robots.set(6, "running");
       await turn.run();

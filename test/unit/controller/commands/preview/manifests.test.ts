@@ -169,7 +169,9 @@ describe("manifests applied to a snapshot", () => {
       [80, 30080],
       [443, 30000],
     ]);
-    expect(notes).toEqual(["new node ports are placeholders, which the API server assigns: Service default/web"]);
+    expect(notes).toEqual([
+      "new node ports are placeholders, because the API server assigns them: Service default/web",
+    ]);
   });
 
   it("use a node port from the manifest, and never one that is in use", () => {

@@ -28,10 +28,10 @@ it.each([
   ["refresh --preview-only=false", "`lotse pulumi refresh --preview-only`"],
   ["refresh --preview-only --preview-only=false", "`lotse pulumi refresh --preview-only`"],
   ["stack rm", "pulumi stack rm is refused"],
-  ["stack --show-urns rm --yes", "put what follows it before its flags"],
-  ["stack -s x import", "put what follows it before its flags"],
+  ["stack --show-urns rm --yes", "put its subcommand before its flags"],
+  ["stack -s x import", "put its subcommand before its flags"],
   ["stack import", "`lotse stack export` prints the saved one"],
-  ["new", "only commands that read"],
+  ["new", "only read-only commands"],
   ["-C dir up", "put the command before its flags"],
 ])("refuses a command that changes something: pulumi %s", (line, words) => {
   expect(refusalOf(line.split(" "))).toContain(words);

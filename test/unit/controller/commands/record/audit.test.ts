@@ -117,7 +117,7 @@ describe("changes that wait for approval", () => {
 
   it("are an error when one of them does not wait, with all mistakes at once", () => {
     expect(() => selectSteps(steps, ["default/nope", "c".repeat(32), "node-1"])).toThrow(
-      /nothing waits for default\/nope: `lotse approve` lists what does.*nothing waits under the id c{32}: /s,
+      /no change of default\/nope waits for approval: `lotse approve` lists .*no change with the id c{32} waits /s,
     );
   });
 });

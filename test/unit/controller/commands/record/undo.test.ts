@@ -125,7 +125,7 @@ describe("a Service without a load balancer cannot be undone, and the reason is 
       "it never had one",
       clusterIp,
       [],
-      "Service default/web is of type ClusterIP, and the record has no load balancer",
+      "Service default/web is of type ClusterIP, and the record contains no load balancer",
     ],
     ["it had one", clusterIp, ran("1", A), "Service default/web is no longer of type LoadBalancer: a deleted load"],
     [

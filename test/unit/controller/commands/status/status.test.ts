@@ -96,7 +96,7 @@ describe("the status of a cluster", () => {
       [false, false, "none in this project"],
     ]);
     expect(balancers[0]).toMatchObject({ service: "default/web", state: "ready", targets: { healthy: 1, total: 2 } });
-    expect(balancers[1]).toMatchObject({ state: "to be made", targets: { healthy: 0, total: 0 } });
+    expect(balancers[1]).toMatchObject({ state: "to be created", targets: { healthy: 0, total: 0 } });
     expect(leader).toEqual({ holder: "pod-1", renewed: "1970-01-01T00:00:00.000Z" });
     expect(budget).toEqual({ remaining: 3599, limit: 3600 });
   });

@@ -58,7 +58,7 @@ describe("a Service without a TCP port (W22)", () => {
     expect(render(ports)).toMatchObject({
       ok: false,
       mistakes: [
-        `the Service has ${found}, and Hetzner load balancers forward TCP only: no load balancer is created; add a TCP port, or choose another type`,
+        `the Service has ${found}, and Hetzner load balancers forward TCP only: no load balancer is created; add a TCP port, or change spec.type`,
       ],
     });
   });
