@@ -27,8 +27,8 @@ const FLAGS_HINT = 'Flags of the controller follow a second "--": npm start -- -
 
 const program = new Command("npm start --")
   .description("A simulated Hetzner Cloud, a real API server and the real controller, until Ctrl-C")
-  .option("--no-controller", "leave the controller to you: lotse run")
-  .option("--real", "three real nodes with pods, and the controller in one of them; needs Linux and root")
+  .option("--no-controller", "start no controller: run it yourself with lotse run")
+  .option("--real", "three real nodes with pods, two of which run the controller; needs Linux and root")
   .option("--ingress", "with --real: Traefik behind a load balancer of its own; takes 10 minutes to build, once")
   .usage("[--real [--ingress]] [--no-controller] [-- <flags of the controller>]")
   .argument("[flags...]", "flags of the controller, such as --approval=manual; lotse run --help lists them")
@@ -46,7 +46,8 @@ if (isReal && hasController && program.args.length > 0) {
   );
 }
 if (hasIngress && !(isReal && hasController)) program.error("--ingress needs --real, and the controller");
-if (!hasController && program.args.length > 0) program.error("--no-controller starts no controller to pass flags to");
+if (!hasController && program.args.length > 0)
+  program.error("--no-controller starts no controller that could take flags");
 const stop = new AbortController();
 
 try {

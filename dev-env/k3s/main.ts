@@ -92,7 +92,7 @@ async function act({ run, ignoresSettings, isExclusive }: Action, flags: Flags, 
     ...(token === "" ? [NO_TOKEN] : []),
   ];
   const settings = parseSettings(choices, mistakes, (setting) =>
-    setting in given ? `--${flagOf(setting)} or ${variableOf(setting)}` : `${flagOf(setting)} of the last time`,
+    setting in given ? `--${flagOf(setting)} or ${variableOf(setting)}` : `--${flagOf(setting)}, kept from the last up`,
   );
   const tools = await provideTools(process.stderr, ["pulumi", "pulumi-language-nodejs", "pulumi-resource-hcloud"]);
   const screen = new Screen(json ? process.stderr : process.stdout);
@@ -113,7 +113,7 @@ try {
   await commandLine().parseAsync();
 } catch (error) {
   const lines = stop.signal.aborted
-    ? ["stopped half-way: the same command continues from there"]
+    ? ["interrupted: run the same command again to continue"]
     : explain(error, ENDPOINT);
   for (const line of lines) process.stderr.write(`dev-env: ${line}\n`);
   process.exitCode = 1;

@@ -105,6 +105,6 @@ function explainFailure(error: unknown, host: string, folder: Folder): Error {
 /** The kubeconfig of k3s for use on this machine: with the public address, and the environment's name for everything. */
 export function adaptKubeconfig(text: string, environment: string, host: string): string {
   const isAsExpected = /^ +server: https:\/\/127\.0\.0\.1:\d+$/m.test(text) && /^current-context: default$/m.test(text);
-  if (!isAsExpected) throw new DevEnvError("k3s has written a kubeconfig of an unknown form");
+  if (!isAsExpected) throw new DevEnvError("k3s has written a kubeconfig in an unknown format");
   return text.replace("https://127.0.0.1:", `https://${host}:`).replaceAll(/: default$/gm, `: ${environment}`);
 }

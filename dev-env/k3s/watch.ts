@@ -50,7 +50,7 @@ export async function pauseController(client: KubeClient, patience: Patience): P
   }
   await retry(async () => {
     const { replicas: left = 0 } = (await readDeployment(client))?.status ?? {};
-    if (left > 0) throw new DevEnvError("the controller in the cluster does not end: check its pod");
+    if (left > 0) throw new DevEnvError("the controller in the cluster has not stopped: check its pod");
   }, patience);
 }
 

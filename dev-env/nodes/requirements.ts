@@ -41,7 +41,7 @@ export function missingFor(computer: Computer): readonly string[] {
   if (computer.platform !== "linux") return [`real nodes need Linux, and this is ${computer.platform}`];
   if (!computer.isRoot) return ["real nodes need root, for namespaces, mounts and cgroups: run the command with sudo"];
   if (computer.uidMap.trim().split(/\s+/).join(" ") !== ALL_USERS) {
-    return ["real nodes need root of the computer: Nodes do not become Ready as root of a user namespace"];
+    return ["real nodes need root outside of user namespaces: inside one, Nodes do not become Ready"];
   }
   const missing = Object.keys(PROGRAMS).filter((program) => computer.find(program) === undefined);
   const packages = [...new Set(missing.map((program) => PROGRAMS[program]))];

@@ -91,7 +91,10 @@ export class ProjectApi implements Disposable {
     for (;;) {
       const { action } = await this.send<{ action: Action }>("GET", `/actions/${id}`);
       if (action.status === "success") return;
-      const { code, message } = action.error ?? { code: "timeout", message: `${action.command} takes too long` };
+      const { code, message } = action.error ?? {
+        code: "timeout",
+        message: `${action.command} did not finish in time`,
+      };
       if (action.status === "error" || performance.now() > deadline)
         throw new CloudError(`POST ${path}`, 0, code, message);
       await delay(ACTION_POLL_MS, undefined, signal && { signal });

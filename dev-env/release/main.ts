@@ -37,7 +37,9 @@ function release(): void {
   if (plan.obstacles.length > 0) for (const obstacle of plan.obstacles) fail(obstacle);
   else if (!passesCheck()) fail("npm run check failed");
   else if (values["dry-run"]) {
-    process.stdout.write("npm run package and npm run image build what the release publishes, to look at it first.\n");
+    process.stdout.write(
+      "npm run package and npm run image build what the release publishes, so that you can look at it first.\n",
+    );
     say(plan, "would be made");
   } else say(makeRelease(options), "is made");
 }

@@ -112,7 +112,7 @@ describe("the controller in the cluster", () => {
   test("is reported if its pods do not end", async () => {
     await reportPods(1);
     const aside = pauseController(world.observer, { deadlineMs: 200, intervalMs: 50 });
-    await expect(aside).rejects.toThrow(/does not end/);
+    await expect(aside).rejects.toThrow(/has not stopped/);
     await resumeController(world.observer);
   });
 });

@@ -85,7 +85,7 @@ describe("the commands", PATIENT, () => {
     expect(bad.errors.split("\n")).toEqual([
       "dev-env: HCLOUD_TOKEN is not set: create a token with read and write rights in the Cloud Console",
       'dev-env: --location or LOTSE_DEV_LOCATION: "mars" is not one of fsn1, nbg1, hel1, ash, hil, sin',
-      "dev-env: pods of the last time: the network 10.0.0.0/28 has no room for servers and pods",
+      "dev-env: --pods, kept from the last up: the network 10.0.0.0/28 has no room for servers and pods",
       "",
     ]);
     const types = await run("up", "--worker-type", "cx99", "--control-plane-type", "cx98");
@@ -114,14 +114,14 @@ describe("the commands", PATIENT, () => {
     await eventually(() => expect(env.cloud.state.servers.size).toBeLessThan(2), { timeoutMs: 60_000, intervalMs: 5 });
     child.kill("SIGINT");
     const stopped = await ended;
-    expect(stopped.errors).toBe("dev-env: stopped half-way: the same command continues from there\n");
+    expect(stopped.errors).toBe("dev-env: interrupted: run the same command again to continue\n");
     expect(stopped.code).toBe(1);
     expect(env.cloud.state.networks.size).toBe(1);
 
     // As if a newer version refused what this one accepted.
     const file = env.folder.configFile("lotse-dev-env");
     await writeFile(file, (await readFile(file, "utf8")).replace(/(:workers:) .*/, "$1 many"));
-    expect((await run("status")).errors).toMatch(/^dev-env: workers of the last time: "many" is not /);
+    expect((await run("status")).errors).toMatch(/^dev-env: --workers, kept from the last up: "many" is not /);
     const last = await run("down");
     expect(last.errors).toBe("");
     expect(lines(last.output)).toContain("gone       nothing of dev is left in the cloud");

@@ -124,7 +124,7 @@ export const CERTIFICATE_STEPS: readonly Step[] = [
   },
   {
     id: "https-deletion",
-    title: "The certificates of a Service are removed with it, and uploaded ones stay.",
+    title: "Certificates made for a Service are removed with it, and others stay.",
     needs: "project",
     service: SERVICE,
     after: "https",

@@ -114,7 +114,7 @@ export const PLACED_ROWS: readonly Row[] = [
   {
     ...PLACED,
     id: "placed-public",
-    title: "The load balancer has names for its addresses, labels, a larger type, and is protected.",
+    title: "The load balancer has reverse DNS names, labels, a larger type and delete protection.",
     needs: "project",
     annotate: {
       "ipv4-rdns": "a.example.com",

@@ -27,7 +27,7 @@ describe("what machines need", () => {
     ["nothing on a computer that has it all", {}, []],
     ["Linux", { platform: "darwin" }, [/need Linux, and this is darwin/]],
     ["root", { isRoot: false }, [/need root.*sudo/]],
-    ["root outside of user namespaces", { uidMap: "0 1000 1\n" }, [/need root of the computer/]],
+    ["root outside of user namespaces", { uidMap: "0 1000 1\n" }, [/need root outside of user namespaces/]],
     [
       "programs, with one command that installs them",
       { find: (program) => (["nft", "runc"].includes(program) ? undefined : "/bin/x") },
