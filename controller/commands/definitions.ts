@@ -171,8 +171,8 @@ Exit codes: 0 done or nothing to undo, 2 something to undo, 1 error.`,
       { name: "once", doc: "print once, as when the output is not a terminal" },
       JSON_FLAG,
     ],
-    epilogue: `The live view is redrawn every two seconds. It reads from the Hetzner API every ten seconds, which takes about 400 of the
-3600 requests per hour.
+    epilogue: `The live view is redrawn every two seconds. It lists load balancers every ten seconds, and servers and the network every 30
+seconds, which takes up to 600 of the 3600 requests per hour.
 
 Examples:
   lotse status --cluster-cidr 10.244.0.0/16
