@@ -7,7 +7,7 @@ import type { V1Node, V1Service } from "@kubernetes/client-node";
 import { parseAllDocuments, type Tags, YAMLParseError } from "yaml";
 import { ConfigError, messageOf } from "../../diagnostics/errors.ts";
 import type { Refusal } from "../../render/refusals.ts";
-import { loadValidator, type ManifestObject, type Validator } from "./validation.ts";
+import { loadValidator, type ManifestObject, type Validator, withoutNulls } from "./validation.ts";
 
 /** Objects found in manifests. */
 export interface Manifests {
@@ -56,7 +56,7 @@ export function checkManifest(file: string, content: string, validate: Validator
     const found = parseManifests(content).filter((object) => isKind("Service")(object) || isKind("Node")(object));
     const checked = found.map((object) => ({ object, mistakes: validate(object) }));
     return {
-      objects: checked.filter(({ mistakes }) => mistakes.length === 0).map(({ object }) => object),
+      objects: checked.filter(({ mistakes }) => mistakes.length === 0).map(({ object }) => withoutNulls(object)),
       refused: checked
         .filter(({ mistakes }) => mistakes.length > 0)
         .map(({ object, mistakes }) => ({ object: `${file}: ${nameOf(object)}`, mistakes })),

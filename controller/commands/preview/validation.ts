@@ -25,17 +25,33 @@ export async function loadValidator(): Promise<Validator> {
   return (object) => {
     const mistakes = checkType(object, `V1${object.kind}`, "", models);
     if (mistakes.length > 0) return mistakes; // fields of the wrong type cannot be checked further
-    return [...checkName(object), ...(object.kind === "Service" ? checkService(object as V1Service) : [])];
+    const known = withoutNulls(object);
+    return [...checkName(known), ...(object.kind === "Service" ? checkService(known as V1Service) : [])];
   };
 }
 
-/** `type` is a TypeScript type as the models write it. The API server takes null for absent. */
+/** The API server takes a field that is null for absent. */
+export function withoutNulls<T>(value: T): T {
+  return stripped(value) as T;
+}
+
+function stripped(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(stripped);
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(fields.map(([key, inner]) => [key, stripped(inner)]));
+}
+
+/** `type` is a TypeScript type as the models write it. */
 function checkType(value: unknown, type: string, path: string, models: Models): readonly string[] {
   if (value === null || value === undefined) return [];
   const item = /^Array<(.+)>$/.exec(type)?.[1];
   if (item !== undefined) {
     if (!Array.isArray(value)) return [`${path}: must be a list`];
-    return value.flatMap((one, index) => checkType(one, item, `${path}[${index}]`, models));
+    return value.flatMap((one, index) => {
+      const at = `${path}[${index}]`;
+      return one === null ? [`${at}: must not be empty`] : checkType(one, item, at, models);
+    });
   }
   const entry = /^\{ \[key: string\]: (.+); \}$/.exec(type)?.[1];
   const attributes = models[type]?.getAttributeTypeMap?.();

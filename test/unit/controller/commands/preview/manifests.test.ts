@@ -96,6 +96,11 @@ describe("an object in a manifest", async () => {
   it.each([
     ["Service", annotated('"true"')],
     ["Service", annotated("null")],
+    [
+      "Service",
+      "metadata: {name: a, labels: null}\nspec: {type: null, ports: [{port: 80, protocol: null, name: null}]}",
+    ],
+    ["Service", "metadata: {name: a}\nspec: {type: ExternalName, ports: null}"],
     ["Service", port("port: 80, targetPort: http, nodePort: 30080, protocol: UDP")],
     ["Service", port("port: 80, targetPort: 8080")],
     ["Service", "metadata: {name: a, creationTimestamp: 2026-11-16T12:00:00Z}\nspec: {type: ExternalName}"],
@@ -125,6 +130,7 @@ describe("an object in a manifest", async () => {
     [port("port: 80}, {port: 81, name: two"), "spec.ports[0].name: required when there are several ports"],
     ["metadata: {name: a}", "spec.ports: at least one port is required"],
     ["metadata: {name: a}\nspec: {ports: 80}", "spec.ports: must be a list"],
+    ["metadata: {name: a}\nspec: {ports: [null]}", "spec.ports[0]: must not be empty"],
     [
       "metadata: {name: a}\nspec: {ports: [{port: 80}], type: Loadbalancer}",
       'spec.type: "Loadbalancer" is not one of ClusterIP, NodePort, LoadBalancer, ExternalName',
@@ -142,6 +148,18 @@ describe("an object in a manifest", async () => {
     expect(check("Node", "metadata: {name: A_b}").refused).toMatchObject([
       { mistakes: [expect.stringContaining('metadata.name: "A_b" is not a name of lower-case letters')] },
     ]);
+  });
+
+  it.each([
+    [
+      "Service",
+      `metadata: {name: a, annotations: {${PREFIX}name: null}}\nspec: {type: LoadBalancer, ports: [{port: 80}]}`,
+    ],
+    ["Node", "metadata: {name: a, annotations: {alpha.kubernetes.io/provided-node-ip: null}, labels: {x: null}}"],
+  ])("does not have fields without a value: %s %s", (kind, fields) => {
+    const { objects } = check(kind, fields);
+    expect(objects).toHaveLength(1);
+    expect(JSON.stringify(objects)).not.toContain("null");
   });
 
   it("does not hide others of its file", () => {
