@@ -8,7 +8,7 @@ import { renderOptions } from "../app/assemble.ts";
 import { type CloudPorts, openCloud } from "../app/assemble-cloud.ts";
 import { type Config, type Environment, loadClusterConfig, loadConfig } from "../config/config.ts";
 import type { FlagValues } from "../config/flags.ts";
-import { KubeError } from "../diagnostics/errors.ts";
+import { ifAllowed } from "../diagnostics/errors.ts";
 import { createLogger, type Logger } from "../diagnostics/log.ts";
 import { guard, holdTargets } from "../guard/guard.ts";
 import { assess, type Plan } from "../guard/plan.ts";
@@ -117,10 +117,7 @@ export async function open(given: CommandConfig, { level = "warn", log: own, ...
 
 /** The pod ranges that the last controller published in its status; undefined when they are unknown. */
 async function publishedRanges(client: KubeClient, config: Config): Promise<string | undefined> {
-  const board = await new OwnConfigMap(client, config, "status").read().catch((error: unknown) => {
-    if (error instanceof KubeError && error.status === 403) return undefined; // a reader may lack this right
-    throw error;
-  });
+  const board = await ifAllowed(new OwnConfigMap(client, config, "status").read()); // a reader may lack this right
   return parseStatus(board?.[STATUS])?.clusterCidrs?.join(",");
 }
 

@@ -70,6 +70,16 @@ export async function ifFound<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
+/** The response, or undefined when we have no permission to read the object. */
+export async function ifAllowed<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof KubeError && error.status === 403) return undefined;
+    throw error;
+  }
+}
+
 /** Another replica is the leader, or may be by now. */
 export class NotLeader extends CcmError {
   readonly code = "not-leader";

@@ -1,11 +1,11 @@
 /** `lotse status`: shows the status of the cluster, once or live. */
 
-import { messageOf } from "../../diagnostics/errors.ts";
+import { ifAllowed, messageOf } from "../../diagnostics/errors.ts";
 import { paintFor } from "../../diagnostics/paint.ts";
 import { forPeople, jsonText, oneLine } from "../../diagnostics/printable.ts";
 import { parsePending } from "../../guard/approval.ts";
 import type { Ages } from "../../hcloud/reader.ts";
-import { OwnConfigMap } from "../../kube/config-map.ts";
+import { OwnConfigMap, ownName } from "../../kube/config-map.ts";
 import { parseStatus, STATUS } from "../../record/status-board.ts";
 import type { Given } from "../command-line.ts";
 import { readLease } from "../departure/sole-writer.ts";
@@ -57,20 +57,30 @@ function readKeys(): Disposable & { readonly signal: AbortSignal; readonly hint:
   return { signal, hint: "q or Ctrl-C quits", [Symbol.dispose]: end };
 }
 
-async function readStatus(session: Session): Promise<ClusterStatus> {
-  const { client, config, gateway } = session;
+/** The status. What the controller keeps in the cluster may be unreadable to those who can read Nodes and Services. */
+export async function readStatus(session: Session): Promise<ClusterStatus> {
+  const { client, config, gateway, place } = session;
+  const read = (kind: "plan" | "status") => ifAllowed(new OwnConfigMap(client, config, kind).read());
   const [snapshot, lease, planned, board] = await Promise.all([
     session.observe(AGES),
-    readLease(client, config),
-    new OwnConfigMap(client, config, "plan").read(),
-    new OwnConfigMap(client, config, "status").read(),
+    ifAllowed(readLease(client, config).then((found) => ({ found }))),
+    read("plan"),
+    read("status"),
   ]);
-  return renderStatus({
-    place: session.place,
+  const status = renderStatus({
+    place,
     ...planOf(snapshot, session),
-    lease,
-    waiting: parsePending(planned).waiting.length,
-    controller: parseStatus(board[STATUS]),
+    lease: lease?.found,
+    waiting: parsePending(planned ?? {}).waiting.length,
+    controller: parseStatus(board?.[STATUS]),
     budget: gateway.budget,
   });
+  const hidden = [
+    ...(lease ? [] : [`Lease ${config.lease?.name}`]),
+    ...(planned ? [] : [`ConfigMap ${ownName("plan", config.clusterName)}`]),
+    ...(board ? [] : [`ConfigMap ${ownName("status", config.clusterName)}`]),
+  ];
+  if (hidden.length === 0) return status;
+  const note = `leader, last run and changes that wait may be missing: no permission to read ${hidden.join(", ")}`;
+  return { ...status, notes: [...status.notes, note] };
 }
