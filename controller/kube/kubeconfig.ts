@@ -116,9 +116,19 @@ function parseServer(source: string, text: string): URL {
   return new URL(text);
 }
 
+/** The same file or list of files, also for a process with another working directory. */
+export function absolutePaths(kubeconfig: string): string {
+  return filesOf(kubeconfig)
+    .map((file) => resolve(file))
+    .join(delimiter);
+}
+
+function filesOf(kubeconfig: string): readonly string[] {
+  return existsSync(kubeconfig) ? [kubeconfig] : kubeconfig.split(delimiter).filter((file) => file !== "");
+}
+
 async function readConfigs(kubeconfig: string): Promise<readonly KubeConfigFile[]> {
-  const files = existsSync(kubeconfig) ? [kubeconfig] : kubeconfig.split(delimiter).filter((file) => file !== "");
-  const found = files.filter((file) => existsSync(file));
+  const found = filesOf(kubeconfig).filter((file) => existsSync(file));
   if (found.length === 0)
     throw new ConfigError([`the kubeconfig ${kubeconfig} does not exist: set KUBECONFIG or pass --kubeconfig`]);
   const { parse } = await import("yaml");

@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { homedir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { writeBackend } from "../../../stacks/state/mirror.ts";
 import { defined } from "../../../stacks/units/defined.ts";
 import type { UnitId } from "../../../stacks/units/spec.ts";
@@ -14,6 +14,7 @@ import type { Environment } from "../../config/config.ts";
 import { CLUSTER_FLAGS, type FlagValues } from "../../config/flags.ts";
 import { ConfigError, messageOf } from "../../diagnostics/errors.ts";
 import { wantedSpecs } from "../../guard/plan.ts";
+import { absolutePaths } from "../../kube/kubeconfig.ts";
 import type { Given } from "../command-line.ts";
 import { type CommandConfig, commandConfig, FLAGS_VARIABLE, open, planOf, textOf } from "../open.ts";
 import { quoted } from "../shell.ts";
@@ -58,7 +59,14 @@ export async function writeStack(config: CommandConfig, flags: FlagValues, direc
   const removals = plan.flatMap((step) => (step.kind === "remove" ? [step.unit] : []));
   const concerned = new Set<UnitId>([...units.keys(), ...removals]);
   const existing = Object.fromEntries([...concerned].map((unit) => [unit, rendered.existing[unit]]));
-  const home = { ...findEngine(process.env), directory, isScratch: false, stack: config.clusterName };
+  // Pulumi runs the program of a preview in the project's folder.
+  const kubeconfig = config.kubeconfig === undefined ? undefined : absolutePaths(config.kubeconfig);
+  const home = {
+    ...findEngine(process.env),
+    directory: resolve(directory),
+    isScratch: false,
+    stack: config.clusterName,
+  };
   const outputs = await session.outputs(snapshot, rendered);
   const ranges = session.config.clusterCidrs.join(",");
   const backend = await writeBackend(home, { stack: home.stack, specs: [...units.values()], existing, outputs });
@@ -66,8 +74,8 @@ export async function writeStack(config: CommandConfig, flags: FlagValues, direc
     ...backend,
     // The language host starts the first `node` in PATH, which must be able to run TypeScript sources.
     PATH: [dirname(process.execPath), dirname(home.pulumi), process.env.PATH ?? ""].join(delimiter),
-    ...defined({ KUBECONFIG: config.kubeconfig }),
-    [FLAGS_VARIABLE]: JSON.stringify(clusterFlags({ ...flags, "cluster-cidr": ranges || undefined })),
+    ...defined({ KUBECONFIG: kubeconfig }),
+    [FLAGS_VARIABLE]: JSON.stringify(clusterFlags({ ...flags, kubeconfig, "cluster-cidr": ranges || undefined })),
   };
 }
 
