@@ -91,10 +91,14 @@ const HCCM_VALUES: ChartValues = {
   },
   networking: { enabled: true, clusterCIDR: "10.244.0.0/16", network: fromSecret("hcloud", "network") },
   robot: { enabled: false },
-  monitoring: { enabled: true, podMonitor: { enabled: false, labels: {}, annotations: {}, spec: {} } },
+  monitoring: {
+    enabled: true,
+    podMonitor: { enabled: true, labels: {}, annotations: {}, spec: { podMetricsEndpoints: [{ port: "metrics" }] } },
+  },
+  nameOverride: null,
   resources: { requests: { cpu: "100m", memory: "50Mi" } },
   selectorLabels: {
-    "app.kubernetes.io/name": "hcloud-cloud-controller-manager",
+    "app.kubernetes.io/name": '{{ include "hcloud-cloud-controller-manager.name" $ }}',
     "app.kubernetes.io/instance": "{{ $.Release.Name }}",
   },
   additionalTolerations: [],
@@ -349,6 +353,39 @@ describe("values of HCCM's chart", () => {
       serviceDefaults: { location: "fsn1", usePrivateIp: true },
     });
   });
+
+  it.each([
+    [
+      "another Secret with the token",
+      { env: { HCLOUD_TOKEN: ofSecret({ name: "own" }) } },
+      { name: "HCLOUD_TOKEN", ...fromSecret("own", "token") },
+    ],
+    [
+      "another Secret with Robot's credentials",
+      { robot: { enabled: true }, env: { ROBOT_USER: ofSecret({ name: "robot" }) } },
+      { name: "ROBOT_USER", ...ofSecret({ name: "robot", key: "robot-user", optional: true }) },
+    ],
+    [
+      "another key with the network",
+      { networking: { enabled: true, network: ofSecret({ key: "other" }) } },
+      { name: "HCLOUD_NETWORK", ...fromSecret("hcloud", "other") },
+    ],
+    [
+      "a value in place of the Secret",
+      { networking: { enabled: true, network: { value: "cluster", valueFrom: null } } },
+      { name: "HCLOUD_NETWORK", value: "cluster" },
+    ],
+    ["a template", { env: { A: { value: "{{ .Release.Name }}" } } }, { name: "A", value: "lotse" }],
+  ])("HCCM D4, D5: may name %s", async (_, values, variable) => {
+    expect(containerOf(await objectsOf(values)).env).toContainEqual(variable);
+  });
+
+  it("HCCM D7: annotations of the PodMonitor are texts", async () => {
+    const podMonitor = { enabled: true, annotations: { a: true, b: 1, c: "{{ $labels.pod }}" } };
+    const objects = await objectsOf({ monitoring: { podMonitor } }, { apis: MONITORING_APIS });
+    const { annotations } = objects.find(({ kind }) => kind === "PodMonitor")?.metadata ?? {};
+    expect(annotations).toEqual({ a: "true", b: "1", c: "{{ $labels.pod }}" });
+  });
 });
 
 describe("helm", () => {
@@ -384,7 +421,12 @@ describe("helm", () => {
 });
 
 function fromSecret(name: string, key: string) {
-  return { valueFrom: { secretKeyRef: { name, key } } };
+  return ofSecret({ name, key });
+}
+
+/** A part of a reference, for which the chart has the rest. */
+function ofSecret(secretKeyRef: { readonly name?: string; readonly key?: string; readonly optional?: boolean }) {
+  return { valueFrom: { secretKeyRef } };
 }
 
 /** The configuration of the program in the container. */

@@ -2,6 +2,9 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
+{{/* The default selectorLabels in HCCM's values refer to it. */}}
+{{- define "hcloud-cloud-controller-manager.name" -}}{{ include "lotse.name" . }}{{- end -}}
+
 {{- define "lotse.selectorLabels" -}}
 {{- tpl (toYaml .Values.selectorLabels) $ -}}
 {{- end -}}
@@ -71,17 +74,23 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}{{ end -}}
 {{- if not .Values.monitoring.enabled }}{{ $_ := set $env "HCLOUD_METRICS_ENABLED" (dict "value" "false") }}{{ end -}}
 {{- range $name, $value := .Values.env }}{{ $_ := set $env $name $value }}{{ end -}}
+{{- $keys := dict "HCLOUD_TOKEN" "token" "HCLOUD_NETWORK" "network" "ROBOT_USER" "robot-user" "ROBOT_PASSWORD" "robot-password" -}}
 {{- range $name, $value := $env }}
 {{- if $value }}
+{{- if and (hasKey $keys $name) (($value.valueFrom).secretKeyRef) }}
+{{- $value = mergeOverwrite (include "lotse.fromSecret" (get $keys $name) | fromYaml) $value }}
+{{- end }}
 - name: {{ $name }}
-  {{- toYaml $value | nindent 2 }}
+{{- range $field, $source := $value }}{{ if not (kindIs "invalid" $source) }}
+  {{- tpl (toYaml (dict $field $source)) $ | nindent 2 }}
+{{- end }}{{ end }}
 {{- end }}
 {{- end }}
 {{- end -}}
 
-{{/* A key of HCCM's Secret. Only `network` is required, and only with networking enabled. */}}
+{{/* A key of HCCM's Secret. As in its chart, only the credentials of Robot are optional. */}}
 {{- define "lotse.fromSecret" -}}
-valueFrom: { secretKeyRef: { name: hcloud, key: {{ . }}{{ if ne . "network" }}, optional: true{{ end }} } }
+valueFrom: { secretKeyRef: { name: hcloud, key: {{ . }}{{ if hasPrefix "robot-" . }}, optional: true{{ end }} } }
 {{- end -}}
 
 {{/* Non-empty when the token is mounted as a file. */}}
