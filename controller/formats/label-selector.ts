@@ -1,12 +1,13 @@
-/** Kubernetes label selectors, equality-based and set-based: `a=b,c!=d,e in (f,g),h,!i`. */
+/** Kubernetes label selectors, equality-based, set-based and by number: `a=b,c!=d,e in (f,g),h,!i,j>5`. */
 
 /** Whether labels match. */
 export type LabelSelector = (labels: Readonly<Record<string, string>>) => boolean;
 
 // Annotations hold up to 256 KiB of any text: no pattern may backtrack over more than one run of spaces.
-const WORD = "[^\\s=!(),]+";
+const WORD = "[^\\s=!(),<>]+";
 const SET = new RegExp(`^(?<key>${WORD})\\s+(?<operator>in|notin)\\s*\\((?<values>[^()]*)\\)$`);
 const EQUALITY = new RegExp(`^(?<key>${WORD})\\s*(?<operator>==|=|!=)\\s*(?<value>(?:${WORD})?)$`);
+const COMPARISON = new RegExp(`^(?<key>${WORD})\\s*(?<comparison>[<>])\\s*(?<limit>\\d{1,18})$`);
 const EXISTENCE = new RegExp(`^(?<negated>!?)\\s*(?<key>${WORD})$`);
 /** A comma that is not in parentheses. Selectors are short enough to look ahead at each. */
 const OUTER_COMMA = /,(?![^(]*\))/;
@@ -45,9 +46,10 @@ function parse(text: string): LabelSelector | undefined {
 }
 
 function parseTerm(term: string): LabelSelector | undefined {
-  const groups = (SET.exec(term) ?? EQUALITY.exec(term) ?? EXISTENCE.exec(term))?.groups;
+  const groups = [SET, EQUALITY, COMPARISON, EXISTENCE].map((form) => form.exec(term)).find((found) => found)?.groups;
   if (!groups || !isKey(groups.key ?? "")) return undefined;
-  const { key = "", operator, values, value, negated } = groups;
+  const { key = "", operator, values, value, negated, comparison, limit } = groups;
+  if (limit !== undefined) return comparing(key, comparison === ">", BigInt(limit));
   if (operator === undefined) return (labels) => Object.hasOwn(labels, key) === (negated === "");
   const allowed = values === undefined ? [value ?? ""] : values.split(",").map((text) => text.trim());
   return allowed.every(isValue) ? membership(key, allowed, operator !== "notin" && operator !== "!=") : undefined;
@@ -58,6 +60,15 @@ function membership(key: string, values: readonly string[], isIn: boolean): Labe
   return (labels) => {
     const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
     return (value !== undefined && values.includes(value)) === isIn;
+  };
+}
+
+/** Only a number is more or less than the limit. */
+function comparing(key: string, isMore: boolean, limit: bigint): LabelSelector {
+  return (labels) => {
+    const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+    if (value === undefined || !/^\d{1,18}$/.test(value)) return false;
+    return isMore ? BigInt(value) > limit : BigInt(value) < limit;
   };
 }
 
