@@ -116,7 +116,7 @@ describe("certificates by id and name", () => {
     for (const name of ["by-name", "by-id", "late"]) expect(certificateNamed(name)).toMatchObject({ used_by: [] });
   });
 
-  it("HCCM A24: reports the valid certificate types, and that https requires a certificate", async () => {
+  it("unlike HCCM A24: reports the valid certificate types, and that https requires a certificate", async () => {
     await world.createService("mistaken", https({ "certificate-type": "manged" }), [PORT]);
     await world.createService("bare", { protocol: "https" }, [PORT]);
     await eventually(async () => {
@@ -152,7 +152,7 @@ describe("a managed certificate", () => {
     );
   });
 
-  it("unlike HCCM C3: is replaced when the domains change, without a failed request, and the old one is deleted", async () => {
+  it("unlike HCCM C3, A26: is replaced when the domains change, without a failed request, and the old one is deleted", async () => {
     const uid = await uidOf("managed");
     const [old] = ownedBy(uid);
     await using client = await startClient(uid);

@@ -148,6 +148,11 @@ describe("parseSettings", () => {
     expect(mistakes[0]).toContain(allowed);
   });
 
+  it("unlike HCCM A27: takes no text that is not a boolean for the production CA", () => {
+    const { broken } = settings({ "http-managed-certificate-acme-staging": "yes" });
+    expect([...broken]).toEqual(["managedStaging"]);
+  });
+
   it("reports every mistake and keeps the valid options", () => {
     const { options, mistakes } = parse({ protocol: "x", "health-check-retries": "9", type: "lb21" });
     expect(options).toEqual({ type: "lb21" });
