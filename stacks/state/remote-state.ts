@@ -69,6 +69,6 @@ export class RemoteState implements StateStore {
 /** Whether the stack is locked, and all its locks are too old to be in use. */
 function isAbandoned(message: string, now: number): boolean {
   if (!message.includes("currently locked")) return false;
-  const times = [...message.matchAll(/ created by .* at (\S+Z)$/gm)].map(([, at = ""]) => Date.parse(at));
+  const times = [...message.matchAll(/ created by .* at (\S+)$/gm)].map(([, at = ""]) => Date.parse(at));
   return times.length > 0 && times.every((at) => now - at > ABANDONED_MS);
 }

@@ -36,18 +36,26 @@ it.each([
   expect(`${error?.message}${error?.stack}${error?.cause}`).not.toContain("s3cret");
 });
 
+/** As Pulumi writes the time of a lock: in the time zone of its owner. */
+const ago = (minutes: number, hours = 0) =>
+  new Date(Date.now() - minutes * 60_000 + hours * 3_600_000)
+    .toISOString()
+    .replace(/\.\d+Z/, hours === 0 ? "Z" : `+0${hours}:00`);
+
 it.each([
-  ["that was left behind long ago is removed", 20, true],
-  ["of someone who works on the stack is respected", 1, false],
-])("a lock %s", async (_, minutes, isSaved) => {
+  ["that was left behind long ago is removed", [ago(20)], true],
+  ["that was left behind in another time zone is removed", [ago(20, 2)], true],
+  ["of someone who works on the stack is respected", [ago(1)], false],
+  ["of someone in another time zone is respected, beside one left behind", [ago(20), ago(1, 2)], false],
+])("a lock %s", async (_, times, isSaved) => {
   const pulumi = join(directory, "pulumi");
-  const at = new Date(Date.now() - minutes * 60_000).toISOString().replace(/\.\d+/, "");
+  const locks = times.map((at) => `s3://bucket/.pulumi/locks/1.json: created by root@lotse-0 (pid 7) at ${at}`);
   const script = `#!/bin/sh
 case "$1 $2" in
   "cancel "*) touch '${directory}/cancelled' ;;
   "stack import") [ -e '${directory}/cancelled' ] || {
-    echo "error: could not import deployment: the stack is currently locked by 1 lock(s)." >&2
-    echo "  s3://bucket/.pulumi/locks/1.json: created by root@lotse-0 (pid 7) at ${at}" >&2
+    echo "error: could not import deployment: the stack is currently locked by ${locks.length} lock(s)." >&2
+    echo "  ${locks.join("\n  ")}" >&2
     exit 255
   } ;;
 esac
