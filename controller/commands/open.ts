@@ -110,9 +110,10 @@ export async function open(given: CommandConfig, { level = "warn", log: own, ...
     return { schemaVersion: 1, ...unitOutputs(rendered), ...nodeOutputs(decided) };
   };
   const place = placeOf(config.clusterName, access);
+  const { namespace = "default" } = access;
   const ends = opened.move();
   const close = { [Symbol.asyncDispose]: () => ends.disposeAsync() };
-  return { config, place, client, gateway, reader, options, log, notes, ends, observe, outputs, ...close };
+  return { config, place, namespace, client, gateway, reader, options, log, notes, ends, observe, outputs, ...close };
 }
 
 /** The pod ranges that the last controller published in its status; undefined when they are unknown. */

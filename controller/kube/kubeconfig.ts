@@ -13,6 +13,8 @@ export interface KubeAccess {
   readonly server: URL;
   /** Context of the kubeconfig; absent in a pod. */
   readonly context?: string;
+  /** Namespace of objects that name none, as the context has it; absent means `default`. */
+  readonly namespace?: string | undefined;
   /** Options and headers of one request. Called for every request, because tokens are rotated. */
   credentials(): Promise<Pick<RequestOptions, "ca" | "cert" | "key" | "rejectUnauthorized" | "servername" | "headers">>;
 }
@@ -86,7 +88,7 @@ async function fromFiles(kubeconfig: string, asked: string | undefined): Promise
   const server = parseServer(`--kubeconfig ${kubeconfig}`, String(cluster.server));
   const isExternal = user.exec || user["auth-provider"];
   const credentials = isExternal ? await throughLibrary(cluster, user) : async () => credentialsOf(cluster, user);
-  return { server, context: name, credentials };
+  return { server, context: name, namespace: text(context?.namespace) || undefined, credentials };
 }
 
 function credentialsOf(cluster: Entry, user: Entry): Awaited<ReturnType<KubeAccess["credentials"]>> {

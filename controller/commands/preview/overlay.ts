@@ -13,13 +13,21 @@ const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 /** Default range of node ports. */
 const NODE_PORTS = { first: 30_000, last: 32_767 };
 
-/** The snapshot after applying the objects. Values that the API server would assign are placeholders, and noted. */
-export function applyManifests(snapshot: Snapshot, given: Pick<Manifests, "services" | "nodes">) {
+/**
+ * The snapshot after applying the objects. `namespace` is for Services that name none. Values that the API server would
+ * assign are placeholders, and noted.
+ */
+export function applyManifests(
+  snapshot: Snapshot,
+  given: Pick<Manifests, "services" | "nodes">,
+  namespace = "default",
+) {
   const assignPorts = portAssigner(snapshot.services);
   const notes: string[] = [];
   const made: string[] = [];
   const numbered: string[] = [];
-  const services = overlay(snapshot.services, given.services.map(withNamespace), (observed, manifest) => {
+  const placed = given.services.map((service) => withNamespace(service, namespace));
+  const services = overlay(snapshot.services, placed, (observed, manifest) => {
     const applied = applyService(observed, manifest);
     if (assignPorts(applied)) numbered.push(keyOf(applied));
     if (!observed) made.push(keyOf(applied));
@@ -48,8 +56,8 @@ function overlay<T extends V1Service | V1Node>(
   return [...all.values()];
 }
 
-function withNamespace(service: V1Service): V1Service {
-  return { ...service, metadata: { ...service.metadata, namespace: service.metadata?.namespace ?? "default" } };
+function withNamespace(service: V1Service, namespace: string): V1Service {
+  return { ...service, metadata: { namespace, ...service.metadata } };
 }
 
 function applyService(observed: V1Service | undefined, manifest: V1Service): V1Service {

@@ -51,7 +51,7 @@ export async function observeWith(paths: readonly string[], session: Session) {
   const [manifests, observed] = await Promise.all([readManifests(paths), session.observe()]);
   const { services, nodes, refused } = manifests;
   const isEmpty = services.length + nodes.length + refused.length === 0;
-  const { snapshot, notes } = applyManifests(observed, manifests);
+  const { snapshot, notes } = applyManifests(observed, manifests, session.namespace);
   return { snapshot, refused, notes: isEmpty ? [`no Services or Nodes found in ${paths.join(", ")}`] : notes };
 }
 
