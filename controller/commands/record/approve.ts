@@ -38,9 +38,17 @@ function isId(operand: string): boolean {
   return /^[0-9a-f]{32}$/.test(operand);
 }
 
-/** The waiting changes that operands name, by id or object. Throws when one of them names none. */
+/** The waiting changes that operands name, all by id or all by object. Throws when one of them names none. */
 export function selectSteps(waiting: readonly PendingStep[], operands: readonly string[]): readonly PendingStep[] {
   if (operands.length === 0) return waiting;
+  const objects = operands.filter((operand) => !isId(operand));
+  if (objects.length > 0 && objects.length < operands.length)
+    throw new ConfigError(
+      objects.map(
+        (object) =>
+          `${object} is no id, and only ids are approved: \`lotse approve ${object}\` shows the ids of its changes`,
+      ),
+    );
   const chosen = operands.map((operand) => waiting.filter((step) => isNamed(step, operand)));
   const mistakes = operands.flatMap((operand, index) =>
     chosen[index]?.length === 0

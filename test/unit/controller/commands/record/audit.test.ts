@@ -110,15 +110,23 @@ describe("changes that wait for approval", () => {
     ["a Service", ["default/web"], ["a"]],
     ["a Node", ["node-1"], ["b"]],
     ["an id", ["b".repeat(32)], ["b"]],
-    ["several", ["b".repeat(32), "Service default/web"], ["b", "a"]],
+    ["several ids", ["b".repeat(32), "a".repeat(32)], ["b", "a"]],
+    ["several objects", ["node-1", "Service default/web"], ["b", "a"]],
   ])("are chosen by %s", (_, operands, expected) => {
     expect(selectSteps(steps, operands).map(({ id }) => id[0])).toEqual(expected);
   });
 
-  it("are an error when one of them does not wait, with all mistakes at once", () => {
-    expect(() => selectSteps(steps, ["default/nope", "c".repeat(32), "node-1"])).toThrow(
-      /no change of default\/nope waits for approval: `lotse approve` lists .*no change with the id c{32} waits /s,
+  it("are approved by ids alone: an object beside them would approve what was not shown", () => {
+    expect(() => selectSteps(steps, ["b".repeat(32), "default/web"])).toThrow(
+      "default/web is no id, and only ids are approved: `lotse approve default/web` shows the ids of its changes",
     );
+  });
+
+  it("are an error when one of them does not wait, with all mistakes at once", () => {
+    expect(() => selectSteps(steps, ["default/nope", "node-1", "node-2"])).toThrow(
+      /no change of default\/nope waits for approval: `lotse approve` lists .*no change of node-2 waits /s,
+    );
+    expect(() => selectSteps(steps, ["c".repeat(32)])).toThrow(/no change with the id c{32} waits /);
   });
 });
 
