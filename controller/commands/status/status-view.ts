@@ -131,7 +131,7 @@ function stateOf(
 ): BalancerStatus["state"] {
   if (intent.kind === "retire") {
     const isRemoved = plan.some(({ unit, kind }) => unit === intent.unit && kind === "remove");
-    return exists && !isRemoved ? "to be kept" : "to be deleted";
+    return intent.isLeftBehind || (exists && !isRemoved) ? "to be kept" : "to be deleted";
   }
   if (intent.mistakes.length > 0) return "refused";
   if (plan.some(({ unit }) => unit === intent.unit)) return exists ? "to be changed" : "to be created";

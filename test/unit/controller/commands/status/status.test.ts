@@ -137,6 +137,12 @@ describe("the status of a cluster", () => {
     expect(balancers).toMatchObject([{ service: "default/web", state }]);
   });
 
+  it("says that a load balancer is to be kept when its Service has left it behind, and still has our finalizer", () => {
+    const services = [aService({ isDeleted: true, finalizers: [FINALIZER], annotations: { "on-delete": "keep" } })];
+    const { balancers } = aStatus({ services, balancer: { labels: { "lotse/released": UID } } });
+    expect(balancers).toMatchObject([{ service: "default/web", state: "to be kept" }]);
+  });
+
   it("names no leader whose Lease has expired: it may have crashed", () => {
     expect(aStatus({ renewTime: "1969-12-31T23:59:46Z" }).leader?.holder).toBe("pod-1");
     expect(aStatus({ renewTime: "1969-12-31T23:59:44Z" }).leader).toBeUndefined();
