@@ -3,7 +3,7 @@
  * come from the generated models of the Kubernetes client.
  */
 import type { V1Service } from "@kubernetes/client-node";
-import { objectName } from "../../config/flag-values.ts";
+import { matching, objectName } from "../../config/flag-values.ts";
 import { quote } from "../../formats/values.ts";
 
 /** Anything that looks like a Kubernetes object. Other fields have not been checked. */
@@ -96,9 +96,15 @@ function checkScalar(value: unknown, type: string, path: string): readonly strin
   return [`${path}: ${quote(value)} is not ${name}${unquoted?.test(value) ? ": remove the quotes" : ""}`];
 }
 
-function checkName({ metadata }: ManifestObject): readonly string[] {
+/** A Service's name is also a label of DNS. */
+const serviceName = matching(
+  /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/,
+  "a name of at most 63 lower-case letters, digits and dashes",
+);
+
+function checkName({ kind, metadata }: ManifestObject): readonly string[] {
   const name = metadata?.name ?? "";
-  const parsed = objectName(name);
+  const parsed = kind === "Service" ? serviceName(name) : objectName(name);
   return "value" in parsed ? [] : [`metadata.name: ${quote(name)} is not ${parsed.allowed}`];
 }
 

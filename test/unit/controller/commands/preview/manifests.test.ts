@@ -143,6 +143,14 @@ describe("an object in a manifest", async () => {
     expect(check("Service", fields).refused).toEqual([{ object: "x.yaml: Service default/a", mistakes: [mistake] }]);
   });
 
+  it.each(["a.b", "a".repeat(64)])("is refused with a name that a Service cannot have: %s", (name) => {
+    const { refused } = check("Service", `metadata: {name: ${name}}\nspec: {ports: [{port: 80}]}`);
+    expect(refused).toMatchObject([
+      { mistakes: [`metadata.name: "${name}" is not a name of at most 63 lower-case letters, digits and dashes`] },
+    ]);
+    expect(check("Node", `metadata: {name: ${name}}`).refused).toEqual([]);
+  });
+
   it("is refused without a name, or with one that cannot be", () => {
     expect(check("Node", "metadata: {}").refused).toMatchObject([{ object: "x.yaml: Node without a name" }]);
     expect(check("Node", "metadata: {name: A_b}").refused).toMatchObject([
