@@ -43,7 +43,7 @@ export async function prepareFolders(home: EngineHome): Promise<void> {
     await mkdir(folder, { recursive: true });
   await chmod(home.directory, 0o700);
   const plugins = join(pulumiHome, "plugins");
-  await rm(plugins, { recursive: true, force: true });
+  await rm(plugins, { force: true }); // a link
   await symlink(home.plugins, plugins);
 }
 
