@@ -46,7 +46,7 @@ export function selectSteps(waiting: readonly PendingStep[], operands: readonly 
     throw new ConfigError(
       objects.map(
         (object) =>
-          `${object} is no id, and only ids are approved: \`lotse approve ${object}\` shows the ids of its changes`,
+          `${object} is not an id, and only ids can be approved: \`lotse approve ${object}\` shows the ids of its changes`,
       ),
     );
   const chosen = operands.map((operand) => waiting.filter((step) => isNamed(step, operand)));

@@ -118,7 +118,7 @@ describe("changes that wait for approval", () => {
 
   it("are approved by ids alone: an object beside them would approve what was not shown", () => {
     expect(() => selectSteps(steps, ["b".repeat(32), "default/web"])).toThrow(
-      "default/web is no id, and only ids are approved: `lotse approve default/web` shows the ids of its changes",
+      "default/web is not an id, and only ids can be approved: `lotse approve default/web` shows the ids of its changes",
     );
   });
 
