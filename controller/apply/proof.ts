@@ -107,8 +107,8 @@ export class Absence {
       outcome?.changes.some(({ operation, part }) => operation === wanted && MAIN_PARTS.has(part));
     if (kind === "remove" && has("delete")) this.#traces.set(unit, {});
     const isUnanswered = outcome?.status === "failed" && UNANSWERED.has(outcome.failure.code);
-    // A list may lack what has just been created.
-    const isUnlisted = has("create") && !this.#traces.get(unit)?.known;
+    // A list may lack what has just been created, also by an action that outlasts its run: then there is no outcome.
+    const isUnlisted = (!outcome || has("create")) && !this.#traces.get(unit)?.known;
     if (kind === "make" && (isUnanswered || isUnlisted))
       this.#traces.set(unit, { ...this.#traces.get(unit), askedAt: this.#now() });
   }

@@ -205,10 +205,9 @@ describe("a load balancer that is not listed", () => {
     expect(await left()).toHaveLength(1);
   });
 
-  it.each<[string, UnitOutcome | undefined]>([
+  it.each<[string, UnitOutcome]>([
     ["a refusal", failed("resource_limit_exceeded")],
     ["a success", { status: "applied", changes: [] }],
-    ["a run that said nothing of it", undefined],
   ])("is not in creation after %s", async (_, outcome) => {
     absence.observe(going(false));
     now += 60_000;

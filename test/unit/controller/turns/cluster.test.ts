@@ -809,6 +809,21 @@ describe("a turn", () => {
       expect(outcomes).toMatchObject([{ status: "failed" }]);
     });
 
+    it("also if its action outlasts the run, and no list shows it yet", async () => {
+      const { turn, world, objects, kinds } = await later();
+      world.act = ({ units: [unit] }) => {
+        world.slow(unit ? unitOf(unit) : "", Promise.resolve(undefined));
+        return failed("under_way");
+      };
+      await turn.run();
+      objects.services = GONE;
+      await turn.run();
+      expect(kinds()).not.toContain("remove-finalizer");
+      vi.advanceTimersByTime(31_000);
+      await turn.run();
+      expect(kinds()).toContain("remove-finalizer");
+    });
+
     it("also if the list after the run could not be read", async () => {
       const { turn, world, cloud, objects, kinds } = await later();
       world.act = () => {
