@@ -110,13 +110,7 @@ export class Runner {
       ...scopeOf(due, rendered.existing),
       complete: insertKeys(privateKeys(rendered)),
       ...(view && { list: (collection: string, maxAgeMs: number) => view.list(collection, maxAgeMs) }),
-      // A failed read is not the cause: the plugin retries it, or takes it for an absent resource.
-      onExchange: ({ unit, method, status, error }: Exchange) => {
-        if (unit === undefined || method === "GET") return;
-        if (error) errors.set(unit, error);
-        // An earlier refusal does not explain that there was no response.
-        if (status === 0) errors.delete(unit);
-      },
+      onExchange: (exchange: Exchange) => noteError(errors, exchange),
       // Without a listener for the end of slow actions, the run waits for them.
       ...(onArrival && {
         hurry: this.#hurry.signal,
@@ -221,6 +215,16 @@ function runRequest(mode: RunRequest["mode"], plan: Plan, { existing }: Rendered
     existing,
     access: { endpoint: access.endpoint, token: access.token },
   };
+}
+
+/** Keeps the API's last error about each unit, unless something else must be the reason if the unit fails. */
+function noteError(errors: Map<string, ApiError>, { unit, method, status, error }: Exchange): void {
+  // A failed read is not the cause: the plugin retries it, or takes it for an absent resource.
+  if (unit === undefined || method === "GET") return;
+  const code = errors.get(unit)?.code;
+  if (error) errors.set(unit, error);
+  // An earlier refusal does not explain that there was no response, nor a temporary one what follows once it is overcome.
+  else if (status === 0 || (code !== undefined && failureOf(code, "").retry === "soon")) errors.delete(unit);
 }
 
 /** Failed units with the API's own error instead of the engine's text about it. */

@@ -580,6 +580,23 @@ describe("a turn", () => {
     expect(JSON.stringify(writes)).not.toContain("invalid target");
   });
 
+  it("does not take a refusal for the reason that was overcome: the request was repeated and accepted", async () => {
+    stopClocks();
+    const { turn, world, writes } = aTurn();
+    world.act = ({ units }) => {
+      const sent = { run: "r", method: "POST", path: "/load_balancers", endpoint: "/load_balancers", durationMs: 1 };
+      const error = { code: "rate_limit_exceeded", message: "limit of 3600 requests per hour reached" };
+      for (const unit of units.map(unitOf)) {
+        world.exchange({ ...sent, unit, status: 429, error });
+        world.exchange({ ...sent, unit, status: 201 });
+      }
+      const failure = { code: "no_subnet_available", message: "no subnet available", retry: "backoff" } as const;
+      return { status: "failed", changes: [], failure };
+    };
+    await expect(turn.run()).resolves.toBe(5_000);
+    expect(JSON.stringify(writes)).toContain("failed to ensure load balancer: no subnet available");
+  });
+
   it("HCCM S8: creates no load balancer for a Service whose finalizer could not be set, and retries soon", async () => {
     stopClocks();
     const { turn, world, requests } = aTurn();
