@@ -1,4 +1,5 @@
 /** Observes and plans for a turn: observe → render → compare, with a second witness wherever a list alone is not proof. */
+import type { UnitId } from "../../stacks/units/spec.ts";
 import type { Absence } from "../apply/proof.ts";
 import type { Runner } from "../apply/runner.ts";
 import type { Logger } from "../diagnostics/log.ts";
@@ -40,6 +41,8 @@ export class Situations {
   readonly #isDrift: (step: PlannedUnit) => boolean;
   /** Servers that this turn has read directly, as a second witness before a list removes what belongs to a Ready Node. */
   readonly #witnesses = new Map<number, Server | undefined>();
+  /** Units with actions that had not ended when this turn began to read: its lists need not show how they end. */
+  #underWay: ReadonlySet<UnitId> = new Set();
 
   constructor(parts: SituationParts, isDrift: (step: PlannedUnit) => boolean) {
     this.#parts = parts;
@@ -56,7 +59,8 @@ export class Situations {
     const { observed, options, resyncMs, runner, gateway } = this.#parts;
     await this.vanished.look(observed());
     this.#witnesses.clear();
-    const arrived = open.filter(({ unit }) => !runner.isUnderWay(unit));
+    this.#underWay = new Set(open.map(({ unit }) => unit).filter((unit) => runner.isUnderWay(unit)));
+    const arrived = open.filter(({ unit }) => !this.#underWay.has(unit));
     const first = await this.#assess(agesBefore(observed().nodes, options, resyncMs, arrived));
     const fresher = agesToConfirm(first, resyncMs, this.#isDrift);
     let planned = fresher ? await this.#assess(fresher) : first;
@@ -88,7 +92,8 @@ export class Situations {
     const careful = holdTargets(assessed, snapshot.nodes, guardLimits);
     const unlisted = await absence.unlisted(careful);
     for (const [unit, left] of unlisted) log.warn({ unit, left }, "not recreated");
-    const situation = setAside(careful, (unit) => runner.isUnderWay(unit) || unlisted.has(unit));
+    const isUnderWay = (unit: UnitId) => this.#underWay.has(unit) || runner.isUnderWay(unit);
+    const situation = setAside(careful, (unit) => isUnderWay(unit) || unlisted.has(unit));
     absence.observe(situation.rendered);
     return situation;
   }

@@ -325,6 +325,23 @@ describe("a turn", () => {
       await expect(turn.run()).resolves.toBeUndefined();
     });
 
+    it("is not made again from a list that was read before the action ended", async () => {
+      const { turn, world, cloud, requests, kinds, end } = await start();
+      const { state } = cloud.view;
+      vi.spyOn(cloud.view, "state").mockImplementationOnce(async (ages) => {
+        const before = await state.call(cloud.view, ages);
+        cloud.balancers = [AS_WANTED];
+        end();
+        await vi.waitFor(() => expect(world.arrivals).toBe(1));
+        return before;
+      });
+      await turn.run();
+      expect(requests).toHaveLength(1);
+      await turn.run();
+      expect(requests).toHaveLength(1);
+      expect(kinds().slice(-2)).toEqual(["ingress", "EnsuredLoadBalancer"]);
+    });
+
     it("takes nothing for drift that is under way, nor afterwards", async () => {
       const { turn, world, cloud, kinds, end } = await start();
       cloud.balancers = [AS_WANTED];
