@@ -1,6 +1,5 @@
 /** The engine as the controller sees it: one run at a time, each in a worker process that may die at any time. */
 import { type ChildProcess, execFile, fork } from "node:child_process";
-import { once } from "node:events";
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { extname } from "node:path";
@@ -230,7 +229,9 @@ async function requireBinaries(home: EngineHome): Promise<void> {
 async function endProcesses({ worker, plugin }: Processes, home: EngineHome): Promise<void> {
   plugin[Symbol.dispose]();
   if (worker.pid === undefined) return;
-  const exited = worker.exitCode !== null || worker.signalCode !== null ? undefined : once(worker, "exit");
+  const hasExited = worker.exitCode !== null || worker.signalCode !== null;
+  // Whatever else fails meanwhile, such as a message that breaks off.
+  const exited = hasExited ? undefined : new Promise((resolve) => worker.once("exit", resolve));
   try {
     process.kill(-worker.pid, "SIGKILL");
   } catch (error) {
