@@ -52,10 +52,10 @@ export class Telemetry {
     this.#engineFailure = failureOf(report);
   }
 
-  /** Called in every turn. Where nothing is left to do, the engine's last failure no longer matters. */
+  /** Called in every turn. Where nothing is left to do, or all of it waits, the engine's last failure no longer matters. */
   noteTurn(facts: TurnFacts): void {
     this.metrics.turn(facts);
-    if (facts.planned === 0) this.#engineFailure = undefined;
+    if (facts.planned === facts.waiting) this.#engineFailure = undefined;
   }
 
   stopping(): void {
