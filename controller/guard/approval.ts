@@ -83,11 +83,11 @@ export class ApprovalGate {
    * was approved of units under way continues afterwards.
    */
   async pass(
-    { plan, underWay = new Map() }: Pick<Situation, "plan" | "underWay">,
+    situation: Pick<Situation, "plan" | "underWay">,
     describe: (steps: Plan) => Promise<readonly Description[]>,
   ): Promise<Passed> {
-    const unfinished = new Map([...underWay, ...plan.map((step) => [step.unit, step] as const)]);
-    for (const [unit, { kind }] of this.#granted) if (unfinished.get(unit)?.kind !== kind) this.#granted.delete(unit);
+    const { plan } = situation;
+    this.forget(situation);
     const open = plan.filter((step) => needsApproval(step, this.#parts.mode) && !this.#isGranted(step));
     if (open.length === 0 && this.#isClear) return { plan, waiting: 0, announced: [], approved: [] };
     try {
@@ -96,6 +96,12 @@ export class ApprovalGate {
       this.#parts.log.warn({ error: messageOf(error) }, "approvals unreadable, holding back changes that need one");
       return { plan: without(plan, open), waiting: open.length, announced: [], approved: [] };
     }
+  }
+
+  /** Forgets approvals of units that are as wanted, so that they cover no later change. Also to be called after a run. */
+  forget({ plan, underWay = new Map() }: Pick<Situation, "plan" | "underWay">): void {
+    const unfinished = new Map([...underWay, ...plan.map((step) => [step.unit, step] as const)]);
+    for (const [unit, { kind }] of this.#granted) if (unfinished.get(unit)?.kind !== kind) this.#granted.delete(unit);
   }
 
   async #settle(plan: Plan, open: Plan, describe: (steps: Plan) => Promise<readonly Description[]>): Promise<Passed> {

@@ -40,7 +40,7 @@ export interface ClusterTurnParts extends SituationParts {
   /** Slows down Services that keep changing. */
   readonly pace: Pace;
   /** Holds back changes that need approval; absent when none do. */
-  readonly approvals?: Pick<ApprovalGate, "pass">;
+  readonly approvals?: Pick<ApprovalGate, "pass" | "forget">;
   /** Receives the units after each turn. */
   readonly mirror?: Pick<StateMirror, "showUnits">;
   /** Receives the status after each turn. */
@@ -177,7 +177,7 @@ export class ClusterTurn {
 
   /** Runs what is due, and corrects the engine's outcomes by what the cloud lists afterwards. */
   async #apply(before: Situation, due: Plan, drifted: readonly Drift[]) {
-    const { runner, absence } = this.#parts;
+    const { runner, absence, approvals } = this.#parts;
     if (due.length === 0) return { after: before, outcomes: {} };
     const run = await runner.apply(due, before.rendered, drifted);
     for (const step of due) {
@@ -198,6 +198,7 @@ export class ClusterTurn {
     const outcomes = proven(run.outcomes, due, after);
     runner.conclude({ ...run, outcomes });
     this.#drift.settle(after, due);
+    approvals?.forget(after);
     return { after, outcomes };
   }
 

@@ -56,6 +56,7 @@ function aGate(mode: ApprovalMode = "manual") {
       meanwhile();
       return steps.map(({ unit }) => ({ unit, object: `Node of ${unit}`, summary: "do it", text: lines_ }));
     });
+  const forget = (plan: Plan) => gate.forget({ plan });
   const approve = (...steps: readonly PlannedUnit[]) => {
     map.data = withApprovals(map.data, steps.map(stepId), "ann");
   };
@@ -63,7 +64,7 @@ function aGate(mode: ApprovalMode = "manual") {
   const duringDescription = (act: () => void) => {
     meanwhile = act;
   };
-  return { map, lines, pass, approve, described, waiting, duringDescription };
+  return { map, lines, pass, forget, approve, described, waiting, duringDescription };
 }
 
 describe("what waits for approval", () => {
@@ -111,6 +112,15 @@ describe("the approval gate", () => {
     expect((await pass([change(TYPE)])).plan).toEqual([change(TYPE)]);
     await pass([]);
     expect((await pass([change(TYPE)])).plan).toEqual([]);
+  });
+
+  it("asks again as soon as a run has brought the unit to what was wanted, also without a turn in between", async () => {
+    const { pass, approve, forget } = aGate();
+    await pass([change(ALGORITHM), ROUTE]);
+    approve(change(ALGORITHM), ROUTE);
+    await pass([change(ALGORITHM), ROUTE]);
+    forget([ROUTE]);
+    expect((await pass([change(ALGORITHM), ROUTE])).plan, "only what is not done continues").toEqual([ROUTE]);
   });
 
   it("lets a change continue that was under way in between", async () => {

@@ -4,6 +4,7 @@ import { Absence } from "../../../../controller/apply/proof.ts";
 import { Runner, type RunnerParts } from "../../../../controller/apply/runner.ts";
 import { CloudError } from "../../../../controller/diagnostics/errors.ts";
 import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
+import { ApprovalGate, parsePending, withApprovals } from "../../../../controller/guard/approval.ts";
 import { GUARD_LIMITS } from "../../../../controller/guard/guard.ts";
 import { Pace } from "../../../../controller/guard/pace.ts";
 import type { Plan } from "../../../../controller/guard/plan.ts";
@@ -51,6 +52,9 @@ const REMOVED: UnitOutcome = {
   status: "applied",
   changes: [{ unit: UNIT, part: "balancer", operation: "delete", fields: [] }],
 };
+
+/** Approvals that are never used up. */
+const forget = () => {};
 
 afterEach(() => vi.useRealTimers());
 const stopClocks = () => vi.useFakeTimers({ toFake: ["performance", "Date"] });
@@ -573,12 +577,35 @@ describe("a turn", () => {
 
   it("does not claim to repair what waits for approval", async () => {
     const nothing = { plan: [], waiting: 1, announced: [], approved: [] };
-    const { turn, cloud, writes } = aTurn({ approvals: { pass: async () => nothing } });
+    const { turn, cloud, writes } = aTurn({ approvals: { pass: async () => nothing, forget } });
     cloud.balancers = [AS_WANTED];
     await turn.run();
     cloud.balancers = [{ ...AS_WANTED, algorithm: { type: "least_connections" } }];
     await turn.run();
     expect(JSON.stringify(writes)).toContain("outside the cluster. Its repair waits for approval: algorithm was");
+  });
+
+  it("asks for approval again when a load balancer is deleted by hand right after its creation was approved", async () => {
+    const map = { data: {} as Readonly<Record<string, string>> };
+    const update = async (change: (data: typeof map.data) => typeof map.data) => {
+      map.data = change(map.data);
+    };
+    const config = { read: async () => map.data, update };
+    const approvals = new ApprovalGate({ mode: "manual", map: config, log: aLog().log });
+    const { turn, world, cloud, requests, objects } = aTurn({ approvals });
+    const waiting = () => parsePending(map.data).waiting.map(({ id }) => id);
+    await turn.run();
+    map.data = withApprovals(map.data, waiting(), "ann");
+    world.act = ({ mode }) => {
+      if (mode === "apply") cloud.balancers = [AS_WANTED];
+      return { status: "applied", changes: [] };
+    };
+    await turn.run();
+    objects.services = [aService({ finalizers: [FINALIZER] })];
+    expect([requests.filter(({ mode }) => mode === "apply").length, waiting().length]).toEqual([1, 0]);
+    cloud.balancers = [];
+    await turn.run();
+    expect([requests.filter(({ mode }) => mode === "apply").length, waiting().length]).toEqual([1, 1]);
   });
 
   it("takes the lack of a response for the reason, although an earlier request was refused", async () => {
@@ -774,7 +801,7 @@ describe("a turn", () => {
     it("and waits for approval", async () => {
       stopClocks();
       const nothing = { waiting: 0, announced: [], approved: [] };
-      const approvals = { pass: vi.fn(async ({ plan }: { readonly plan: Plan }) => ({ ...nothing, plan })) };
+      const approvals = { pass: vi.fn(async ({ plan }: { readonly plan: Plan }) => ({ ...nothing, plan })), forget };
       const { turn, world, objects } = aTurn({ approvals });
       world.act = () => FAILED;
       await turn.run();
