@@ -2,16 +2,17 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
+import type { V1ConfigMap } from "@kubernetes/client-node";
 import { Engine } from "../../stacks/engine/engine.ts";
 import { RemoteState } from "../../stacks/state/remote-state.ts";
 import type { EngineHome } from "../../stacks/state/workspace.ts";
 import type { Config } from "../config/config.ts";
 import type { Logger } from "../diagnostics/log.ts";
-import { ApprovalGate } from "../guard/approval.ts";
+import { ApprovalGate, parsePending } from "../guard/approval.ts";
 import { type ClientOptions, KubeClient } from "../kube/client.ts";
 import { OwnConfigMap } from "../kube/config-map.ts";
 import { EventRecorder } from "../kube/events.ts";
-import { Informer } from "../kube/informer.ts";
+import { type Change, Informer } from "../kube/informer.ts";
 import { type AccessOptions, loadAccess } from "../kube/kubeconfig.ts";
 import { ALONE, LeaderLease, type Leadership } from "../kube/lease.ts";
 import { SecretState } from "../kube/state-secrets.ts";
@@ -123,8 +124,11 @@ export function openReports(config: Config, client: KubeClient, log: Logger, end
   ends.defer(() => board.stop());
   if (config.approval === "none") return { record, board };
   const map = new OwnConfigMap(client, config, "plan");
-  /** Calls back when the published plan was written to: it may have been approved. */
-  const watchPlan = (onChange: () => void) => {
+  /** Calls back when a published change was approved. The controller's own writes leave no approval behind. */
+  const watchPlan = (onApproval: () => void) => {
+    const onChange = ({ now }: Change<V1ConfigMap>) => {
+      if (parsePending(now?.data ?? {}).approved.length > 0) onApproval();
+    };
     const watch = new Informer({ client, path: map.watchPath, log, onChange });
     ends.defer(() => watch.stop());
     void watch.start();
