@@ -91,7 +91,8 @@ export class ActionWatch {
 
   /**
    * The response with its action settled, or undefined when the action takes too long: `mostMs`, or longer than usual while
-   * `hurry` has fired. `ended` then resolves when it has ended after all, with its error if it failed, or after `followMs`.
+   * `hurry` has fired. `ended` then resolves when it has ended after all, or after `followMs`, with an error unless it has
+   * succeeded.
    */
   async settleUnlessSlow(response: ApiResponse, { command }: Action, limits: Limits) {
     const whole = this.settleIn(response, limits.followMs);
@@ -193,10 +194,12 @@ export function runningActionIn(response: ApiResponse): Action | undefined {
   return action?.status === "running" ? action : undefined;
 }
 
-/** The error of a response's action, if it failed. */
+/** Why a response's action has not succeeded. */
 function actionErrorIn(response: ApiResponse): ApiError | undefined {
   const action = actionIn(response);
-  if (action?.status !== "error") return undefined;
+  if (!action || action.status === "success") return undefined;
+  if (action.status === "running")
+    return { code: "action_running", message: `the action ${action.command} has not ended yet` };
   return action.error ?? { code: "action_failed", message: `the action ${action.command} failed` };
 }
 

@@ -48,8 +48,8 @@ export interface RunInfo {
   /** Fires when others wait for the run to end. From then on it does not wait for slow actions. */
   readonly hurry?: AbortSignal;
   /**
-   * Called with a unit whose action is slow, when the run stops waiting for it. `ended` resolves when the action has ended,
-   * with its error if it failed.
+   * Called with a unit whose action is slow, when the run stops waiting for it. `ended` resolves when the action has ended or
+   * is no longer followed, with an error unless it has succeeded.
    */
   readonly onSlow?: (unit: string, ended: Promise<ApiError | undefined>) => void;
 }

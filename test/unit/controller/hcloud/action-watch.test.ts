@@ -142,6 +142,18 @@ describe("the watch over actions", () => {
   });
 });
 
+it("does not report the success of a slow action that has not ended when it is no longer followed", async () => {
+  const { watch, clock } = aWatch();
+  const response = { status: 201, headers: {}, body: JSON.stringify({ action: running(1) }) };
+  const limits = { mostMs: 20_000, followMs: 60_000, hurry: undefined };
+  const waiting = watch.settleUnlessSlow(response, running(1), limits);
+  await clock.advance(20_000);
+  const { settled, ended } = await waiting;
+  expect(settled).toBeUndefined();
+  await clock.advance(40_000);
+  await expect(ended).resolves.toEqual({ code: "action_running", message: "the action attach has not ended yet" });
+});
+
 describe("nextPoll", () => {
   it.each([
     ["at the first expected end", [300, 5_000], 300],
