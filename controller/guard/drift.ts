@@ -34,13 +34,17 @@ export class DriftWatch {
     this.#now = now;
   }
 
-  /** Compares units with what they matched, and returns those that drifted. Others match, unless they are under way. */
-  observe({ rendered, plan, underWay }: Situation): readonly Drift[] {
+  /**
+   * Compares units with what they matched, and returns those that drifted. Others match, unless they are under way or not in
+   * `passed`, because the guard holds them back.
+   */
+  observe({ rendered, plan, underWay }: Situation, passed = plan): readonly Drift[] {
     const specs = wantedSpecs(rendered);
+    const passing = new Set(passed.map(({ unit }) => unit));
     const dirty = new Map(plan.map((step) => [step.unit, step.differences]));
     const drifted = [...specs].flatMap(([unit, spec]): Drift[] => {
-      if (underWay?.has(unit)) return [];
       const found = dirty.get(unit);
+      if (underWay?.has(unit) || (found && !passing.has(unit))) return [];
       const before = this.#settled.get(unit);
       this.#settled.delete(unit);
       const state = rendered.existing[unit];

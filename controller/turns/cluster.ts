@@ -144,7 +144,7 @@ export class ClusterTurn {
     const { stopped } = guarded;
     if (stopped && stopped !== this.#stopped) log.error({ stopped }, "removals held back by the guard");
     this.#stopped = stopped;
-    const drifted = this.#drift.observe({ ...situation, plan: guarded.plan });
+    const drifted = this.#drift.observe(situation, guarded.plan);
     const describe = (steps: Plan) => runner.preview(steps, rendered);
     const passed = (await approvals?.pass({ ...situation, plan: guarded.plan }, describe)) ?? {
       plan: guarded.plan,

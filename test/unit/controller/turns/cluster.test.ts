@@ -87,9 +87,10 @@ function aTurn(
     nodes?: ReturnType<typeof aNode>[];
     network?: ReturnType<typeof aNetwork>;
     approvals?: NonNullable<ClusterTurnParts["approvals"]>;
+    options?: ClusterTurnParts["options"];
   } = {},
 ) {
-  const { network, approvals } = given;
+  const { network, approvals, options = OPTIONS } = given;
   const cloud = aCloud({ servers: [aServer({ id: 1 })], ...(network && { network }) });
   const objects = { services: given.services ?? [aService()], nodes: given.nodes ?? [aNode({ id: 1 })] };
   const requests: RunRequest[] = [];
@@ -142,7 +143,7 @@ function aTurn(
     patcher: { readService: (service) => world.readService(service) },
     record: { add: (entries) => world.record(entries) },
     onArrival: () => world.arrivals++,
-    options: OPTIONS,
+    options,
     ...(approvals && { approvals }),
     log,
   });
@@ -573,6 +574,30 @@ describe("a turn", () => {
     await turn.run();
     const reasons = writes.flatMap((write) => (write.kind === "event" ? [write.event.reason] : []));
     expect(reasons).toEqual(["EnsuringLoadBalancer", "EnsuredLoadBalancer"]);
+  });
+
+  it("takes no move to another network for drift that the guard has held back, and lets pass in the end", async () => {
+    const uids = ["1", "2", "3", "4", "5", "6"];
+    const services = uids.map((uid) => aService({ name: `web-${uid}`, uid, finalizers: [FINALIZER] }));
+    const { turn, cloud, objects, requests, kinds } = aTurn({ services, options: { ...OPTIONS, networkId: 2 } });
+    const balancerOf = (uid: string) => {
+      const labels = { "hcloud-ccm/service-uid": uid };
+      return {
+        ...AS_WANTED,
+        id: 40 + Number(uid),
+        name: `a${uid}`,
+        labels,
+        private_net: [{ network: 1, ip: "10.0.0.9" }],
+      };
+    };
+    cloud.balancers = uids.map(balancerOf);
+    await turn.run();
+    expect([requests.length, kinds().includes("RemovalsHeldBack")]).toEqual([0, true]);
+    objects.services = services.slice(1);
+    cloud.balancers = uids.slice(1).map(balancerOf);
+    await turn.run();
+    expect(requests[0]?.units).toHaveLength(5);
+    expect(kinds()).not.toContain("LoadBalancerDrifted");
   });
 
   it("does not claim to repair what waits for approval", async () => {
