@@ -22,6 +22,9 @@ export function pagesOf(entries: number): number {
   return Math.max(1, Math.ceil(entries / PAGE));
 }
 
+/** Code of the CloudError for a response that cannot be understood. */
+export const INVALID = "invalid_response";
+
 /** Attempts to read a list that keeps changing. */
 const LIST_TRIES = 3;
 
@@ -48,24 +51,28 @@ export class CloudReader {
     return this.#shapes.readAll(listed);
   }
 
-  /** Reads one server directly; undefined when it does not exist. */
-  async server(id: number): Promise<Server | undefined> {
-    const answer = await this.#one<{ server: Server }>(`/servers/${id}`);
-    return answer && this.#shapes.read(answer.server);
+  /** Reads one server directly; undefined when it does not exist. Throws when the response cannot be understood. */
+  server(id: number): Promise<Server | undefined> {
+    return this.#one("server", id, (server: Server) => this.#shapes.read(server));
   }
 
   /** Reads the labels of one resource directly; undefined when it does not exist. */
-  async labels(kind: "load_balancer" | "certificate", id: number): Promise<LoadBalancer["labels"] | undefined> {
-    return (await this.#one<Record<string, Pick<LoadBalancer, "labels">>>(`/${kind}s/${id}`))?.[kind]?.labels;
+  labels(kind: "load_balancer" | "certificate", id: number): Promise<LoadBalancer["labels"] | undefined> {
+    return this.#one(kind, id, ({ labels }: Pick<LoadBalancer, "labels">) => labels);
   }
 
-  async #one<T>(path: string): Promise<T | undefined> {
+  /** Undefined when it does not exist. A response that cannot be understood does not prove that. */
+  async #one<T, R>(kind: string, id: number, parse: (resource: T) => R | undefined): Promise<R | undefined> {
+    const path = `/${kind}s/${id}`;
     try {
-      return await this.#gateway.read<T>(path, "urgent");
+      const resource = (await this.#gateway.read<Readonly<Record<string, T>> | null>(path, "urgent"))?.[kind];
+      const parsed = resource && parse(resource);
+      if (parsed) return parsed;
     } catch (error) {
       if (error instanceof CloudError && error.status === 404 && error.apiCode === "not_found") return undefined;
       throw error;
     }
+    throw new CloudError(`GET ${path}`, 200, INVALID, `the response has no well-formed ${kind}`);
   }
 
   loadBalancers(): Promise<readonly LoadBalancer[]> {
@@ -190,7 +197,7 @@ export class CloudView {
     return this.#servers.get(maxAgeMs);
   }
 
-  /** Reads one server directly, not from the list; undefined when it does not exist. */
+  /** Reads one server directly, not from the list, like the reader. */
   server(id: number): Promise<Server | undefined> {
     return this.#reader.server(id);
   }

@@ -2,12 +2,13 @@
 import type { UnitId } from "../../stacks/units/spec.ts";
 import type { Absence } from "../apply/proof.ts";
 import type { Runner } from "../apply/runner.ts";
+import { CloudError } from "../diagnostics/errors.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import { doubtfulServers, type GuardLimits, holdTargets } from "../guard/guard.ts";
 import { assessInSteps, type Plan, type PlannedUnit, type Situation, setAside } from "../guard/plan.ts";
 import type { Server } from "../hcloud/api.ts";
 import type { Gateway } from "../hcloud/gateway.ts";
-import type { Ages } from "../hcloud/reader.ts";
+import { type Ages, INVALID } from "../hcloud/reader.ts";
 import type { Patcher } from "../kube/write.ts";
 import { agesAfter, agesBefore, agesToConfirm, ImplausibleCloud, observe, type Sources } from "../observe/observe.ts";
 import { Vanished } from "../observe/vanished.ts";
@@ -72,7 +73,14 @@ export class Situations {
   async #readDoubtful(planned: Situation): Promise<boolean> {
     const { view, observed } = this.#parts;
     const ids = doubtfulServers(planned, observed().nodes).filter((id) => !this.#witnesses.has(id));
-    await inParallel(ids, PARALLEL, async (id) => void this.#witnesses.set(id, await view.server(id)));
+    await inParallel(ids, PARALLEL, async (id) => {
+      const server = await view.server(id).catch((error: unknown) => {
+        // A server that cannot be understood cannot be a target, and is no reason to stop serving the others.
+        if (error instanceof CloudError && error.apiCode === INVALID) return undefined;
+        throw error;
+      });
+      this.#witnesses.set(id, server);
+    });
     return ids.length > 0;
   }
 

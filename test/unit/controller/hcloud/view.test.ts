@@ -132,6 +132,16 @@ describe("the reader", () => {
     expect(await fresh.servers()).toEqual([SECOND]);
   });
 
+  it.each<[string, unknown]>([
+    ["a malformed server", { server: broken({ location: undefined }) }],
+    ["something else", { maintenance: true }],
+    ["nothing", null],
+  ])("does not take a server or labels for missing when the response has %s", async (_, response) => {
+    const reader = new CloudReader({ read: async <T>() => response as T });
+    await expect(reader.server(1)).rejects.toMatchObject({ apiCode: "invalid_response" });
+    await expect(reader.labels("certificate", 1)).rejects.toMatchObject({ apiCode: "invalid_response" });
+  });
+
   it("skips entries that are no servers, and ignores an IPv6 network that cannot be parsed", async () => {
     const public_net = { ipv4: { ip: "203.0.113.1" }, ipv6: { ip: "2001:db8::/nonsense" } };
     const reader = new CloudReader({ read: async <T>() => listOf(null, broken({ public_net })) as T });

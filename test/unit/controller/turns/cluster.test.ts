@@ -989,6 +989,15 @@ describe("a turn", () => {
     expect(directReads()).toBe(1); // a Node that is no target costs nothing
   });
 
+  it("serves all other Nodes when a Ready Node's server cannot be understood", async () => {
+    const nodes = [1, 2].map((id) => aNode({ id, ready: "True" }));
+    const { turn, cloud, requests } = aTurn({ nodes });
+    cloud.balancers = [{ ...AS_WANTED, algorithm: { type: "least_connections" }, targets: [aServerTarget(2)] }];
+    cloud.servers = [...cloud.servers, { ...aServer({ id: 2 }), private_net: [{ network: 1, ip: "" }] }];
+    await turn.run();
+    expect(requests).toMatchObject([{ units: [{ targets: [{ serverId: 1 }] }] }]);
+  });
+
   it("does not blame a Node that joins for a list from before: it reads the servers again first", async () => {
     const network = aNetwork();
     const { turn, world, cloud, objects, requests, kinds } = aTurn({ services: [], nodes: [], network });

@@ -98,6 +98,15 @@ describe("a turn for Nodes that are not Ready", () => {
     await expect(turn.run()).resolves.toBe(3 * PERIOD);
   });
 
+  it("keeps a Node whose server exists, but cannot be understood", async () => {
+    const { turn, cloud, done, lines } = aTurn(aNode({ id: 1, ready: "True" }), aNode({ id: 9, ready: "False" }));
+    const odd = { ...aServer({ id: 9 }), private_net: [{ network: 1, ip: "" }] };
+    cloud.servers = [...cloud.servers, odd];
+    await turn.run();
+    expect(done).toEqual([]);
+    expect(lines).toMatchObject([{ level: "warn", node: "node-9", msg: "reading an unlisted server failed" }]);
+  });
+
   it("framework L02, L10: changes nothing when the cloud cannot be read", async () => {
     const { turn, cloud, done, events } = aTurn(aNode({ id: 9 }), aNode({ name: "node-1" }));
     cloud.failure = new CloudError("GET /servers", 503, "unavailable", "down for maintenance");
