@@ -100,7 +100,7 @@ interface LoopParts extends Awaited<ReturnType<typeof openParts>> {
 }
 
 /** The loops of the enabled controllers, not yet started, and what wakes them. */
-function openLoops(parts: LoopParts) {
+export function openLoops(parts: LoopParts) {
   const { config, log, telemetry } = parts;
   const { runner, ...turns } = buildTurns(parts, () => loops.wake("cluster"));
   const works = {
@@ -114,7 +114,7 @@ function openLoops(parts: LoopParts) {
   const shared = { ...GATHER, everyMs: config.resyncMs, minIntervalMs: slowest, log, observer: telemetry.metrics };
   const loops: Loops<LoopName> = new Loops(works, shared);
   const wake = (...names: readonly LoopName[]) => {
-    if (loops.isStarted && names.includes("cluster")) {
+    if (works.cluster && loops.isStarted && names.includes("cluster")) {
       // While the turn gathers events, the engine starts, and the list arrives that it needs first.
       runner.hurry();
       runner.prepare();
