@@ -37,6 +37,10 @@ class IncompleteList extends CcmError {
   readonly retry = "soon";
 }
 
+function invalid(path: string, kind: string): CloudError {
+  return new CloudError(`GET ${path}`, 200, INVALID, `the response has no well-formed ${kind}`);
+}
+
 /** Reads the Hetzner project through the gateway. */
 export class CloudReader {
   readonly #gateway: Pick<Gateway, "read">;
@@ -72,7 +76,7 @@ export class CloudReader {
       if (error instanceof CloudError && error.status === 404 && error.apiCode === "not_found") return undefined;
       throw error;
     }
-    throw new CloudError(`GET ${path}`, 200, INVALID, `the response has no well-formed ${kind}`);
+    throw invalid(path, kind);
   }
 
   loadBalancers(): Promise<readonly LoadBalancer[]> {
@@ -93,7 +97,10 @@ export class CloudReader {
   }
 
   async network(id: number): Promise<Network> {
-    return (await this.#gateway.read<{ network: Network }>(`/networks/${id}`)).network;
+    const path = `/networks/${id}`;
+    const { network } = await this.#gateway.read<{ readonly network?: Network }>(path);
+    if (network && [network.subnets, network.routes].every(Array.isArray)) return network;
+    throw invalid(path, "network");
   }
 
   /** Finds a network by id or name. A number is tried as an id first, as in the official controller. */

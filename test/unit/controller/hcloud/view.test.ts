@@ -173,6 +173,15 @@ describe("the reader", () => {
     await expect(aReader(answers).findNetwork(text)).resolves.toEqual(aNetwork());
   });
 
+  it.each([
+    ["something else", { maintenance: true }],
+    ["a network without subnets", { network: { ...aNetwork(), subnets: undefined } }],
+    ["a network without routes", { network: { ...aNetwork(), routes: undefined } }],
+  ])("does not take the cluster for one without a network when the response has %s", async (_, response) => {
+    const reader = new CloudReader({ read: async <T>() => response as T });
+    await expect(reader.network(7)).rejects.toMatchObject({ apiCode: "invalid_response" });
+  });
+
   it("tells a missing network from a failure", async () => {
     await expect(aReader({ "/networks?name=x": { networks: [] } }).findNetwork("x")).resolves.toBeUndefined();
     const broken = new CloudReader({ read: () => Promise.reject(new CloudError("GET", 500, "x", "down")) });
