@@ -61,8 +61,8 @@ export async function runController(config: Config, log: Logger, signal: AbortSi
   loops.start();
   wake("cluster"); // the first turn usually finds something to do
   reports.watchPlan?.(() => wake("cluster"));
-  const { nodes, services } = watches.observed();
-  log.info({ cluster: config.clusterName, nodes: nodes.length, services: services.length }, "controller running");
+  // The lease may be acquired before the watches are back after an outage: then the turns wait for them.
+  log.info({ cluster: config.clusterName, ...watches.counts }, "controller running");
   const lost = await Promise.race([aborted(signal), leadership.lost]);
   if (lost !== undefined) throw new LeadershipLost(`leadership lost: ${lost}`);
   telemetry.stopping();

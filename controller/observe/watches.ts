@@ -58,6 +58,12 @@ export class Watches {
     secrets: this.#secrets?.lists() ?? [],
   });
 
+  /** Numbers of the objects, even if they may be out of date. */
+  get counts(): { readonly nodes: number; readonly services: number } {
+    const { nodes, services } = this.observer.counts;
+    return { nodes, services: this.#servesLoadBalancers ? services : 0 };
+  }
+
   /** Resolves when the caches are filled. From then on, changes wake the loops they concern. */
   async start(wake: Wake): Promise<void> {
     this.#wake = wake;
@@ -128,6 +134,11 @@ export class KubeObserver {
   /** All Services, even if they may be out of date. */
   knownServices(): Iterable<V1Service> {
     return this.#services.items.values();
+  }
+
+  /** Numbers of all Nodes and Services, even if they may be out of date. */
+  get counts() {
+    return { nodes: this.#nodes.items.size, services: this.#services.items.size };
   }
 
   /** Milliseconds since the last contact of each watch. */

@@ -56,12 +56,13 @@ it("reports no change before both lists have arrived, because absence would look
   ]);
 });
 
-it("throws rather than return stale objects", async () => {
+it("throws rather than return stale objects, but counts them", async () => {
   const { observer: seen, giveServices } = await anObserver(-1);
   const started = seen.start();
   await giveServices();
   await started;
   expect(() => seen.nodes()).toThrow("no contact with the API server for 0 s: no changes until it responds again");
+  expect(seen.counts).toEqual({ nodes: 1, services: 1 });
 });
 
 it("says why its lists must not be acted on", async () => {
