@@ -100,7 +100,9 @@ export const EVENTS = {
   RouteDrifted: route.warning(
     "Something other than Lotse changed or deleted a route of the Node. It is being repaired.",
   ),
-  FailedToCreateRoute: route.warning("The Node's pod range has no route; the message says why. Creating it is retried."),
+  FailedToCreateRoute: route.warning(
+    "The Node's pod range has no route; the message says why. Creating it is retried.",
+  ),
   ClusterCIDRMisconfigured: route.warning(
     "The Node's pod range is outside `--cluster-cidr`. No route is created for it, and existing routes in such a range are never touched.",
   ),

@@ -2,6 +2,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { PulumiCommand } from "@pulumi/pulumi/automation/index.js";
 import { VERSIONS } from "../state/versions.ts";
+import { killChild } from "./leftovers.ts";
 
 /** The command line failed. The message is the end of its output. */
 export class CliError extends Error {
@@ -61,12 +62,12 @@ export class Cli {
 
   /** Asks the running process to stop: it finishes requests in flight and starts no others. */
   interrupt(): void {
-    this.#child?.kill("SIGINT");
+    if (this.#child) killChild(this.#child, "SIGINT");
   }
 
   /** Ends the running process at once. */
   kill(): void {
-    this.#child?.kill("SIGKILL");
+    if (this.#child) killChild(this.#child, "SIGKILL");
   }
 
   async #start(args: readonly string[], options: Pick<SpawnOptions, "cwd" | "env" | "signal">) {

@@ -1,7 +1,16 @@
 /** Ends processes that outlive their engine. */
+import type { ChildProcess } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+
+/**
+ * Signals a child process, if it was started. Of one that could not be started, Node does not know the id, and until it has
+ * reported the error, it sends the signal to a random one. That may be 0, which is our own process group.
+ */
+export function killChild(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid !== undefined) child.kill(signal);
+}
 
 /**
  * Kills the plugins of the engine that works in a folder. The command line puts each plugin into its own process group,

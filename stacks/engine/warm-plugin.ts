@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
+import { killChild } from "./leftovers.ts";
 
 /** A plugin that has not printed its port after this time is not used. */
 const START_MS = 10_000;
@@ -33,6 +34,6 @@ export class WarmPlugin implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#child.kill("SIGKILL");
+    killChild(this.#child, "SIGKILL");
   }
 }
