@@ -8,7 +8,7 @@ import type { UnitId } from "../../stacks/units/spec.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { Approval, Description } from "../guard/approval.ts";
 import type { Drift } from "../guard/drift.ts";
-import type { Plan, PlannedUnit } from "../guard/plan.ts";
+import { type Plan, type PlannedUnit, portionsOf } from "../guard/plan.ts";
 import type { ApiError } from "../hcloud/exchange.ts";
 import type { Credential, Gateway } from "../hcloud/gateway.ts";
 import type { Prices } from "../hcloud/prices.ts";
@@ -199,8 +199,11 @@ export class Runner {
 /** The engine's preview of a plan. The gateway lets only reads pass, whatever the engine tries. */
 export async function previewRun({ engine, gateway }: Previewing, plan: Plan, rendered: Rendered): Promise<Outcomes> {
   const access = gateway.open({ run: "preview", mode: "preview" });
+  const outcomes: Record<string, UnitOutcome> = {};
   try {
-    return (await engine.run(runRequest("preview", plan, rendered, access))).outcomes;
+    for (const steps of portionsOf(plan))
+      Object.assign(outcomes, (await engine.run(runRequest("preview", steps, rendered, access))).outcomes);
+    return outcomes;
   } finally {
     await access.close();
   }

@@ -98,6 +98,25 @@ export function removal(unit: UnitId, asked: boolean): Plan[number] {
   return { kind: "remove", unit, asked, differences: [existence(unit)] };
 }
 
+/** Parts that one run may change: the engine needs 0.2 MB of memory for each. */
+const MOST_PARTS = 1_000;
+
+/** Splits steps into runs of limited size. Small steps come first: a route does not wait for large load balancers. */
+export function portionsOf(steps: Plan): readonly Plan[] {
+  const sized = steps.map((step) => ({ step, size: new Set(step.differences.map(({ part }) => part)).size }));
+  const portions: PlannedUnit[][] = [];
+  let room = 0;
+  for (const { step, size } of sized.toSorted((a, b) => a.size - b.size)) {
+    if (portions.length === 0 || size > room) {
+      portions.push([]);
+      room = MOST_PARTS;
+    }
+    portions.at(-1)?.push(step);
+    room -= size;
+  }
+  return portions;
+}
+
 /** Whether two steps ask for the same, whatever was found of it. */
 export function isSameRequest(a: PlannedUnit, b: PlannedUnit): boolean {
   return a.kind === "make" && b.kind === "make" ? isDeepStrictEqual(a.spec, b.spec) : a.kind === b.kind;

@@ -9,7 +9,7 @@ import type { ApprovalGate, Passed } from "../guard/approval.ts";
 import { type Drift, DriftWatch } from "../guard/drift.ts";
 import { type Guarded, guard } from "../guard/guard.ts";
 import type { Pace } from "../guard/pace.ts";
-import { isSameRequest, type Plan, type PlannedUnit, type Situation } from "../guard/plan.ts";
+import { isSameRequest, type Plan, type PlannedUnit, portionsOf, type Situation } from "../guard/plan.ts";
 import { routeWrites } from "../publish/route-writes.ts";
 import { serviceWritesAfter, serviceWritesBefore, unclaimedUnits } from "../publish/service-writes.ts";
 import { awaitingApproval, driftWrites, heldBack } from "../publish/turn-notices.ts";
@@ -159,7 +159,7 @@ export class ClusterTurn {
     const { publish, observed } = this.#parts;
     const { vanished } = this.#situations;
     this.#retries.holdBack(rendered.services.filter(({ service }) => !vanished.has(service)));
-    const ripe = passed.plan.filter((step) => this.#retries.isDue(step));
+    const [ripe = []] = portionsOf(passed.plan.filter((step) => this.#retries.isDue(step)));
     const failed = await publish([
       ...serviceWritesBefore(rendered, ripe, drifted),
       ...driftWrites(drifted, rendered, { nodes: observed().nodes, plan: passed.plan }),

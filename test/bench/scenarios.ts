@@ -145,6 +145,13 @@ export const SCENARIOS: readonly Scenario[] = [
     run: (start) => newNode(start, FULL),
   },
   {
+    name: "50 load balancers × 100 nodes: all created at once",
+    target: { treeMb: 600 },
+    isLong: true,
+    isComparable: false,
+    run: (start) => newServices(start, { cloud: INSTANT, nodes: 100, type: "lb31" }, 50),
+  },
+  {
     name: "the same, state lost: all adopted",
     target: { seconds: 120, calls: 500, treeMb: 1_200 },
     isLong: true,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { planRun } from "../../../../controller/guard/plan.ts";
+import { type PlannedUnit, planRun, portionsOf } from "../../../../controller/guard/plan.ts";
 import type { Rendered } from "../../../../controller/render/cluster.ts";
 import type { ServiceIntent } from "../../../../controller/render/intents.ts";
 import { routeUnit, unitOf } from "../../../../stacks/units/names.ts";
@@ -103,5 +103,32 @@ describe("planRun", () => {
 
   it("leaves the load balancer of a refused Service alone", () => {
     expect(plan({ services: [refused], existing: { [UNIT]: aBalancerState() } })).toEqual([]);
+  });
+});
+
+describe("the portions of a plan", () => {
+  const step = (unit: string, parts: number): PlannedUnit => ({
+    kind: "remove",
+    unit: `load-balancer/${unit}`,
+    asked: true,
+    differences: Array.from({ length: 2 * parts }, (_, index) => ({
+      part: `server-${index % parts}`,
+      field: "address",
+    })),
+  });
+  const portions = (...steps: readonly PlannedUnit[]) =>
+    portionsOf(steps).map((portion) => portion.map(({ unit }) => unit.slice("load-balancer/".length)));
+
+  it("are none for an empty plan, and one for a small one", () => {
+    expect(portions()).toEqual([]);
+    expect(portions(step("a", 499), step("b", 501))).toEqual([["a", "b"]]);
+  });
+
+  it("are runs of limited size, with small steps first", () => {
+    expect(portions(step("a", 600), step("b", 400), step("c", 1), step("d", 600))).toEqual([["c", "b"], ["a"], ["d"]]);
+  });
+
+  it("contain a step that is too large on its own", () => {
+    expect(portions(step("a", 1_001), step("b", 1))).toEqual([["b"], ["a"]]);
   });
 });

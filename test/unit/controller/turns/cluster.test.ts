@@ -191,6 +191,16 @@ describe("a turn", () => {
     expect(kinds()).toContain("EnsuredLoadBalancer");
   });
 
+  it("makes at once in the next turn what would be too much for one run", async () => {
+    const ids = Array.from({ length: 110 }, (_, index) => index + 1);
+    const services = ids.slice(0, 10).map((id) => aService({ name: `web-${id}`, uid: `uid-${id}` }));
+    const { turn, cloud, requests } = aTurn({ services, nodes: ids.map((id) => aNode({ id })) });
+    cloud.servers = ids.map((id) => aServer({ id }));
+    await expect(turn.run()).resolves.toBe(0);
+    await turn.run();
+    expect(requests.map(({ units }) => units.length)).toEqual([8, 2]);
+  });
+
   describe("with an action that outlasts its run", () => {
     const failed = { code: "under_way", message: "slow", retry: "soon" } as const;
     const start = async (given: Parameters<typeof aTurn>[0] = {}) => {
