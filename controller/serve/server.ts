@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
+import type { Socket } from "node:net";
 import type { SecureContextOptions } from "node:tls";
 import { isDeepStrictEqual } from "node:util";
 import type { Registry } from "prom-client";
@@ -164,12 +165,18 @@ function readAuthorities(file: string): string {
 const UNSPECIFIED: ReadonlySet<string | undefined> = new Set(["0.0.0.0", "::", undefined]);
 
 async function listen(server: Server, { host, port }: ListenAddress): Promise<AsyncDisposable> {
+  const connections = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+  });
   server.listen({ port, ...(!UNSPECIFIED.has(host) && { host }) });
   await once(server, "listening");
   return {
     [Symbol.asyncDispose]: () => {
       const closed = server[Symbol.asyncDispose]();
-      server.closeAllConnections();
+      // `closeAllConnections` misses those that have not finished the TLS handshake.
+      for (const socket of connections) socket.destroy();
       return closed;
     },
   };

@@ -314,6 +314,19 @@ describe("the HTTPS port", () => {
     expect(await ask("/livez", { method: "HEAD" })).toEqual({ status: 200, body: "" });
   });
 
+  it("closes at once although a client never begins to encrypt", async () => {
+    const config = { ...CONFIG, port: await freePort() };
+    const access = new Access({ authentication: reviewer(), authorization: reviewer(), config, log: aLog().log });
+    const serving = await serveSecurely(config, access, served());
+    const silent = connect(config.port, "127.0.0.1").on("error", () => {});
+    ends.defer(() => void silent.destroy());
+    await once(silent, "connect");
+    await get(config.port, "/livez", {}); // by now the server has accepted the first connection, too
+    const started = performance.now();
+    await serving[Symbol.asyncDispose]();
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+
   it("fails with a configuration error when the port is in use", async () => {
     const port = await freePort();
     await start({ port });
