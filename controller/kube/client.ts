@@ -4,6 +4,7 @@ import http, { type IncomingMessage, type RequestOptions } from "node:http";
 import https from "node:https";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { defined } from "../../stacks/units/defined.ts";
 import { KubeError, messageOf, NotLeader } from "../diagnostics/errors.ts";
 import { parseJson } from "../diagnostics/printable.ts";
 import { userAgent } from "../diagnostics/version.ts";
@@ -66,8 +67,8 @@ export class KubeClient implements Disposable {
     this.#agent = access.server.protocol === "https:" ? new https.Agent(settings) : new http.Agent(settings);
   }
 
-  get<T>(path: string, query?: Query): Promise<T> {
-    return this.#call("GET", path, query ? { query } : {});
+  get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
+    return this.#call("GET", path, defined({ query, signal }));
   }
 
   create<T>(path: string, body: unknown): Promise<T> {
@@ -159,7 +160,8 @@ export class KubeClient implements Disposable {
   }
 
   async #call<T>(method: string, path: string, input: RequestInput): Promise<T> {
-    const signal = AbortSignal.timeout(this.#timeoutMs);
+    const late = AbortSignal.timeout(this.#timeoutMs);
+    const signal = input.signal ? AbortSignal.any([late, input.signal]) : late;
     const response = await this.#open(method, path, { ...input, signal });
     if ((response.statusCode ?? 0) >= 300) throw await failure(`${method} ${path}`, response);
     try {

@@ -141,7 +141,7 @@ export class Informer<T extends KubeObject> {
   }
 
   async #list(): Promise<void> {
-    const { items, metadata } = await readList<T>(this.#options.client, this.#options.path);
+    const { items, metadata } = await readList<T>(this.#options.client, this.#options.path, this.#stop.signal);
     const found = new Map(items.map((item) => [keyOf(item), item]));
     this.#lastContact = this.#clock.now();
     const gone = [...this.#items].filter(([key]) => !found.has(key));
@@ -211,11 +211,12 @@ interface ObjectList<T> {
 const PAGE = 500;
 
 /** All objects under a path, with the resourceVersion to start a watch from. */
-async function readList<T>(client: KubeClient, path: string): Promise<ObjectList<T>> {
+async function readList<T>(client: KubeClient, path: string, signal?: AbortSignal): Promise<ObjectList<T>> {
   const items: T[] = [];
   let page: ObjectList<T> | undefined;
   do {
-    page = await client.get<ObjectList<T>>(path, { limit: PAGE, continue: page?.metadata?.continue || undefined });
+    const query = { limit: PAGE, continue: page?.metadata?.continue || undefined };
+    page = await client.get<ObjectList<T>>(path, query, signal);
     items.push(...page.items);
   } while (page.metadata?.continue);
   return { ...page, items };

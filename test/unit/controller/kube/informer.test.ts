@@ -329,6 +329,15 @@ describe("stopping", () => {
     expect(server.received).toHaveLength(before);
   });
 
+  it("waits for no list that is not answered", async () => {
+    const asked = new Promise<void>((resolve) => api.surprises.push(() => resolve()));
+    void informer.start();
+    await asked;
+    const started = performance.now();
+    await informer.stop();
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+
   it("works before the first list has arrived", async () => {
     api.surprises.push(...Array.from({ length: 50 }, () => (response: ServerResponse) => reply(response, {}, 500)));
     void informer.start();
