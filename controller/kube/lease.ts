@@ -232,7 +232,7 @@ function claim(before: LeaseObject | undefined, config: LeaseConfig, identity: s
     spec: {
       ...before?.spec,
       holderIdentity: identity,
-      leaseDurationSeconds: Math.round(config.durationMs / 1000),
+      leaseDurationSeconds: Math.ceil(config.durationMs / 1000), // never less than candidates have to wait
       renewTime: now,
       ...(!isOurs && { acquireTime: now, leaseTransitions: before ? transitions + 1 : 0 }),
     },

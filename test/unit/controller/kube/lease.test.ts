@@ -64,8 +64,8 @@ afterEach(async () => {
   vi.restoreAllMocks();
 });
 
-function aLease(identity: string, by: Clock = clock): LeaderLease {
-  const lease = new LeaderLease({ client: api.client, config: CONFIG, identity, log: aLog().log, clock: by });
+function aLease(identity: string, by: Clock = clock, config = CONFIG): LeaderLease {
+  const lease = new LeaderLease({ client: api.client, config, identity, log: aLog().log, clock: by });
   leases.push(lease);
   return lease;
 }
@@ -193,6 +193,23 @@ describe("the leader", () => {
     expect(other.isHeld).toBe(false);
     await clock.advance(6_000);
     expect(other.isHeld).toBe(true);
+  });
+
+  it("stops writing before another may start, also with durations that are no whole seconds", async () => {
+    const config = { ...CONFIG, durationMs: 15_400, deadlineMs: 15_300, retryMs: 1_000 };
+    const lease = aLease("a", clock, config);
+    await lease.acquire(signal.signal);
+    const { replace } = api.client;
+    api.client.replace = async <T>(path: string, body: unknown) => {
+      if ((body as LeaseObject).spec?.holderIdentity === "a") throw new KubeError(`PUT ${path}`, 0, "no answer");
+      return replace<T>(path, body);
+    };
+    const other = aLease("b", clock, config);
+    const acquired = other.acquire(signal.signal);
+    await clock.advance(15_200);
+    expect([lease.isHeld, other.isHeld]).toEqual([true, false]);
+    await clock.advance(3_000);
+    expect([lease.isHeld, await acquired]).toEqual([false, true]);
   });
 
   it("survives a short outage and lost responses", async () => {
