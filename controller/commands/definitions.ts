@@ -1,6 +1,6 @@
 /** All commands except `run`. Each is imported when it is called, so that the controller does not hold them in memory. */
 
-import { CLUSTER_FLAGS, type Flag } from "../config/flags.ts";
+import { CLUSTER_FLAGS, type Flag, LEASE_FLAGS } from "../config/flags.ts";
 import type { CommandDefinition } from "./command-line.ts";
 import { ACCESS } from "./shell.ts";
 
@@ -36,6 +36,7 @@ const ACCESS_FLAGS: readonly Flag[] = [...READER_FLAGS, NAMESPACE_FLAG].filter((
 const DEPARTURE_FLAGS: readonly Flag[] = [
   ...READER_FLAGS,
   NAMESPACE_FLAG,
+  ...LEASE_FLAGS,
   SURE_FLAG,
   { name: "force", doc: "do not take the controller's Lease; use only when no controller can be running" },
   JSON_FLAG,
@@ -168,6 +169,7 @@ Exit codes: 0 done or nothing to undo, 2 something to undo, 1 error.`,
     flags: [
       ...READER_FLAGS,
       NAMESPACE_FLAG,
+      ...LEASE_FLAGS,
       { name: "once", doc: "print once, as when the output is not a terminal" },
       JSON_FLAG,
     ],
@@ -227,8 +229,8 @@ ${ENVIRONMENT}`,
 foreign parts, or has the annotation on-delete: keep. The Services themselves stay, without addresses. Resources that do not belong to this
 cluster are not touched. Deleted addresses cannot be restored.
 
-Stop the controller first. The command refuses to run next to a leading controller, and a controller that starts later
-recreates everything.
+Stop the controller first. The command refuses to run next to a leading controller, which it finds by the Lease, and a
+controller that starts later recreates everything.
 
 Examples:
   lotse destroy --cluster-cidr 10.244.0.0/16          # show what would be deleted, and ask

@@ -32,6 +32,9 @@ function flagsOf(table: Table, section?: string): readonly Flag[] {
 /** Flags of every command that reads a cluster. */
 export const CLUSTER_FLAGS = flagsOf(CLUSTER);
 
+/** Flags that lead to the controllers' Lease. */
+export const LEASE_FLAGS = flagsOf({ name: ELECTION.name, namespace: ELECTION.namespace });
+
 /** Flags of `lotse run`: upstream's and ours. */
 export const RUN_FLAGS: readonly Flag[] = [
   ...CLUSTER_FLAGS,
