@@ -1,5 +1,4 @@
 /** `lotse approve`: shows the changes that wait, and approves them. */
-import { userInfo } from "node:os";
 import { ConfigError } from "../../diagnostics/errors.ts";
 import { forPeople, oneLine } from "../../diagnostics/printable.ts";
 import { type PendingStep, parsePending, withApprovals } from "../../guard/approval.ts";
@@ -74,14 +73,13 @@ export function pendingText(steps: readonly PendingStep[], next: (ids: readonly 
   return paragraphs(`${counted(steps.length, "change waits", "changes wait")} for approval`, ...blocks);
 }
 
-/** The user name according to the API server, or else on this machine. */
-export async function whoAmI(client: KubeClient): Promise<string> {
+/** The user name according to the API server. */
+export async function whoAmI(client: Pick<KubeClient, "create">): Promise<string> {
   const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
-  try {
-    const review = await client.create<{ status?: { userInfo?: { username?: string } } }>(path, body);
-    return review.status?.userInfo?.username ?? userInfo().username;
-  } catch {
-    return userInfo().username; // not supported before Kubernetes 1.28
-  }
+  const review = await client.create<{ readonly status: { readonly userInfo: { readonly username: string } } }>(
+    path,
+    body,
+  );
+  return review.status.userInfo.username;
 }
