@@ -122,8 +122,7 @@ async function carryOut(departing: Departing, isForced: boolean): Promise<readon
   const claimed = await removeFinalizers(departing, left);
   const refused = left.refused.map(({ object, mistakes }) => `${object}: ${mistakes.join("; ")}`);
   const all = [...failures, ...refused, ...claimed];
-  if (all.length === 0) await deleteOwnObjects(departing);
-  return all;
+  return all.length > 0 ? all : deleteOwnObjects(departing);
 }
 
 /** Clears the cloud, and repeats it after a while if a load balancer may have been in creation. */
@@ -185,10 +184,12 @@ async function removeFinalizers(departing: Departing, departure: Departure): Pro
   return failures;
 }
 
-/** Deletes the controller's own objects, except for the record of changes. */
-async function deleteOwnObjects({ client, config }: Departing): Promise<void> {
-  if (config.state === "cluster") await new SecretState(client, config.namespace, config.clusterName).delete();
-  for (const kind of ["plan", "status"]) await new OwnConfigMap(client, config, kind).delete();
+/** Deletes the controller's own objects, except for the record of changes. Returns the failures. */
+async function deleteOwnObjects({ client, config }: Departing): Promise<readonly string[]> {
+  const state = config.state === "cluster" ? [new SecretState(client, config.namespace, config.clusterName)] : [];
+  const maps = ["plan", "status"].map((kind) => new OwnConfigMap(client, config, kind));
+  const deleted = await Promise.allSettled([...state, ...maps].map((own) => own.delete()));
+  return deleted.flatMap((one) => (one.status === "rejected" ? [messageOf(one.reason)] : []));
 }
 
 function reportOf(
