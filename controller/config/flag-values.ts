@@ -28,10 +28,10 @@ export const stateLocation = matching(
   "cluster, none, or a file://, s3://, gs://, azblob://, postgres:// or https:// URL",
 );
 
-/** A valid name of a Pulumi stack. */
+/** A valid name of a Pulumi stack, with which names of Kubernetes objects can end. */
 export const clusterName = matching(
-  /^[A-Za-z0-9][\w.-]{0,99}$/,
-  "a name of letters, digits, dots, dashes and underscores",
+  /^(?=.{1,100}$)[A-Za-z0-9]([\w-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([\w-]*[A-Za-z0-9])?)*$/,
+  "a name of letters, digits, dots, dashes and underscores, with a letter or digit at both ends and around each dot",
 );
 
 /** A valid name of a Kubernetes object. */

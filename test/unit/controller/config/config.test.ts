@@ -63,6 +63,7 @@ describe("a configuration", () => {
     ["master", { master: "https://x" }, { master: "https://x" }],
     ["state", { state: "s3://bucket/lotse" }, { state: "s3://bucket/lotse" }],
     ["cluster-name", { "cluster-name": "prod.eu-1" }, { clusterName: "prod.eu-1" }],
+    ["cluster-name of any form", { "cluster-name": "A__b--c.0.Z" }, { clusterName: "A__b--c.0.Z" }],
     ["one cluster-cidr", { "cluster-cidr": "10.244.0.0/16" }, { clusterCidrs: ["10.244.0.0/16"] }],
     [
       "framework O23: one of each family",
@@ -126,6 +127,10 @@ describe("mistakes", () => {
     ["no range", { "cluster-cidr": "10.0.0.0" }, {}, ["--cluster-cidr"]],
     ["a range in short form, which means another one", { "cluster-cidr": "10.244/16" }, {}, ["--cluster-cidr"]],
     ["a name that is no stack's", { "cluster-name": "a/b" }, {}, ["--cluster-name"]],
+    ["a name with which no ConfigMap's can end", { "cluster-name": "prod_" }, {}, ["--cluster-name"]],
+    ["a name with a part that is empty", { "cluster-name": "prod..eu" }, {}, ["--cluster-name"]],
+    ["a name with a part that begins with a dash", { "cluster-name": "prod.-eu" }, {}, ["--cluster-name"]],
+    ["a name that is too long", { "cluster-name": "a".repeat(101) }, {}, ["--cluster-name"]],
     ["no time", { resync: "0" }, {}, ["--resync"]],
     ["a time without a unit", { resync: "60" }, {}, ["--resync", "a duration with a unit"]],
     ["a time that no timer can wait for", { resync: "Infinity" }, {}, ["--resync", "86400"]],
