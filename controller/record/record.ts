@@ -29,7 +29,7 @@ export class AuditRecord {
   constructor(parts: RecordParts) {
     this.#parts = parts;
     this.#now = parts.now ?? (() => new Date());
-    const failure = "audit record not saved, retrying with the next change";
+    const failure = "audit record not saved, retrying";
     this.#saving = new BackgroundWrite({ delayMs: GATHER_MS, write: () => this.#save(), failure, log: parts.log });
   }
 

@@ -55,10 +55,31 @@ describe("the record in the cluster", () => {
     saved.failures = 1;
     record.note(exchange("/a"));
     await vi.advanceTimersByTimeAsync(2_000);
-    expect(lines).toMatchObject([{ level: "warn", msg: "audit record not saved, retrying with the next change" }]);
+    expect(lines).toMatchObject([{ level: "warn", msg: "audit record not saved, retrying" }]);
     record.note(exchange("/b"));
     await vi.advanceTimersByTimeAsync(2_000);
     expect(paths()).toEqual(["/a", "/b"]);
+  });
+
+  it("is saved after a failure although nothing else changes", async () => {
+    const { record, saved, paths } = aRecord();
+    saved.failures = 1;
+    record.note(exchange("/a"));
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(paths()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(paths()).toEqual(["/a"]);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(saved.saves).toBe(2);
+  });
+
+  it("is complete when the controller stops after a save has failed", async () => {
+    const { record, saved, paths } = aRecord();
+    saved.failures = 1;
+    record.note(exchange("/a"));
+    await vi.advanceTimersByTimeAsync(2_000);
+    await record.stop();
+    expect(paths()).toEqual(["/a"]);
   });
 
   it("is complete when the controller has stopped", async () => {
