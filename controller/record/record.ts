@@ -55,9 +55,12 @@ export class AuditRecord {
     const entries = this.#unsaved;
     this.#unsaved = [];
     try {
-      await this.#parts.map.update((data) => ({
-        [ENTRIES]: keepShares((data[ENTRIES] ?? "") + renderEntries(entries), MAP_BYTES),
-      }));
+      await this.#parts.map.update(({ [ENTRIES]: saved = "" }) => {
+        // The response to an earlier save may have been lost.
+        const known = new Set(saved.split(/(?<=\n)/));
+        const fresh = entries.filter((entry) => !known.has(renderEntries([entry])));
+        return { [ENTRIES]: keepShares(saved + renderEntries(fresh), MAP_BYTES) };
+      });
     } catch (error) {
       // Kept for the next save, as far as they will fit.
       this.#unsaved = parseEntries(keepShares(renderEntries([...entries, ...this.#unsaved]), MAP_BYTES));

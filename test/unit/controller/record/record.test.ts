@@ -12,18 +12,20 @@ const exchange = (path: string, method = "POST") => ({
   durationMs: 1,
 });
 
-/** A record over a ConfigMap that is only remembered; `failures` makes as many saves fail. */
+/** A record over a ConfigMap that is only remembered; `failures` makes as many saves fail, `lostAnswers` after the change. */
 function aRecord() {
-  const saved: { data: Readonly<Record<string, string>>; saves: number; failures: number } = {
+  const saved: { data: Readonly<Record<string, string>>; saves: number; failures: number; lostAnswers: number } = {
     data: {},
     saves: 0,
     failures: 0,
+    lostAnswers: 0,
   };
   const { log, lines } = aLog();
   const update = async (change: (data: Readonly<Record<string, string>>) => Readonly<Record<string, string>>) => {
     saved.saves += 1;
     if (saved.failures-- > 0) throw new Error("away");
     saved.data = change(saved.data);
+    if (saved.lostAnswers-- > 0) throw new Error("socket hang up");
   };
   const record = new AuditRecord({ map: { update }, log });
   return {
@@ -80,6 +82,17 @@ describe("the record in the cluster", () => {
     await vi.advanceTimersByTimeAsync(2_000);
     await record.stop();
     expect(paths()).toEqual(["/a"]);
+  });
+
+  it("contains each entry once although the answer to a save was lost", async () => {
+    const { record, saved, paths } = aRecord();
+    saved.lostAnswers = 1;
+    record.note(exchange("/a"));
+    await vi.advanceTimersByTimeAsync(2_000);
+    record.note(exchange("/b"));
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(saved.saves).toBe(2);
+    expect(paths()).toEqual(["/a", "/b"]);
   });
 
   it("is complete when the controller has stopped", async () => {
