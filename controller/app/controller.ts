@@ -138,7 +138,7 @@ function buildTurns(parts: LoopParts, onArrival: () => void) {
     record: reports.record,
     onArrival,
     prices: async () => pricesOf(await parts.reader.pricing()),
-    onReport: (report) => telemetry.noteRun(report),
+    onReport: (report, isLate) => telemetry.noteRun(report, isLate),
     context: async (rendered) => {
       const servers = await view.servers(REASON_AGE_MS);
       return { rendered, nodes: nodes(), servers, defaults: options.defaults };

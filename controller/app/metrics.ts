@@ -89,19 +89,23 @@ export class Metrics implements LoopObserver {
   }
 
   run({ outcomes, durationMs }: RunReport): void {
-    const units = Object.entries(outcomes);
-    const isFine = units.every(([, { status }]) => status === "applied");
+    const isFine = Object.values(outcomes).every(({ status }) => status === "applied");
     this.#metrics.runs.inc({ result: isFine ? "applied" : "failed" });
     this.#metrics.runDuration.observe(durationMs / 1000);
-    for (const [unit, outcome] of units) {
+    this.units(outcomes);
+    if (!Object.keys(outcomes).some((unit) => kindOf(unit) === "load-balancer")) return;
+    this.#metrics.nodeSync.observe(durationMs / 1000);
+    this.#metrics.hostUpdates.observe(durationMs / 1000);
+  }
+
+  /** Counts units of a run by how they ended. */
+  units(outcomes: RunReport["outcomes"]): void {
+    for (const [unit, outcome] of Object.entries(outcomes)) {
       const code = outcome.status === "failed" ? outcome.failure.code : "";
       this.#metrics.units.inc({ kind: kindOf(unit), outcome: outcome.status, code });
       if (kindOf(unit) !== "load-balancer") continue;
       (code === "" ? this.#metrics.balancerSyncs : this.#metrics.nodeSyncErrors).inc();
     }
-    if (!units.some(([unit]) => kindOf(unit) === "load-balancer")) return;
-    this.#metrics.nodeSync.observe(durationMs / 1000);
-    this.#metrics.hostUpdates.observe(durationMs / 1000);
   }
 
   workerStarted(): void {

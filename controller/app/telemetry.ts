@@ -46,8 +46,12 @@ export class Telemetry {
     };
   }
 
-  /** Called after every run of the engine. */
-  noteRun(report: RunReport): void {
+  /** Called after every run of the engine, and later (`isLate`) with units that outlasted it. */
+  noteRun(report: RunReport, isLate = false): void {
+    if (isLate) {
+      this.metrics.units(report.outcomes);
+      return;
+    }
     this.metrics.run(report);
     this.#engineFailure = failureOf(report);
   }

@@ -37,8 +37,8 @@ export interface RunnerParts {
   readonly prices?: () => Promise<Prices>;
   /** Called when an action has ended that outlasted its run. */
   readonly onArrival?: () => void;
-  /** Called after every run. */
-  readonly onReport?: (report: RunReport) => void;
+  /** Called after every run, and again when actions have ended that outlasted it (`isLate`), with their units only. */
+  readonly onReport?: (report: RunReport, isLate: boolean) => void;
   readonly log: Logger;
 }
 
@@ -135,10 +135,10 @@ export class Runner {
     }
   }
 
-  /** Reports how a run ended, once its outcomes are proven. */
-  conclude(run: Run): void {
+  /** Reports how a run ended, once its outcomes are proven, or later what came of units that outlasted it. */
+  conclude(run: Run, isLate = false): void {
     const { record, onReport, log } = this.#parts;
-    onReport?.(run);
+    onReport?.(run, isLate);
     logReport(log.child({ run: run.id }), run);
     record?.add(outcomeEntries(run.id, run.outcomes, new Date()));
     this.#lastRun = lastRunOf(run);

@@ -128,7 +128,7 @@ export class ClusterTurn {
       const outcome: UnitOutcome = failure
         ? { status: "failed", changes: [], failure }
         : { status: "applied", changes: [] };
-      runner.conclude({ ...run, outcomes: { [unit]: outcome } });
+      runner.conclude({ ...run, outcomes: { [unit]: outcome } }, true);
       const isBlamed = failure !== undefined && left.some((now) => isSameRequest(now, step));
       if (left.length === 0 || isBlamed) arrived[unit] = outcome;
       if (isBlamed) this.#retries.learn(left, arrived);

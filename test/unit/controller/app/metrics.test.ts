@@ -72,6 +72,15 @@ describe("runs", () => {
     expect(await metrics.registry.metrics()).not.toContain("secret-name");
   });
 
+  it("are counted once, and their units when their actions have ended", async () => {
+    metrics.run({ durationMs: 20_000, outcomes: {} });
+    metrics.units({ "load-balancer/a/b@0": { status: "applied", changes: [] } });
+    expect(await lines("lotse_runs_total")).toEqual(['lotse_runs_total{result="applied"} 1']);
+    expect(await lines("lotse_units_total")).toEqual([
+      'lotse_units_total{kind="load-balancer",outcome="applied",code=""} 1',
+    ]);
+  });
+
   it("are preceded by numbers of what differs, drifted, is held back or waits", async () => {
     metrics.turn({
       planned: 3,

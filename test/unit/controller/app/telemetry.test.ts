@@ -35,6 +35,8 @@ describe("readiness after a run in which everything failed", () => {
     telemetry.noteRun({ outcomes, durationMs: 1 });
     const look = checks.readyz?.find(({ name }) => name === "engine")?.look;
     expect(look?.()).toBe(reason);
+    telemetry.noteRun({ outcomes: { [UNIT]: { status: "applied", changes: [] } }, durationMs: 1 }, true);
+    expect(look?.(), "an action of an earlier run has ended").toBe(reason);
     telemetry.noteTurn({ ...FACTS, planned: 2, waiting: 1 });
     expect(look?.()).toBe(reason);
     telemetry.noteTurn({ ...FACTS, ...left });

@@ -118,6 +118,7 @@ function aTurn(
     /** Says that the current run no longer waits for an action of the unit. */
     slow: (_unit: string, _ended: Promise<ApiError | undefined>): void => {},
     arrivals: 0,
+    reports: [] as Parameters<NonNullable<RunnerParts["onReport"]>>[],
     kinds: () => writes.map((write) => (write.kind === "event" ? write.event.reason : write.kind)),
   };
   const run = async (request: RunRequest, onStep: (step: Step) => void = () => {}) => {
@@ -143,6 +144,7 @@ function aTurn(
     patcher: { readService: (service) => world.readService(service) },
     record: { add: (entries) => world.record(entries) },
     onArrival: () => world.arrivals++,
+    onReport: (...report) => void world.reports.push(report),
     options,
     ...(approvals && { approvals }),
     log,
@@ -231,6 +233,10 @@ describe("a turn", () => {
       expect(requests).toHaveLength(1);
       expect(kinds().slice(-2)).toEqual(["ingress", "EnsuredLoadBalancer"]);
       expect(outcomes).toMatchObject([{ status: "applied" }]);
+      expect(world.reports.map(([{ outcomes: ended }, isLate]) => [Object.keys(ended).length, isLate])).toEqual([
+        [0, false],
+        [1, true],
+      ]);
     });
 
     it("reports no failure either when the action ends before the run does", async () => {
