@@ -15,13 +15,14 @@ import type { Prices } from "../hcloud/prices.ts";
 import type { CloudView } from "../hcloud/reader.ts";
 import type { Exchange } from "../hcloud/sender.ts";
 import { changeEntries, DRIFT, outcomeEntries } from "../record/entry.ts";
-import { forecastUnit } from "../record/forecast.ts";
+import { type ForecastContext, forecastUnit } from "../record/forecast.ts";
 import { unitSummary, unitText } from "../record/forecast-text.ts";
 import { objectOf, type ReasonContext, reasonFor } from "../record/reason.ts";
 import type { AuditRecord } from "../record/record.ts";
 import type { LastRun } from "../record/status-board.ts";
 import { insertKeys, privateKeys } from "../render/certificates.ts";
 import type { Rendered } from "../render/cluster.ts";
+import { inSlices } from "../work/steps.ts";
 import { scopeOf } from "./scope.ts";
 
 export interface RunnerParts {
@@ -150,11 +151,7 @@ export class Runner {
     const outcomes = await this.#previewTwice(plan, rendered);
     const known = await prices?.().catch(() => undefined); // a forecast without prices is better than none
     const input = { context: await context(rendered), outcomes, ...(known && { prices: known }) };
-    return plan.map((step) => {
-      const forecast = forecastUnit(step, input);
-      const text = unitText(forecast, known?.currency);
-      return { unit: step.unit, object: forecast.object, summary: unitSummary(forecast, known?.currency), text };
-    });
+    return inSlices(describeInSteps(plan, input));
   }
 
   /** Repeats a preview that fails: it changes nothing, and people shall see what would happen, not that the engine died. */
@@ -207,6 +204,19 @@ export async function previewRun({ engine, gateway }: Previewing, plan: Plan, re
   } finally {
     await access.close();
   }
+}
+
+/** The steps of a plan in words, with a pause after each. */
+function* describeInSteps(plan: Plan, input: ForecastContext): Generator<void, readonly Description[]> {
+  const described: Description[] = [];
+  for (const step of plan) {
+    const forecast = forecastUnit(step, input);
+    const currency = input.prices?.currency;
+    const [text, summary] = [unitText(forecast, currency), unitSummary(forecast, currency)];
+    described.push({ unit: step.unit, object: forecast.object, summary, text });
+    yield;
+  }
+  return described;
 }
 
 /** The engine's request for a plan: its units, and what exists of them. */

@@ -51,14 +51,17 @@ export interface ForecastContext {
 /** The forecast for one step of a plan. */
 export function forecastUnit(step: PlannedUnit, { context, outcomes, prices }: ForecastContext): UnitForecast {
   const outcome = outcomes[step.unit];
+  const changes = outcome?.changes ?? [];
+  const isExtended = changes.some(({ operation }) => operation === "create");
+  const customFields = isExtended ? customFieldsOf(step, context.rendered) : [];
   const cost = prices && costOf(step.unit, step.kind === "make" ? step.spec : undefined, context.rendered, prices);
   return {
     unit: step.unit,
     object: objectOf(step, context),
     action: actionOf(step, context.rendered),
-    parts: (outcome?.changes ?? [])
+    parts: changes
       .toSorted((a, b) => comparePartNames(a.part, b.part))
-      .map((change) => forecastPart(change, step, context)),
+      .map((change) => forecastPart(change, step, { context, customFields })),
     ...(cost && Object.keys(cost).length > 0 && { cost }),
     ...(outcome?.status === "failed" && { failure: outcome.failure.message }),
   };
@@ -71,12 +74,21 @@ function actionOf({ unit, kind }: PlannedUnit, { existing, services }: Rendered)
   return existing[unit] ? "change" : "create";
 }
 
-function forecastPart({ part, operation }: Change, step: PlannedUnit, context: ReasonContext): PartForecast {
+interface PartContext extends Pick<ForecastContext, "context"> {
+  /** What differs from the defaults in the unit's new resources. */
+  readonly customFields: readonly Difference[];
+}
+
+function forecastPart(
+  { part, operation }: Change,
+  step: PlannedUnit,
+  { context, customFields }: PartContext,
+): PartForecast {
   const differing = step.differences.filter((difference) => difference.part === part);
   const isWhole = part === "balancer" && operation === "create";
   const [first = existence(step.unit)] = isWhole ? [] : differing;
   const summary = operation === "create" && step.kind === "make" ? summaryOf(part, step.spec) : undefined;
-  const fields = operation === "create" ? customFieldsOf(step, context.rendered) : step.differences;
+  const fields = operation === "create" ? customFields : step.differences;
   return {
     part,
     operation,

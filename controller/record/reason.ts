@@ -1,7 +1,7 @@
 /** The reason for a change: the object that asks for it, and the field or annotation. */
 import type { V1Node, V1Service } from "@kubernetes/client-node";
 import type { Difference } from "../../stacks/units/difference.ts";
-import { rangeOf, SERVICE_UID_LABEL } from "../../stacks/units/names.ts";
+import { rangeOf, SERVICE_UID_LABEL, serviceKeyOf } from "../../stacks/units/names.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
 import type { PlannedUnit } from "../guard/plan.ts";
 import type { Server } from "../hcloud/api.ts";
@@ -60,9 +60,13 @@ export function reasonFor(step: PlannedUnit, difference: Difference, context: Re
 
 /** The intent of the Service that a load balancer or certificate is for. */
 function intentBehind(unit: UnitId, { services }: Rendered): ServiceIntent | undefined {
-  const certificates = (loadBalancer: UnitId) => `${loadBalancer.replace(/^load-balancer/, "certificate")}/`;
-  return services.find((intent) => intent.unit === unit || unit.startsWith(certificates(intent.unit)));
+  const intents = indexes.get(services) ?? new Map(services.map((intent) => [serviceKeyOf(intent.unit), intent]));
+  indexes.set(services, intents);
+  return unit.startsWith("route/") ? undefined : intents.get(serviceKeyOf(unit));
 }
+
+/** Intents by Service. Built once per snapshot, because every field of every change is looked up. */
+const indexes = new WeakMap<Rendered["services"], ReadonlyMap<string, ServiceIntent>>();
 
 function retireReason(service: V1Service): string {
   const isDeleted = service.metadata?.deletionTimestamp !== undefined;
