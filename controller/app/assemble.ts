@@ -122,8 +122,10 @@ export function openReports(config: Config, client: KubeClient, log: Logger, end
   ends.defer(() => record.stop());
   const board = new StatusBoard({ map: new OwnConfigMap(client, config, "status"), log });
   ends.defer(() => board.stop());
-  if (config.approval === "none") return { record, board };
   const map = new OwnConfigMap(client, config, "plan");
+  // Also clears what an earlier controller has published and nobody needs to approve any longer.
+  const approvals = new ApprovalGate({ mode: config.approval, map, log });
+  if (config.approval === "none") return { record, board, approvals };
   /** Calls back when a published change was approved. The controller's own writes leave no approval behind. */
   const watchPlan = (onApproval: () => void) => {
     const onChange = ({ now }: Change<V1ConfigMap>) => {
@@ -133,7 +135,7 @@ export function openReports(config: Config, client: KubeClient, log: Logger, end
     ends.defer(() => watch.stop());
     void watch.start();
   };
-  return { record, board, approvals: new ApprovalGate({ mode: config.approval, map, log }), watchPlan };
+  return { record, board, approvals, watchPlan };
 }
 
 /** Serves health checks and metrics. */

@@ -49,8 +49,9 @@ export class OwnConfigMap {
   async update(change: (data: Data) => Data): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const existing = await this.#get();
-      const data = change(existing?.data ?? {});
-      if (existing?.data === data || JSON.stringify(existing?.data) === JSON.stringify(data)) return;
+      const before = existing?.data ?? {};
+      const data = change(before);
+      if (before === data || JSON.stringify(before) === JSON.stringify(data)) return;
       const body = { metadata: ownMetadata(this.#name, existing?.metadata?.resourceVersion), data };
       try {
         await (existing ? this.#client.replace(this.#path, body) : this.#client.create(this.#all, body));
