@@ -88,7 +88,7 @@ async function fromFiles(kubeconfig: string, asked: string | undefined): Promise
   const server = parseServer(`--kubeconfig ${kubeconfig}`, String(cluster.server));
   const isExternal = user.exec || user["auth-provider"];
   const credentials = isExternal ? await throughLibrary(cluster, user) : async () => credentialsOf(cluster, user);
-  return { server, context: name, namespace: text(context?.namespace) || undefined, credentials };
+  return { server, context: name, namespace: text(context?.namespace), credentials };
 }
 
 function credentialsOf(cluster: Entry, user: Entry): Awaited<ReturnType<KubeAccess["credentials"]>> {
@@ -108,8 +108,9 @@ function content(entry: Entry, key: string): Buffer | undefined {
   return path === undefined ? undefined : readFileSync(path);
 }
 
+/** Empty fields count as absent. */
 function text(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 function parseServer(source: string, text: string): URL {

@@ -59,6 +59,14 @@ describe("a kubeconfig", () => {
     expect(headers).toEqual({});
   });
 
+  it("may contain empty fields, which count as absent, as for kubectl", async () => {
+    const file = await aKubeconfig(
+      { "certificate-authority-data": "", "certificate-authority": "", "tls-server-name": "" },
+      { token: "t", "client-certificate-data": "", "client-key-data": "", "client-key": "" },
+    );
+    expect(await (await loadAccess(file)).credentials()).toEqual({ headers: { authorization: "Bearer t" } });
+  });
+
   it("may name files, relative to itself, that are read for every request", async () => {
     await mkdir(join(dir, "pki"));
     await writeFile(join(dir, "pki", "ca.crt"), "first");
