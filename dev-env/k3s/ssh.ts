@@ -38,9 +38,11 @@ export async function ssh(env: Environment, server = "control-plane-1"): Promise
 async function sshArguments({ folder, name }: SshNeeds, host: string, { isPinned = true, port = 22 }) {
   const { hostKey } = await folder.secrets(name);
   const hosts = isPinned ? "known-hosts" : "known-workers";
-  if (isPinned) await folder.write(hosts, `${port === 22 ? host : `[${host}]:${port}`} ${hostKey.publicKey}\n`);
+  if (isPinned) await folder.write(hosts, `control-plane ${hostKey.publicKey}\n`);
   const options = {
-    UserKnownHostsFile: join(folder.path, hosts),
+    UserKnownHostsFile: `"${join(folder.path, hosts)}"`,
+    // One line for all control planes, because other commands use the file at the same time.
+    ...(isPinned && { HostKeyAlias: "control-plane" }),
     StrictHostKeyChecking: isPinned ? "yes" : "accept-new",
     IdentitiesOnly: "yes",
     LogLevel: "ERROR",

@@ -53,8 +53,8 @@ const QUICK = { deadlineMs: 30_000, intervalMs: 20, attemptMs: 10_000 };
 
 type Patience = Parameters<typeof fetchKubeconfig>[2];
 
-const fetchFrom = (port: number, patience: Patience = {}, signal = new AbortController().signal) => {
-  const env = { folder, name: "dev", screen: new Screen({ write: () => {} }), signal };
+const fetchFrom = (port: number, patience: Patience = {}, signal = new AbortController().signal, own = folder) => {
+  const env = { folder: own, name: "dev", screen: new Screen({ write: () => {} }), signal };
   return fetchKubeconfig(env, "127.0.0.1", { ...QUICK, ...patience, port });
 };
 
@@ -102,6 +102,25 @@ describe("fetching the kubeconfig", { timeout: 60_000 }, () => {
     );
     expect(await fetchFrom(server.port, { onWait: (it) => reasons.push(it) })).toBe(K3S);
     expect(reasons).toEqual(["status: running", "status: running"]);
+  });
+
+  it("waits for its control plane while another command connects to another one", async () => {
+    await using other = await start();
+    await using server = await start(() =>
+      other.commands.length > 0 ? ready() : { stderr: "status: running", code: 1 },
+    );
+    const first = Promise.withResolvers<string>();
+    const waiting = fetchFrom(server.port, { onWait: first.resolve });
+    await first.promise;
+    expect(await fetchFrom(other.port)).toBe(K3S);
+    expect(await waiting).toBe(K3S);
+  });
+
+  it("works in a folder whose path contains a space", async () => {
+    const spaced = new Folder("dev", join(directory, "my projects"));
+    const own = await spaced.secrets("dev");
+    await using server = await SshServer.start({ hostKey: own.hostKey, authorized: own.sshKey, answer: ready });
+    expect(await fetchFrom(server.port, {}, undefined, spaced)).toBe(K3S);
   });
 
   it("gives up at its deadline with the last reason", async () => {
