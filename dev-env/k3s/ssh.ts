@@ -89,6 +89,8 @@ export async function fetchKubeconfig(env: SshNeeds, host: string, options: Fetc
 }
 
 function explainFailure(error: unknown, host: string, folder: Folder): Error {
+  if (error instanceof Error && "code" in error && error.code === "ENOENT")
+    return new DevEnvError("the command ssh was not found: install OpenSSH's client, and run the same command again");
   const reason = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : messageOf(error);
   // Retried, because a machine that is still being set up does not know the key yet.
   if (/permission denied \(/i.test(reason))

@@ -123,6 +123,16 @@ describe("fetching the kubeconfig", { timeout: 60_000 }, () => {
     expect(await fetchFrom(server.port, {}, undefined, spaced)).toBe(K3S);
   });
 
+  it("does not wait on a machine without the ssh command", async () => {
+    const { PATH } = process.env;
+    process.env.PATH = directory;
+    try {
+      await expect(fetchFrom(await freePort(), { intervalMs: 60_000 })).rejects.toThrow(/install OpenSSH/);
+    } finally {
+      process.env.PATH = PATH;
+    }
+  }, 10_000);
+
   it("gives up at its deadline with the last reason", async () => {
     await using server = await start(() => ({ stderr: "status: error\nno space left", code: 1 }));
     const fetching = fetchFrom(server.port, { deadlineMs: 300 });
