@@ -1,18 +1,32 @@
-/** A `file://` backend in a folder that only this program uses: creates stacks, and repairs it after a killed run. */
+/** A `file://` backend in a folder of this program: creates stacks, and repairs it after a killed run. */
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { isCommandLine } from "./leftovers.ts";
 
 /**
- * Makes the backend usable again; to be called while nothing uses it, so that its locks are stale. State files are replaced
+ * Makes the backend usable again, unless a command line that a user started works on it. State files are replaced
  * atomically. Their optional attributes are not, and half a file of them makes the state unreadable.
  */
 export async function repairBackend(directory: string): Promise<void> {
-  await rm(join(directory, ".pulumi", "locks"), { recursive: true, force: true });
+  const locks = join(directory, ".pulumi", "locks");
+  const holders = (await list(locks)).map((name) => holderOf(join(locks, name)));
+  if ((await Promise.all(holders)).some(isCommandLine)) return;
+  await rm(locks, { recursive: true, force: true });
   const stacks = join(directory, ".pulumi", "stacks");
-  const names = await readdir(stacks, { recursive: true }).catch(() => []);
+  const names = await list(stacks);
   for (const name of names.filter((it) => /\.(attrs|tmp)$/.test(it))) await rm(join(stacks, name), { force: true });
 }
+
+/** The process that has created a lock; 0 for a folder, and for a lock that was not written completely. */
+async function holderOf(lock: string): Promise<number> {
+  const { pid } = await readFile(lock, "utf8")
+    .then((text) => JSON.parse(text) as { readonly pid?: number })
+    .catch(() => ({ pid: 0 }));
+  return pid ?? 0;
+}
+
+const list = (folder: string) => readdir(folder, { recursive: true }).catch(() => []);
 
 /**
  * Creates an empty stack of the project in a folder, unless it exists. `pulumi stack init` would do the same, but also write

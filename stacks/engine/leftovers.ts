@@ -28,16 +28,26 @@ export function endPlugins(directory: string): void {
  */
 export async function endRun(variable: string, graceMs: number): Promise<void> {
   const isOfRun = (read: ReadFile) => read("environ").split("\0").includes(variable);
-  const isCommandLine = (read: ReadFile) =>
-    isOfRun(read) && basename(read("cmdline").split("\0", 1)[0] ?? "") === "pulumi";
+  const isItsCommandLine = (read: ReadFile) => isOfRun(read) && isPulumi(read);
   const deadline = performance.now() + graceMs;
-  signalProcesses(isCommandLine, "SIGINT");
-  while (signalProcesses(isCommandLine, 0) > 0 && performance.now() < deadline) await delay(100);
+  signalProcesses(isItsCommandLine, "SIGINT");
+  while (signalProcesses(isItsCommandLine, 0) > 0 && performance.now() < deadline) await delay(100);
   signalProcesses(isOfRun, "SIGKILL");
 }
 
 /** Returns a file below /proc/PID, such as `cmdline`. */
 type ReadFile = (name: string) => string;
+
+const isPulumi = (read: ReadFile) => basename(read("cmdline").split("\0", 1)[0] ?? "") === "pulumi";
+
+/** Whether a process is a command line of Pulumi that works; always false on systems without /proc. */
+export function isCommandLine(pid: number): boolean {
+  try {
+    return isPulumi((name) => readFileSync(`/proc/${pid}/${name}`, "utf8"));
+  } catch {
+    return false; // it has exited
+  }
+}
 
 /** Sends a signal to all our processes that match, 0 for none. Returns their number. */
 function signalProcesses(isMatch: (read: ReadFile) => boolean, signal: NodeJS.Signals | 0): number {
