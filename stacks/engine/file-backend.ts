@@ -18,6 +18,19 @@ export async function repairBackend(directory: string): Promise<void> {
   for (const name of names.filter((it) => /\.(attrs|tmp)$/.test(it))) await rm(join(stacks, name), { force: true });
 }
 
+/**
+ * The backend that variables name; undefined if it is the folder of a stack, whose variables a shell has taken over: it must
+ * not receive the state of another one.
+ */
+export function namedBackend({ PULUMI_BACKEND_URL: url, PULUMI_HOME = "" }: Variables): string | undefined {
+  return !url || url === folderUrl(dirname(PULUMI_HOME)) ? undefined : url;
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** The URL of the backend in a folder for files of stacks. */
+export const folderUrl = (directory: string) => `file://${join(directory, "backend")}`;
+
 /** The process that has created a lock; 0 for a folder, and for a lock that was not written completely. */
 async function holderOf(lock: string): Promise<number> {
   const { pid } = await readFile(lock, "utf8")

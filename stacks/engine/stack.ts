@@ -12,7 +12,7 @@ import { promisify } from "node:util";
 import { type EngineEvent, LocalWorkspace, Stack as PulumiStack } from "@pulumi/pulumi/automation/index.js";
 import { Cli } from "./cli.ts";
 import { parseFailure } from "./errors.ts";
-import { createStack, repairBackend } from "./file-backend.ts";
+import { createStack, folderUrl, namedBackend, repairBackend } from "./file-backend.ts";
 import { endRun } from "./leftovers.ts";
 import { describeStep, type ResourceStep, resourceStepOf } from "./progress.ts";
 import { Failures, Interruption, StackError } from "./stack-run.ts";
@@ -75,7 +75,7 @@ export class StoredStack {
     cli.environment = environmentOf(options);
     const workspace = await LocalWorkspace.create({ workDir: options.program, pulumiCommand: cli.command });
     const stack = new StoredStack(await PulumiStack.select(options.name, workspace), cli, options);
-    if (options.env.PULUMI_BACKEND_URL) await stack.pulumi(["stack", "select", "--create"]);
+    if (namedBackend(options.env)) await stack.pulumi(["stack", "select", "--create"]);
     else await createStack(join(options.directory, "backend"), options.program, options.name);
     return stack;
   }
@@ -209,7 +209,7 @@ interface Common {
 export function stackVariables({ directory, name, configFile, env }: StackFiles): Readonly<Record<string, string>> {
   return {
     PULUMI_HOME: join(directory, "home"),
-    PULUMI_BACKEND_URL: env.PULUMI_BACKEND_URL || `file://${join(directory, "backend")}`,
+    PULUMI_BACKEND_URL: namedBackend(env) ?? folderUrl(directory),
     PULUMI_CONFIG_PASSPHRASE_FILE: join(directory, "passphrase"),
     PULUMI_OPTION_STACK: name,
     PULUMI_OPTION_CONFIG_FILE: configFile,
