@@ -1,7 +1,7 @@
 /** An environment on this machine: its folder with keys, configuration and state, and its two stacks. */
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { KubeClient } from "../../controller/kube/client.ts";
@@ -45,7 +45,7 @@ export class Folder {
 
   /** `base` is LOTSE_DEV_STATE, or a folder here that git ignores. */
   constructor(environment: string, base = fileURLToPath(new URL(".state", import.meta.url))) {
-    this.path = join(base, environment);
+    this.path = resolve(base, environment);
   }
 
   get kubeconfig(): string {

@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Environment, Folder, printVariables } from "../../../../dev-env/k3s/environment.ts";
 import { Screen } from "../../../../dev-env/terminal/screen.ts";
@@ -44,5 +44,13 @@ describe("the variables of an environment", () => {
   it("keep a backend of the user's", async () => {
     const shell = await evaluated("dev", { PULUMI_BACKEND_URL: "s3://states" });
     expect((await evaluated("other", shell)).PULUMI_BACKEND_URL).toBe("s3://states");
+  });
+});
+
+describe("the folder of an environment", () => {
+  it("is the same for programs in other folders, also if LOTSE_DEV_STATE is relative", () => {
+    const { path } = new Folder("dev", relative(process.cwd(), directory));
+    expect(isAbsolute(path)).toBe(true);
+    expect(path).toBe(join(directory, "dev"));
   });
 });
