@@ -149,7 +149,7 @@ export class StoredStack {
     const options = { cwd: program, env: this.#cli.environment, maxBuffer: MAX_STATE_BYTES };
     try {
       const running = execute(pulumi, [...args, "--non-interactive"], options);
-      running.child.stdin?.end(input);
+      running.child.stdin?.on("error", () => {}).end(input); // its exit code says why it did not read it
       return (await running).stdout;
     } catch (error) {
       const detail = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : String(error);
