@@ -24,6 +24,8 @@ export async function down(env: Environment, isAgreed: boolean): Promise<void> {
     throw new DevEnvError('nothing was removed: run "dev-env down --yes", or restore the state');
   };
   await screen.during("machines", "removing servers, network and the rest", () => destroyMachines(env, stack, confirm));
+  // Its resources went with the servers; in a backend of the user's, it would stay.
+  await (await openStack(env, "lotse-dev-cluster")).pulumi(["stack", "rm", "--yes", "--force"]);
   await stack.pulumi(["stack", "rm", "--yes"]);
   await folder.remove();
   screen.say("gone", `nothing of ${name} is left in the cloud`);

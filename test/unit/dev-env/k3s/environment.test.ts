@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { isAbsolute, join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { down } from "../../../../dev-env/k3s/down.ts";
 import { type Environment, Folder, printVariables } from "../../../../dev-env/k3s/environment.ts";
 import { Screen } from "../../../../dev-env/terminal/screen.ts";
 
@@ -52,5 +53,18 @@ describe("the folder of an environment", () => {
     const { path } = new Folder("dev", relative(process.cwd(), directory));
     expect(isAbsolute(path)).toBe(true);
     expect(path).toBe(join(directory, "dev"));
+  });
+});
+
+describe("down", () => {
+  it("leaves no stack in a backend of the user's", async () => {
+    const log = join(directory, "log");
+    const exported = `case "$*" in *export*) echo '{"version":3,"deployment":{}}' ;; esac`;
+    const program = `echo "$(basename "$PWD") $*" >> '${log}'\n${exported}`;
+    await mkdir(join(directory, "bin"));
+    await writeFile(join(directory, "bin", "pulumi"), `#!/bin/sh\n${program}\n`, { mode: 0o755 });
+    await down(anEnvironment("dev", { PATH: process.env.PATH, PULUMI_BACKEND_URL: "s3://states" }), false);
+    const removed = (await readFile(log, "utf8")).split("\n").filter((line) => line.includes("stack rm"));
+    expect(removed.map((line) => line.split(" ")[0])).toEqual(["cluster", "k3s"]);
   });
 });
