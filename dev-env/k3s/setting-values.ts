@@ -1,9 +1,8 @@
 /** Parsers for settings. Some values become part of names, shell scripts and firewall rules, so the parsers are strict. */
-import ipaddr from "ipaddr.js";
 import ssh2 from "ssh2";
 import { mapped, matching } from "../../controller/config/flag-values.ts";
 import { oneOf, type Parser } from "../../controller/formats/values.ts";
-import { isPrivate, parseCidr } from "../cloud/state/cidr.ts";
+import { isPrivate, isRange, parseCidr } from "../cloud/state/cidr.ts";
 
 /** Begins the names of servers, which are host names. */
 export const environmentName = matching(
@@ -29,8 +28,7 @@ export const imageReference = matching(
 /** One or several CIDRs, of either family. */
 export const cidrList: Parser<readonly string[]> = (text) => {
   const value = text.split(",").map((cidr) => cidr.trim());
-  const isFine = value.every((cidr) => ipaddr.IPv4.isValidCIDRFourPartDecimal(cidr) || ipaddr.IPv6.isValidCIDR(cidr));
-  return isFine ? { value } : { allowed: "a comma-separated list of CIDRs" };
+  return value.every(isRange) ? { value } : { allowed: "a comma-separated list of CIDRs without host bits" };
 };
 
 /** A range of private IPv4 addresses. */

@@ -5,15 +5,16 @@ import { ApiError, invalidField, limitExceeded, refuse } from "../api/errors.ts"
 import { id } from "../api/fields.ts";
 import { selectorOf } from "../api/labels.ts";
 import { array, type Check, type Checked, object, oneOf, optional, reject, string } from "../api/schema.ts";
+import { isRange } from "../state/cidr.ts";
 import type { Project } from "../state/project.ts";
 import type { FirewallRecord, FirewallRule, FirewallScope, ServerRecord } from "../state/records.ts";
 
 const MAX_RULES = 50;
 const MAX_FIREWALLS_PER_SERVER = 5;
 
-/** An IPv4 or IPv6 range. IPv6 is returned in canonical notation. */
+/** An IPv4 or IPv6 range with empty host bits. IPv6 is returned in canonical notation. */
 const range: Check<string> = (value, path) => {
-  if (typeof value !== "string" || !ipaddr.isValidCIDR(value)) return reject(path, "Must be a CIDR.");
+  if (typeof value !== "string" || !isRange(value)) return reject(path, "Must be a CIDR.");
   const [address, bits] = ipaddr.parseCIDR(value);
   return address instanceof ipaddr.IPv6 ? `${address.toRFC5952String()}/${bits}` : value;
 };

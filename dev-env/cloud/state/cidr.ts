@@ -1,4 +1,5 @@
 /** Arithmetic with IPv4 addresses and ranges, as unsigned 32-bit numbers. */
+import ipaddr from "ipaddr.js";
 
 /** An IPv4 range. */
 export interface Cidr {
@@ -35,6 +36,13 @@ export function parseCidr(text: string): Cidr | undefined {
   const size = 2 ** (32 - Number(bits));
   if (first % size !== 0) return undefined;
   return { first, last: first + size - 1, prefix: Number(bits) };
+}
+
+/** Whether a text is a range of either family, without host bits. */
+export function isRange(text: string): boolean {
+  if (parseCidr(text)) return true;
+  if (!ipaddr.IPv6.isValidCIDR(text)) return false;
+  return ipaddr.IPv6.networkAddressFromCIDR(text).toString() === ipaddr.IPv6.parseCIDR(text)[0].toString();
 }
 
 /** The text of a range. */

@@ -95,6 +95,16 @@ describe("servers", () => {
     expect([reply.status, reply.code]).toEqual([status, code]);
   });
 
+  test.each(["10.0.0.5/8", "2001:db8::1/32"])(
+    "a firewall rule for %s, which has host bits, is rejected",
+    async (range) => {
+      const cloud = await aCloud();
+      const rules = [{ direction: "in", protocol: "icmp", source_ips: [range] }];
+      const reply = await call(cloud, "POST /firewalls", { name: "wall", rules });
+      expect([reply.status, reply.code]).toEqual([422, "invalid_input"]);
+    },
+  );
+
   test("a deleted server is removed from targets, firewalls and groups, and frees its primary IPs", async () => {
     const cloud = await aCloud();
     const { primary_ip } = (await call(cloud, "POST /primary_ips", { name: "kept", type: "ipv4", location: "fsn1" }))

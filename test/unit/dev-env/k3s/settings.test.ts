@@ -65,7 +65,7 @@ describe("settings", () => {
       "image",
       ["lotse", "registry.example/lotse", "lotse:", "lotse:dev dev", "lotse:dev\n", `lotse@sha256:${"0".repeat(64)}`],
     ],
-    ["allowFrom", ["", "10.0.0.1", "10.0.0.0/33", "10.0.0.0/8,,", "anywhere"]],
+    ["allowFrom", ["", "10.0.0.1", "10.0.0.0/33", "10.0.0.0/8,,", "anywhere", "198.51.100.7/24", "2001:db8::1/32"]],
     ["network", ["", "10.0.0.1/8", "8.0.0.0/8", "10.0.0.0", "fd00::/8"]],
     [
       "pools",
