@@ -19,8 +19,8 @@ export const MAX_WORKERS = 10;
 /** Pools that the subnet has addresses for. */
 const MAX_POOLS = 20;
 const COUNTS: readonly unknown[] = [...Array(MAX_WORKERS + 1).keys()];
-const NAME = /^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$/;
-const RESERVED = ["worker", "control-plane", "network", "firewall", "ssh-key", "api"];
+const NAME = /^(?!control-plane)[a-z]([a-z0-9-]{0,18}[a-z0-9])?$/;
+const RESERVED = ["worker", "network", "firewall", "ssh-key", "api"];
 const KEY = "([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([\\w.-]{0,61}[A-Za-z0-9])?";
 const VALUE = "([A-Za-z0-9]([\\w.-]{0,61}[A-Za-z0-9])?)?";
 const LABEL = new RegExp(`^${KEY}=${VALUE}$`);
@@ -34,7 +34,7 @@ type Entry = Readonly<Record<string, unknown>>;
 /** The fields of a pool: what is allowed, and a check. */
 const FIELDS: Readonly<Record<string, readonly [allowed: string, isFine: (value: unknown) => boolean]>> = {
   name: [
-    `a name of at most 20 lower-case letters, digits and dashes other than ${RESERVED.join(", ")}`,
+    `a name of at most 20 lower-case letters, digits and dashes other than ${RESERVED.join(", ")} and control-plane…`,
     (name) => NAME.test(String(name)) && !RESERVED.includes(String(name)),
   ],
   count: [`a whole number from 0 to ${MAX_WORKERS}`, (count) => COUNTS.includes(count)],

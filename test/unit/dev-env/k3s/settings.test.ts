@@ -76,6 +76,7 @@ describe("settings", () => {
         "[{]",
         "[{name: a, count: 1}, {name: a, count: 1}]",
         "[{name: worker, count: 1}]",
+        "[{name: control-plane-gpu, count: 1}]",
         "[[]]",
         "[{name: a, count: 1, labels: [x]}]",
         "[{name: a, count: 1, labels: {node-role.kubernetes.io/worker: ''}}]",
