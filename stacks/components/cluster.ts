@@ -19,7 +19,7 @@ export interface ClusterArgs {
   readonly network: {
     /** All addresses: those of the machines, and those of pods if they are reached by routes. */
     readonly ipRange: string;
-    /** Addresses of the machines. The first ten belong to control planes and their load balancer. */
+    /** Addresses of the machines, from the 31st: ten for control planes and their load balancer, then ten for each pool. */
     readonly subnet: string;
     readonly zone: pulumi.Input<string>;
   };
@@ -63,8 +63,8 @@ export interface Machine {
   readonly controlPlaneId?: pulumi.Output<number>;
 }
 
-/** Where control planes, their load balancer and the pools have their addresses in the subnet. */
-const OFFSET = { controlPlane: 1, balancer: 9, pool: 10 } as const;
+/** Positions in the subnet. Lower ones remain for a controller's load balancers, which get the lowest free address. */
+const OFFSET = { controlPlane: 30, balancer: 39, pool: 40 } as const;
 /** How many machines a pool may have: addresses, and places in a spread placement group. */
 const POOL_SIZE = 10;
 

@@ -23,7 +23,7 @@ test("a backend of the user's holds the state in place of the folder", PATIENT, 
   try {
     await env.up({ workers: "0" });
     expect(await readFile(join(backend, ".pulumi", "stacks", "lotse-dev-env", "dev.json"), "utf8")).toContain(
-      "10.0.0.2",
+      "10.0.0.31",
     );
     await env.down();
     expect(env.counts()).toEqual(NOTHING);

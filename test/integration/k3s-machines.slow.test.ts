@@ -24,10 +24,10 @@ describe("the machines of a development environment", PATIENT, () => {
       location: { name: "fsn1" },
       labels: { "lotse-dev-env": "dev" },
       public_net: { ipv4: { ip: apiAddress } },
-      private_net: [{ network: networkId, ip: "10.0.0.2" }],
+      private_net: [{ network: networkId, ip: "10.0.0.31" }],
     });
     expect(Object.keys(servers)).toEqual(["dev-control-plane-1", "dev-worker-1", "dev-worker-2"]);
-    expect(env.server("dev-worker-2")).toMatchObject({ private_net: [{ ip: "10.0.0.12" }] });
+    expect(env.server("dev-worker-2")).toMatchObject({ private_net: [{ ip: "10.0.0.42" }] });
     expect(env.cloud.state.placementGroups.find("dev-worker")).toMatchObject({ type: "spread" });
     expect(env.cloud.state.placementGroups.find("dev-worker")?.servers).toHaveLength(2);
     const { rules, applied_to } = env.cloud.state.firewalls.find("dev-firewall") ?? {};
@@ -68,12 +68,12 @@ describe("the machines of a development environment", PATIENT, () => {
     expect(boot.write_files[1].content).toContain("channel='v1.34'");
     const worker = parse(await env.userData("dev-worker-1"));
     expect(parse(worker.write_files[0].content)).toMatchObject({
-      server: "https://10.0.0.2:6443",
-      "node-ip": "10.0.0.11",
+      server: "https://10.0.0.31:6443",
+      "node-ip": "10.0.0.41",
     });
     expect(worker.write_files[1].content).toContain(`control_plane='${env.server("dev-control-plane-1")?.id}'`);
     expect(parse(parse(await env.userData("dev-gpu-1")).write_files[0].content)).toMatchObject({
-      "node-ip": "10.0.0.21",
+      "node-ip": "10.0.0.51",
       "node-label": ["gpu=yes"],
       "node-taint": ["gpu=yes:NoSchedule"],
     });
@@ -95,7 +95,7 @@ describe("the machines of a development environment", PATIENT, () => {
     expect(balancer).toMatchObject({
       labels: { "lotse-dev-env": "dev" },
       public_net: { ipv4: { ip: apiAddress } },
-      private_net: [{ ip: "10.0.0.9" }],
+      private_net: [{ ip: "10.0.0.39" }],
       services: [{ listen_port: 6443, destination_port: 6443, protocol: "tcp" }],
     });
     const ids = [1, 2, 3].map((index) => env.server(`dev-control-plane-${index}`)?.id);
@@ -105,9 +105,9 @@ describe("the machines of a development environment", PATIENT, () => {
         ?.targets.map((it) => ("server" in it ? it.server.id : 0))
         .toSorted();
     expect(targets()).toEqual(ids.toSorted());
-    expect(await env.userData("dev-control-plane-2")).toContain("server: https://10.0.0.9:6443");
-    expect(await env.userData("dev-worker-1")).toContain("server: https://10.0.0.9:6443");
-    expect(await env.userData("dev-control-plane-1")).toContain(`10.0.0.9, ${apiAddress}'`);
+    expect(await env.userData("dev-control-plane-2")).toContain("server: https://10.0.0.39:6443");
+    expect(await env.userData("dev-worker-1")).toContain("server: https://10.0.0.39:6443");
+    expect(await env.userData("dev-control-plane-1")).toContain(`10.0.0.39, ${apiAddress}'`);
 
     const worker = env.server("dev-worker-1")?.id;
     await env.change("DELETE", `/servers/${ids[0]}`);

@@ -72,15 +72,15 @@ describe("a cluster with one control plane", () => {
       role: "control-plane",
       pool: "control-plane",
       index: 1,
-      ip: "10.0.0.2",
-      apiIp: "10.0.0.2",
+      ip: "10.0.0.31",
+      apiIp: "10.0.0.31",
     });
     expect(bootOf("dev-worker#server-2")).toEqual({
       role: "worker",
       pool: "worker",
       index: 2,
-      ip: "10.0.0.12",
-      apiIp: "10.0.0.2",
+      ip: "10.0.0.42",
+      apiIp: "10.0.0.31",
       controlPlaneId: 42,
     });
     expect(cluster.apiBalancer).toBeUndefined();
@@ -88,17 +88,18 @@ describe("a cluster with one control plane", () => {
   });
 });
 
-describe("a cluster with three control planes", () => {
-  const three = { controlPlanes: { count: 3, serverType: "cx23" } };
+const three = { controlPlanes: { count: 3, serverType: "cx23" } };
+const hostOf = (ip: unknown) => Number(String(ip).split(".").at(-1));
 
+describe("a cluster with three control planes", () => {
   it("puts the API behind a load balancer, through which everything joins", async () => {
     const { part, bootOf, cluster } = await build(three);
-    expect(part("dev-api#network")?.inputs).toMatchObject({ ip: "10.0.0.9", enablePublicInterface: true });
+    expect(part("dev-api#network")?.inputs).toMatchObject({ ip: "10.0.0.39", enablePublicInterface: true });
     expect(part("dev-api#listener-6443")?.inputs).toMatchObject({ listenPort: 6443, destinationPort: 6443 });
     for (const index of [1, 2, 3])
       expect(part(`dev-api#control-plane-${index}`)?.inputs).toMatchObject({ serverId: 42, usePrivateIp: true });
-    const api = { apiIp: "10.0.0.9", apiPublicIp: "192.0.2.9" };
-    expect(bootOf("dev-control-plane#server-3")).toMatchObject({ index: 3, ip: "10.0.0.4", ...api });
+    const api = { apiIp: "10.0.0.39", apiPublicIp: "192.0.2.9" };
+    expect(bootOf("dev-control-plane#server-3")).toMatchObject({ index: 3, ip: "10.0.0.33", ...api });
     // A new control plane joins the others, so that workers stay.
     expect(bootOf("dev-worker#server-1")).toMatchObject(api);
     expect(bootOf("dev-worker#server-1")).not.toHaveProperty("controlPlaneId");
@@ -112,6 +113,17 @@ describe("a cluster with three control planes", () => {
   });
 });
 
+describe("the addresses", () => {
+  it("leave the lowest ones to load balancers of the controller, which get the first that is free", async () => {
+    const before = await build();
+    const after = await build(three);
+    // Later machines must not need what a load balancer has got meanwhile.
+    for (const { bootOf } of [before, after])
+      expect(hostOf(bootOf("dev-control-plane#server-1").ip)).toBeGreaterThan(30);
+    expect(hostOf(after.bootOf("dev-control-plane#server-2").ip)).toBeGreaterThan(30);
+  });
+});
+
 describe("worker pools", () => {
   it("get ten addresses each, in the order of the list", async () => {
     const pools = ["a", "b", "c"].map((name) => ({ name, count: 10, serverType: "cx23" }));
@@ -119,13 +131,13 @@ describe("worker pools", () => {
     const addresses = ["a#server-1", "a#server-10", "b#server-1", "c#server-10"].map(
       (name) => bootOf(`dev-${name}`).ip,
     );
-    expect(addresses).toEqual(["10.0.0.11", "10.0.0.20", "10.0.0.21", "10.0.0.40"]);
+    expect(addresses).toEqual(["10.0.0.41", "10.0.0.50", "10.0.0.51", "10.0.0.70"]);
   });
 
   it("may span the whole of a large subnet", async () => {
     const network = { ipRange: "10.0.0.0/8", subnet: "10.0.240.0/20", zone: "eu-central" };
     const pools = Array.from({ length: 30 }, (_, index) => ({ name: `p${index}`, count: 1, serverType: "cx23" }));
-    expect((await build({ network, pools })).bootOf("dev-p29#server-1").ip).toBe("10.0.241.45");
+    expect((await build({ network, pools })).bootOf("dev-p29#server-1").ip).toBe("10.0.241.75");
   });
 
   it("are refused if they are larger than their addresses", async () => {
