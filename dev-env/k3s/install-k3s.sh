@@ -42,4 +42,11 @@ esac
 
 # Saved before it runs: a shell that reads from a broken connection would run half of it and report success.
 curl -sfL --retry 10 --retry-delay 2 -o /run/k3s-installer https://get.k3s.io
-INSTALL_K3S_CHANNEL=$channel sh /run/k3s-installer "$kind"
+# Its own downloads are not repeated, and this script runs only once.
+tries=1
+until INSTALL_K3S_CHANNEL=$channel sh /run/k3s-installer "$kind"; do
+  status=$?
+  [ "$tries" -lt 5 ] || exit "$status"
+  tries=$((tries + 1))
+  sleep 10
+done

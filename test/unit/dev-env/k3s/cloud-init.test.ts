@@ -114,7 +114,11 @@ describe("the first boot with three control planes", () => {
 });
 
 /** Runs an install script in a folder of its own, with programs in place of the machine's that record their arguments. */
-function runScript(script: string, addresses: readonly string[], { installerExits = 0, isServed = false } = {}) {
+function runScript(
+  script: string,
+  addresses: readonly string[],
+  { installerExits = 0, failures = 0, isServed = false } = {},
+) {
   const root = mkdtempSync(join(tmpdir(), "lotse-boot-"));
   try {
     const bin = join(root, "bin");
@@ -129,7 +133,7 @@ function runScript(script: string, addresses: readonly string[], { installerExit
     program("sleep", "exit 0");
     program(
       "curl",
-      `case "$*" in *public-ipv4*) echo 203.0.113.7 ;; */ping*) exit ${isServed ? 0 : 7} ;; *) while [ "$1" != -o ]; do shift; done; printf '%s\\n' 'echo "$INSTALL_K3S_CHANNEL $*" > ${root}/installed; exit ${installerExits}' > "$2" ;; esac`,
+      `case "$*" in *public-ipv4*) echo 203.0.113.7 ;; */ping*) exit ${isServed ? 0 : 7} ;; *) while [ "$1" != -o ]; do shift; done; printf '%s\\n' 'echo x >> ${root}/runs; [ "$(wc -l < ${root}/runs)" -gt ${failures} ] || exit 1; echo "$INSTALL_K3S_CHANNEL $*" > ${root}/installed; exit ${installerExits}' > "$2" ;; esac`,
     );
     const text = script
       .replaceAll("/etc/rancher", `${root}/etc`)
@@ -201,6 +205,11 @@ describe("the script that installs k3s", () => {
     expect(status).toBe(1);
     expect(stderr).toContain("10.0.0.2 is on no interface");
     expect(installed).toBeUndefined();
+  });
+
+  it("runs the installer again if its own downloads failed", () => {
+    const { status, installed } = runScript(read(worker).script, interfaces("10.0.0.12"), { failures: 2 });
+    expect({ status, installed }).toEqual({ status: 0, installed: "v1.34 agent" });
   });
 
   it("fails when the installer does", () => {
