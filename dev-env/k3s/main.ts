@@ -102,7 +102,8 @@ async function act({ run, ignoresSettings, isExclusive }: Action, flags: Flags, 
   listenForStop(stop, screen);
   const work = () => run(env, flags, argument);
   if (!isExclusive) return await work();
-  await withLock(`${folder.path}.lock`, work, () => screen.say("waiting", `another command works on ${name}`));
+  const onWait = () => screen.say("waiting", `another command works on ${name}`);
+  await withLock(`${folder.path}.lock`, work, { onWait, signal: stop.signal });
 }
 
 outliveReader();

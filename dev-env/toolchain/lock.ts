@@ -7,20 +7,28 @@ import { setTimeout as delay } from "node:timers/promises";
 const sqliteBusy = 5;
 const pollMs = 200;
 
+/** How to wait for a lock. */
+export interface Waiting {
+  /** Called once if another process or caller holds the lock. */
+  readonly onWait?: () => void;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
+}
+
 /**
- * Runs `work` while holding the lock on the file, whose folder it creates. Calls `onWait` once if another process or caller holds the
- * lock.
+ * Runs `work` while holding the lock on the file, whose folder it creates.
  *
  * It is SQLite's lock on an empty database, and thus a lock of the operating system, which releases it when its holder
  * exits, even after SIGKILL. There are no stale locks to detect. SQLite also separates callers within one process.
  */
-export async function withLock<T>(file: string, work: () => Promise<T>, onWait = () => {}): Promise<T> {
+export async function withLock<T>(file: string, work: () => Promise<T>, waiting: Waiting = {}): Promise<T> {
+  const { onWait, signal } = waiting;
   mkdirSync(dirname(file), { recursive: true });
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
     for (let hasWaited = false; !tryLock(database); hasWaited = true) {
-      if (!hasWaited) onWait();
-      await delay(pollMs);
+      if (!hasWaited) onWait?.();
+      await delay(pollMs, undefined, signal && { signal });
     }
     return await work();
   } finally {

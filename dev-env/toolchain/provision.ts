@@ -41,7 +41,7 @@ export async function provisionTools(provision: Provision): Promise<Cache> {
   const onWait = () => report({ phase: "waiting" });
   try {
     await mkdir(cache.root, { recursive: true });
-    if (missing().length > 0) await withLock(cache.lockFile, () => provide(missing(), provision, cache), onWait);
+    if (missing().length > 0) await withLock(cache.lockFile, () => provide(missing(), provision, cache), { onWait });
     if (provision.isPublished ?? true) await publishSet(cache);
   } catch (error) {
     throw explainFileError(error, cache.root);
