@@ -10,10 +10,12 @@ import { settle } from "../../stacks/engine/recovery.ts";
 import type { StoredStack } from "../../stacks/engine/stack.ts";
 import { CHART } from "../chart/render.ts";
 import { describeFound } from "../project/inventory.ts";
+import { checkNetwork } from "../project/network.ts";
 import { checkedCost } from "./cost.ts";
 import { type Environment, openCluster, openStack } from "./environment.ts";
 import { DevEnvError } from "./errors.ts";
 import { listOwn } from "./inventory.ts";
+import { LABEL } from "./settings.ts";
 import { obtainKubeconfig } from "./ssh.ts";
 import { resumeController, startController } from "./watch.ts";
 
@@ -24,8 +26,9 @@ const DEMO = fileURLToPath(new URL("../examples/ingress.yaml", import.meta.url))
 
 /** Builds the environment. May be repeated at any time, and continues where the last call ended. */
 export async function up(env: Environment): Promise<void> {
-  const { screen, name, settings } = env;
+  const { screen, name, settings, api } = env;
   screen.say("cost", `${await checkedCost(env)}; "dev-env down" ends it`);
+  await checkNetwork(api, `${LABEL}=${name}`, settings);
   const stack = await configureMachines(env, env.choices);
   // Everything that may fail comes before a resource costs money: without the plugin, the second half cannot be built.
   await screen.during("pulumi", "checking the Kubernetes plugin", () => providePlugin(stack));
