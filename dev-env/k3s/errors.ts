@@ -11,8 +11,6 @@ export class DevEnvError extends Error {
   override readonly name: string = "DevEnvError";
 }
 
-const LOCKED = 'another command works on the stack; if not, run "pulumi cancel"';
-
 /** An error in lines for the user. Unexpected errors come with their stack. `endpoint` is that of the API. */
 export function explain(error: unknown, endpoint: string): readonly string[] {
   // A step failed, and then what was to happen at the end.
@@ -27,6 +25,5 @@ export function explain(error: unknown, endpoint: string): readonly string[] {
 }
 
 function explainFailure({ urn, failure }: StackError["failures"][number]): string {
-  const hint = /currently locked/.test(failure.message) ? LOCKED : hintFor(failure.code);
-  return `${urn ? `${describeResource(urn)}: ` : ""}${withHint(failure.message, hint)}`;
+  return `${urn ? `${describeResource(urn)}: ` : ""}${withHint(failure.message, hintFor(failure.code))}`;
 }

@@ -25,6 +25,9 @@ const WRAPPINGS = [
   /^.*urn:pulumi:\S+: /,
 ];
 
+/** Lines that are no cause: a count, and the locks of a stack below the message that it is locked. */
+const NOISE = /^\d+ errors? occurred:?$|: created by \S+ \(pid \d+\) at \S+$/;
+
 /** `message (code)` or `message (code, correlation id)`; for invalid input, `: [field => [reason]]` follows. */
 const CAUSE = /^(?<message>.+) \((?<code>[a-z][a-z0-9_]+)(?:, [^()]*)?\)(?:: (?<fields>\[.* => .*\]))?$/;
 
@@ -36,7 +39,7 @@ export function parseFailure(diagnostic: string, source: "engine" | "plugin" = "
   const lines = stripMarkup(diagnostic)
     .split("\n")
     .map((line) => WRAPPINGS.reduce((text, wrapping) => text.replace(wrapping, ""), line).trim())
-    .filter((line) => line !== "" && !/^\d+ errors? occurred:?$/.test(line));
+    .filter((line) => line !== "" && !NOISE.test(line));
   for (const line of lines.toReversed()) {
     const { message = "", code = "", fields } = CAUSE.exec(line)?.groups ?? {};
     if (code !== "") return failureOf(code, fields === undefined ? message : `${message}: ${fieldsInWords(fields)}`);

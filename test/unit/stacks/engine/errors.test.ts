@@ -43,6 +43,11 @@ const REAL = [
     failure: { code: "ip_not_available", message: "IP not available", retry: "backoff" },
   },
   {
+    what: "a stack that another command works on",
+    text: "error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete the lock file with `pulumi cancel`.\n  file:///dev/backend/.pulumi/locks/organization/lotse-dev-env/dev/b1.json?no_tmp_dir=true: created by me@here (pid 10617) at 2026-11-19T23:10:01Z",
+    failure: { code: "engine", message: expect.stringMatching(/^the stack is currently locked by /), retry: "backoff" },
+  },
+  {
     what: "an error that the plugin finds itself",
     text: "  sdk-v2/provider2.go:571: sdk.helper_schema: server 999: not found: provider=hcloud@1.41.0\n",
     failure: { code: "engine", message: "server 999: not found", retry: "backoff" },
