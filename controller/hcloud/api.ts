@@ -12,14 +12,23 @@ export interface Server {
     /** A /64 in CIDR form. */
     readonly ipv6: { readonly ip: string } | null;
   };
-  readonly private_net: readonly { readonly network: number; readonly ip: string }[];
+  readonly private_net: readonly {
+    readonly network: number;
+    readonly ip: string;
+    readonly alias_ips?: readonly string[] | null;
+  }[];
 }
 
 export interface Network {
   readonly id: number;
   readonly name: string;
   readonly ip_range: string;
-  readonly subnets: readonly { readonly ip_range: string; readonly network_zone: string }[];
+  readonly subnets: readonly {
+    readonly ip_range: string;
+    readonly network_zone: string;
+    /** `vswitch` has addresses for dedicated servers only. */
+    readonly type?: string;
+  }[];
   readonly routes: readonly { readonly destination: string; readonly gateway: string }[];
 }
 

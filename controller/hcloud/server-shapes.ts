@@ -37,7 +37,10 @@ function isWellFormed(server: Loose<Server> | null): boolean {
   if (![ipv4, ipv6].every((net) => net === null || isObject(net)) || (ipv4 && !isIPv4(ipv4.ip))) return false;
   if (!Array.isArray(private_net)) return false;
   const attachments: readonly Loose<Server["private_net"][number]>[] = private_net;
-  return attachments.every((attachment) => typeof attachment?.network === "number" && isIPv4(attachment.ip));
+  return attachments.every(
+    (attachment) =>
+      typeof attachment?.network === "number" && isIPv4(attachment.ip) && Array.isArray(attachment.alias_ips ?? []),
+  );
 }
 
 function isText(value: unknown): value is string {

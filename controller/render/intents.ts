@@ -4,7 +4,7 @@ import { defined } from "../../stacks/units/defined.ts";
 import { loadBalancerUnit } from "../../stacks/units/names.ts";
 import type { LoadBalancerSpec, LoadBalancerState, UnitId, UnitState, UnitStates } from "../../stacks/units/spec.ts";
 import { releaserOf } from "../formats/marks.ts";
-import type { LoadBalancer } from "../hcloud/api.ts";
+import type { LoadBalancer, Server } from "../hcloud/api.ts";
 import type { CloudState } from "../hcloud/reader.ts";
 import { type CertificatePlan, planRetirement, type Retirement } from "./certificate/plan.ts";
 import type { SecretList } from "./certificate/tls-secret.ts";
@@ -178,10 +178,11 @@ function secretsByNamespace(lists: readonly SecretList[]): Shared["secretsOf"] {
   };
 }
 
-/** Addresses in a network that servers and load balancers have. */
+/** Addresses in a network that servers and load balancers have, including alias IPs. */
 function addressesIn(networkId: number | undefined, { servers, loadBalancers }: CloudState): ReadonlySet<string> {
-  const all = [...servers, ...loadBalancers].flatMap(({ private_net }) => private_net);
-  return new Set(all.filter(({ network }) => network === networkId).map(({ ip }) => ip));
+  const all: Server["private_net"] = [...servers, ...loadBalancers].flatMap(({ private_net }) => private_net);
+  const inNetwork = all.filter(({ network }) => network === networkId);
+  return new Set(inNetwork.flatMap(({ ip, alias_ips }) => [ip, ...(alias_ips ?? [])]));
 }
 
 function find(service: V1Service, { cloud, services }: Snapshot, mode?: AdoptionMode) {

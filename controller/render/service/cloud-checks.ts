@@ -115,10 +115,16 @@ export function networkProblems(settings: Settings, around: Surroundings): reado
 
 function subnetProblems({ options, sources }: Settings, network: Network | undefined): readonly Problem[] {
   const { privateSubnet: wanted } = options;
-  if (wanted === undefined || !network || network.subnets.some(({ ip_range }) => ip_range === wanted)) return [];
-  const there = network.subnets.map(({ ip_range }) => ip_range).join(", ");
-  const message = `${sources.privateSubnet}: network ${network.name} has no subnet ${wanted}; its subnets are ${there || "none"}`;
+  if (wanted === undefined || !network) return [];
+  const ranges = rangesIn(network);
+  if (ranges.includes(wanted)) return [];
+  const message = `${sources.privateSubnet}: network ${network.name} has no subnet ${wanted} for load balancers; its subnets are ${ranges.join(", ") || "none"}`;
   return [{ message, options: ["privateSubnet"] }];
+}
+
+/** The subnets that load balancers can be in. */
+function rangesIn({ subnets }: Network): readonly string[] {
+  return subnets.filter(({ type }) => type !== "vswitch").map(({ ip_range }) => ip_range);
 }
 
 function addressProblems({ options, sources }: Settings, around: Surroundings): readonly Problem[] {
@@ -128,9 +134,11 @@ function addressProblems({ options, sources }: Settings, around: Surroundings): 
   const refuse = (why: string): readonly Problem[] => [
     { message: `${sources.privateIpv4}: ${ip} ${why}`, options: ["privateIpv4"] },
   ];
-  const ranges = network.subnets.map(({ ip_range }) => ip_range);
+  const ranges = rangesIn(network);
   if (!ranges.some((range) => isInRange(ip, range))) {
-    return refuse(`is in no subnet of network ${network.name}; its subnets are ${ranges.join(", ") || "none"}`);
+    return refuse(
+      `is in no subnet of network ${network.name} for load balancers; its subnets are ${ranges.join(", ") || "none"}`,
+    );
   }
   if (privateSubnet !== undefined && !isInRange(ip, privateSubnet)) {
     return refuse(`is not in ${privateSubnet}, which ${sources.privateSubnet} requires`);
@@ -139,7 +147,10 @@ function addressProblems({ options, sources }: Settings, around: Surroundings): 
   return isReserved(ip, network, ranges) ? refuse("is reserved in this network") : [];
 }
 
-/** Gateway, network and broadcast address. */
+/** Default gateway of every server's public interface. */
+const PUBLIC_GATEWAY = "172.31.1.1";
+
+/** Gateways, network and broadcast address. */
 function isReserved(ip: string, { ip_range }: Network, subnets: readonly string[]): boolean {
   const gateway = ipaddr.IPv4.networkAddressFromCIDR(ip_range).toByteArray();
   gateway[3] = (gateway[3] ?? 0) + 1;
@@ -147,5 +158,5 @@ function isReserved(ip: string, { ip_range }: Network, subnets: readonly string[
     ipaddr.IPv4.networkAddressFromCIDR(range).toString(),
     ipaddr.IPv4.broadcastAddressFromCIDR(range).toString(),
   ]);
-  return [gateway.join("."), ...ends].includes(ip);
+  return [gateway.join("."), PUBLIC_GATEWAY, ...ends].includes(ip);
 }

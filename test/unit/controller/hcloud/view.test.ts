@@ -120,6 +120,7 @@ describe("the reader", () => {
     ["without public_net", broken({ public_net: null })],
     ["without a name", broken({ name: undefined })],
     ["with odd private addresses", broken({ private_net: [{ network: "x" }] })],
+    ["with odd alias IPs", broken({ private_net: [{ network: 7, ip: "10.0.0.2", alias_ips: 1 }] })],
     ["with an odd public address", broken({ public_net: { ipv4: { ip: 7 }, ipv6: null } })],
     ["without a location", broken({ location: undefined })],
   ])("takes a server %s as it was before, and others as they are", async (_, odd) => {

@@ -10,6 +10,7 @@ import {
   aRoute,
   aServer,
   aService,
+  NETWORK_ID,
   UID,
 } from "../../../support/builders.ts";
 
@@ -107,6 +108,24 @@ describe("Services", () => {
     const loadBalancers = [aBalancer({ id: 1, labels: OWN }), aBalancer({ id: 2, labels: OWN })];
     const { services } = render({ services: [aService()], cloud: { loadBalancers } });
     expect(services).toMatchObject([{ kind: "refused", mistakes: [expect.stringContaining("1 and 2")] }]);
+  });
+
+  it("keeps a load balancer attached whose Service asks for an alias IP of a server", () => {
+    const privateNets = [{ network: NETWORK_ID, ip: "10.0.0.2", alias_ips: ["10.0.0.9"] }];
+    const private_net = [{ network: NETWORK_ID, ip: "10.0.0.5" }];
+    const { services } = render(
+      {
+        services: [aService({ annotations: { "private-ipv4": "10.0.0.9" } })],
+        cloud: {
+          servers: [aServer({ privateNets })],
+          loadBalancers: [aBalancer({ labels: OWN, private_net })],
+          network: aNetwork(),
+        },
+      },
+      { ...OPTIONS, networkId: NETWORK_ID },
+    );
+    const mistakes = [expect.stringContaining("10.0.0.9 belongs to another server or load balancer")];
+    expect(services).toMatchObject([{ kind: "balance", mistakes }]);
   });
 
   it("renders nothing for an invalid Service unless it has a load balancer, and renders the others", () => {

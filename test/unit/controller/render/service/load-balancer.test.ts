@@ -358,6 +358,27 @@ describe("renderLoadBalancer", () => {
       expect(mistakes[0]).toContain(words);
     });
 
+    it("refuses the gateway of all public interfaces, which no network gives away", () => {
+      const subnets = [{ ip_range: "172.31.0.0/16", network_zone: "eu-central" }];
+      const wide = { ...around, network: aNetwork({ ip_range: "172.16.0.0/12", subnets }) };
+      const existing = aBalancerState({ network: { networkId: NETWORK_ID, ip: "172.31.0.2" } });
+      const annotations = { "private-ipv4": "172.31.1.1" };
+      const rendered = renderLoadBalancer(aService({ annotations }), { ...wide, existing });
+      expect(rendered.mistakes).toEqual([expect.stringContaining("172.31.1.1 is reserved")]);
+      expect(rendered.ok && rendered.spec.network).toEqual({ networkId: NETWORK_ID, publicInterface: true });
+    });
+
+    it("keeps an attachment rather than ask for a vSwitch subnet, which has addresses for dedicated servers only", () => {
+      const vswitch = { type: "vswitch", ip_range: "10.0.9.0/24", network_zone: "eu-central" };
+      const coupled = { ...around, network: { ...network, subnets: [...subnets, vswitch] } };
+      const existing = aBalancerState({ network: { networkId: NETWORK_ID, ip: "10.0.1.9", subnet: "10.0.1.0/24" } });
+      for (const annotations of [{ "private-ipv4": "10.0.9.5" }, { "private-subnet-ip-range": "10.0.9.0/24" }]) {
+        const rendered = renderLoadBalancer(aService({ annotations }), { ...coupled, existing });
+        expect(rendered.mistakes).toEqual([expect.stringMatching(/ are 10\.0\.1\.0\/24, 10\.0\.2\.0\/24$/)]);
+        expect(rendered.ok && rendered.spec.network).toEqual({ networkId: NETWORK_ID, publicInterface: true });
+      }
+    });
+
     it("HCCM A9, A10: attaches with address and subnet", () => {
       const annotations = { "private-ipv4": "10.0.1.5", "private-subnet-ip-range": "10.0.1.0/24" };
       expect(specOf(annotations, around).network).toMatchObject({ ip: "10.0.1.5", subnet: "10.0.1.0/24" });
