@@ -108,9 +108,24 @@ export function networkProblems(settings: Settings, around: Surroundings): reado
   const message = `${sources.disablePublicNetwork}: without a public interface, nodes are reachable only over the network: set annotation load-balancer.hetzner.cloud/use-private-ip to true`;
   return [
     ...(isUnreachable ? [{ message, options: ["disablePublicNetwork"] as const }] : []),
+    ...zoneProblems(settings, around),
     ...subnetProblems(settings, around.network),
     ...addressProblems(settings, around),
   ];
+}
+
+/** A new load balancer that cannot join the network would cost money, and reach no node over it. */
+function zoneProblems({ options, sources }: Settings, { network, catalogue, existing }: Surroundings) {
+  const { location, networkZone } = options;
+  const place = catalogue?.locations.find(({ name, network_zone }) =>
+    location ? name === location : network_zone === networkZone,
+  );
+  if (existing || !network || !place) return [];
+  const zone = place.network_zone;
+  if (network.subnets.some(({ network_zone }) => network_zone === zone)) return [];
+  const option = location ? "location" : "networkZone";
+  const message = `${sources[option]}: network ${network.name} has no subnet in network zone ${zone}: choose a location that the network covers`;
+  return [{ message, options: [option] as const }];
 }
 
 function subnetProblems({ options, sources }: Settings, network: Network | undefined): readonly Problem[] {

@@ -379,6 +379,17 @@ describe("renderLoadBalancer", () => {
       }
     });
 
+    it.each([{ location: "ash" }, { location: "", "network-zone": "us-east" }])(
+      "creates none where the network has no subnet: %j",
+      (annotations) => {
+        expect(mistakesOf(annotations, around)).toEqual([
+          expect.stringContaining("network cluster has no subnet in network zone us-east"),
+        ]);
+        const existing = aBalancerState();
+        expect(rendered(annotations, { ...around, existing }).mistakes).toEqual([]);
+      },
+    );
+
     it("HCCM A9, A10: attaches with address and subnet", () => {
       const annotations = { "private-ipv4": "10.0.1.5", "private-subnet-ip-range": "10.0.1.0/24" };
       expect(specOf(annotations, around).network).toMatchObject({ ip: "10.0.1.5", subnet: "10.0.1.0/24" });
