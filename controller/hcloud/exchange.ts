@@ -78,6 +78,16 @@ export function apiErrorOf({ status, body }: ApiResponse): ApiError {
   return { code, message: fields.length > 0 ? `${text}: ${fields.join("; ")}` : text };
 }
 
+/** Codes of refusals that the plugin repeats for half a minute, in case another part of its program is about to help. */
+const REPEATED: ReadonlySet<string> = new Set(["no_subnet_available", "service_error"]);
+
+/** The response as the plugin gets it: it ends at once where repeating a request would only hold up the run. */
+export function withoutRepetition(response: ApiResponse): ApiResponse {
+  if (response.status < 400 || !REPEATED.has(apiErrorOf(response).code)) return response;
+  const { error } = JSON.parse(response.body) as ErrorBody;
+  return { ...response, body: JSON.stringify({ error: { ...error, code: "refused" } }) };
+}
+
 /** The error for a response with an unexpected status. */
 export function cloudErrorOf(request: string, response: ApiResponse): CloudError {
   const { code, message } = apiErrorOf(response);

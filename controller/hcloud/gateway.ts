@@ -24,6 +24,7 @@ import {
   isNormalised,
   isRead,
   resourceOf,
+  withoutRepetition,
 } from "./exchange.ts";
 import { Lanes, WriteTimes } from "./lanes.ts";
 import { ReadCache, singleIn } from "./read-cache.ts";
@@ -254,7 +255,7 @@ export class Gateway {
     if (created) ends.defer(this.#writes.begin(created));
     const settled = isIssuance(request) ? withEndedAction(response) : await this.#settle(session, request, response);
     forget();
-    return settled;
+    return withoutRepetition(settled);
   }
 
   /**

@@ -398,6 +398,17 @@ describe("writes", () => {
     expect((await call(access, "DELETE", "/load_balancers/1")).status).toBe(200);
   });
 
+  it.each(["no_subnet_available", "service_error"])(
+    "that are refused as %s are not repeated: the plugin would do so for half a minute, and others would wait",
+    async (code) => {
+      const error = { code, message: "no subnet or IP available", details: null };
+      answer = (_, response) => reply(response, { error }, 422);
+      const attached = await call(open(), "POST", "/load_balancers/1/actions/attach_to_network", { network: 7 });
+      expect(attached).toMatchObject({ status: 422, body: { error: { ...error, code: "refused" } } });
+      expect(exchanges).toMatchObject([{ status: 422, error: { code, message: error.message } }]);
+    },
+  );
+
   it("keep their body unchanged", async () => {
     const body = { name: "ü", labels: { a: "b" } };
     await call(open(), "POST", "/load_balancers", body);
