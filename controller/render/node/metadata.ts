@@ -74,8 +74,12 @@ export interface Inventory {
 /** The verdict on a node on a cloud or dedicated server. */
 export function decideNode(node: V1Node, { servers, robots }: Inventory, options: NodeOptions): NodeVerdict {
   const robot = decideRobotNode(node, robots, options);
-  if (!robot) return decideCloudNode(node, servers, options);
   const namesake = findServer(node, servers);
+  if (!robot && !namesake && !node.spec?.providerID && robots.kind === "unreadable") {
+    const reason = `no cloud server is named "${node.metadata?.name}", and Robot cannot be read: ${robots.reason}`;
+    return { kind: "refused", reason, isFinal: false };
+  }
+  if (!robot) return decideCloudNode(node, servers, options);
   if (!namesake) return robot;
   const reason = `both cloud server ${namesake.id} and a dedicated server are named "${namesake.name}": rename one of them`;
   return { kind: "refused", reason, isFinal: false };

@@ -85,6 +85,12 @@ describe("a node on a dedicated server", () => {
       patch: { providerId: "hcloud://1" },
     });
   });
+
+  it("is not taken for a cloud server of another name while Robot cannot be read", () => {
+    const verdict = decide({ name: "metal" }, { kind: "unreadable", reason: "rate limit" });
+    const reason = 'no cloud server is named "metal", and Robot cannot be read: rate limit';
+    expect(verdict).toEqual({ kind: "refused", reason, isFinal: false });
+  });
 });
 
 describe("internal addresses of a dedicated server", () => {
