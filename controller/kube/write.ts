@@ -110,9 +110,14 @@ export class Patcher {
 
   /** For writes that are pointless once the Service was deleted, or replaced by another of the same name. */
   async #patchIfPresent(service: V1Service, patch: ServicePatch): Promise<void> {
-    await this.#patchService(service, patch).catch((error: unknown) => {
-      if (!isNotFound(error) && !isConflict(error)) throw error;
-    });
+    try {
+      await this.#patchService(service, patch);
+    } catch (error) {
+      if (isNotFound(error)) return;
+      // The API server gives the same answer when another client has written to the Service.
+      const isThere = async () => (await this.readService(service))?.metadata?.uid === service.metadata?.uid;
+      if (!isConflict(error) || (await isThere())) throw error;
+    }
   }
 
   /** The UID keeps a patch meant for a deleted Service from changing a new one of the same name. */

@@ -73,9 +73,17 @@ describe("writes to a Service", () => {
   });
 
   it.each([404, 409])("framework S27: accept %d: the object no longer exists", async (status) => {
-    answer = (_, response) => reply(response, {}, status);
-    await publisher.publish([{ kind: "remove-finalizer", service: aService() }]);
+    const successor = { items: [aService({ uid: "other" })] };
+    answer = ({ method }, response) => (method === "GET" ? reply(response, successor) : reply(response, {}, status));
+    expect(await publisher.publish([{ kind: "remove-finalizer", service: SERVICE }])).toEqual([]);
     expect(lines).not.toContainEqual(expect.objectContaining({ msg: "write failed" }));
+  });
+
+  it("framework S26: fail with a conflict while the object is there, so that they are repeated", async () => {
+    answer = ({ method }, response) =>
+      method === "GET" ? reply(response, { items: [SERVICE] }) : reply(response, {}, 409);
+    const write: Write = { kind: "ingress", service: SERVICE, ingress: [{ ip: "198.51.100.1" }] };
+    expect(await publisher.publish([write])).toEqual([write]);
   });
 });
 
