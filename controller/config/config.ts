@@ -42,6 +42,8 @@ function readAll(source: Source) {
   const { token, skipsAttachment, hasRoutes, hasMetrics, metrics, cacheMode, cacheAge, ...cloud } = read(CLOUD, source);
   const { labelPrefixes = [], ...ours } = read(LOTSE, source);
   read(UPSTREAM, source);
+  const hasRouting = routes && hasRoutes && controllers.route;
+  if (hasRouting && cloud.network && clusterCidrs.length === 0) source.warnings.push(NO_POD_RANGES);
   return {
     ...cluster,
     ...controller,
@@ -50,7 +52,7 @@ function readAll(source: Source) {
     ...read(LOGS, source),
     ...checkToken(token, source),
     state: checkState(controller.state, source),
-    clusterCidrs: routes && hasRoutes && controllers.route ? clusterCidrs : [],
+    clusterCidrs: hasRouting ? clusterCidrs : [],
     checksAttachment: !skipsAttachment,
     labelPrefixes,
     nodes: controllers.node,
@@ -63,6 +65,9 @@ function readAll(source: Source) {
     warnings: source.warnings,
   };
 }
+
+const NO_POD_RANGES =
+  "--cluster-cidr is not set, so no routes are created: set it, or HCLOUD_NETWORK_ROUTES_ENABLED=false";
 
 function checkToken({ value: token, file }: Secret = {}, { mistakes, warnings }: Source) {
   if (token === undefined && file) return { token: "" }; // readSecret has reported the unreadable file

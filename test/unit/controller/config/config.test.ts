@@ -92,6 +92,19 @@ describe("a configuration", () => {
   ])("creates routes: HCCM %s", (_, flags, env, expected) => {
     expect(load({ "cluster-cidr": "10.244.0.0/16", ...flags }, env).clusterCidrs).toEqual(expected);
   });
+
+  it("warns when there is a network for routes, but no range of pods", () => {
+    const env = { HCLOUD_NETWORK: "n" };
+    expect(load({}, env).warnings).toEqual([expect.stringContaining("--cluster-cidr is not set")]);
+    const withoutRoutes = [
+      load({ "cluster-cidr": "10.244.0.0/16" }, env),
+      load({ "configure-cloud-routes": "false" }, env),
+      load({ controllers: "*,-route" }, env),
+      load({}, { ...env, HCLOUD_NETWORK_ROUTES_ENABLED: "false" }),
+      load(),
+    ];
+    for (const { warnings } of withoutRoutes) expect(warnings).toEqual([]);
+  });
 });
 
 describe("mistakes", () => {
