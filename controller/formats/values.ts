@@ -40,11 +40,14 @@ export function word(most: number, without = ""): Parser<string> {
       : { allowed: `a word of at most ${most} characters without ${["spaces", ...without].join(" or ")}` };
 }
 
-/** A DNS name, for the status of a Service or reverse DNS; IP addresses are rejected. Empty means none. */
+/** A DNS name, as the API server accepts it in the status of a Service; IP addresses are rejected. Empty means none. */
 export const hostName: Parser<string> = (value) => {
   const isName = value.length <= 253 && /^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.(?=.)|$))*$/.test(value);
   return isName && !ipaddr.isValid(value) ? { value } : { allowed: "a lower-case DNS name" };
 };
+
+/** The same in any case, which DNS does not tell apart. */
+export const dnsName: Parser<string> = (value) => hostName(value.toLowerCase());
 
 /** A boolean in Go's syntax. */
 export const boolean: Parser<boolean> = (input) => {

@@ -16,8 +16,8 @@ export function balancerState(lb: LoadBalancer, network?: Network): LoadBalancer
   const [attachment] = lb.private_net;
   const { ipv4, ipv6 } = lb.public_net;
   const rdns = {
-    ...(ipv4.ip && ipv4.dns_ptr && { ipv4: ipv4.dns_ptr }),
-    ...(ipv6.ip && ipv6.dns_ptr && { ipv6: ipv6.dns_ptr }),
+    ...(ipv4.ip && ipv4.dns_ptr && { ipv4: ipv4.dns_ptr.toLowerCase() }),
+    ...(ipv6.ip && ipv6.dns_ptr && { ipv6: ipv6.dns_ptr.toLowerCase() }),
   };
   return {
     kind: "load-balancer",

@@ -1,6 +1,18 @@
 /** Options that apply to a Service as a whole. */
 
-import { boolean, cidr, hostName, id, ipv4, labels, line, oneOf, selector, word } from "../../../formats/values.ts";
+import {
+  boolean,
+  cidr,
+  dnsName,
+  hostName,
+  id,
+  ipv4,
+  labels,
+  line,
+  oneOf,
+  selector,
+  word,
+} from "../../../formats/values.ts";
 import { optionsOf } from "./option.ts";
 
 const balancer = optionsOf("balancer");
@@ -70,11 +82,11 @@ export const BALANCER_OPTIONS = {
     unset: "the network's last subnet; an attached load balancer stays in its subnet",
     doc: "Subnet of the cluster's network for the load balancer's address. A load balancer outside it is detached and reattached.",
   }),
-  ipv4Rdns: network("ipv4-rdns", hostName, {
+  ipv4Rdns: network("ipv4-rdns", dnsName, {
     unset: "Hetzner's default",
     doc: "Reverse DNS name of the public IPv4 address.",
   }),
-  ipv6Rdns: network("ipv6-rdns", hostName, {
+  ipv6Rdns: network("ipv6-rdns", dnsName, {
     unset: "none",
     doc: "Reverse DNS name of the public IPv6 address.",
   }),

@@ -35,6 +35,7 @@ describe("balancerState", () => {
 
   it("reads the reverse DNS names of its addresses", () => {
     expect(balancerState(aBalancer({ rdns: { ipv4: "a.example.com" } })).rdns).toEqual({ ipv4: "a.example.com" });
+    expect(balancerState(aBalancer({ rdns: { ipv6: "A.Example.com" } })).rdns).toEqual({ ipv6: "a.example.com" });
     expect(balancerState(aBalancer({ ipv4: null, rdns: { ipv4: "x" } }))).not.toHaveProperty("rdns");
   });
 

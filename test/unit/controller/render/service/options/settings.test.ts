@@ -36,6 +36,7 @@ describe("parseSettings", () => {
     ["A6", "disable-public-network", "true", { disablePublicNetwork: true }],
     ["A7", "ipv4-rdns", "a.example.com", { ipv4Rdns: "a.example.com" }],
     ["A8", "ipv6-rdns", "b.example.com", { ipv6Rdns: "b.example.com" }],
+    ["A7", "ipv4-rdns", "A.Example.com", { ipv4Rdns: "a.example.com" }],
     ["A9", "private-ipv4", "10.0.0.9", { privateIpv4: "10.0.0.9" }],
     ["A10", "private-subnet-ip-range", "10.0.1.9/24", { privateSubnet: "10.0.1.0/24" }],
     ["(ours)", "id", "4711", { id: 4711 }],
