@@ -40,7 +40,7 @@ const ROWS: readonly Row[] = [
     restored: { load_balancer_type: { name: "lb21" } },
   },
   {
-    title: "HCCM A5: its algorithm",
+    title: "unlike HCCM A5: its algorithm",
     name: "algorithm",
     annotations: { "algorithm-type": "least_connections" },
     asked: { algorithm: { type: "least_connections" } },
