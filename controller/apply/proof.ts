@@ -37,8 +37,12 @@ function leftOf(step: PlannedUnit, { existing }: Rendered): PlannedUnit["differe
   return state ? step.differences : [];
 }
 
-/** Failures after which the API may still carry out a request, or has done so: it did not say that it refused. */
+/**
+ * Failures after which the API may still carry out a request, or has done so: it did not say that it refused. The plugin
+ * repeats a creation without a response; if that took effect after all, its own name is then in use.
+ */
 const UNANSWERED = new Set([
+  "uniqueness_error",
   "unavailable",
   "timeout",
   "bad_gateway",

@@ -164,8 +164,8 @@ describe("a load balancer that is not listed", () => {
     expect(await waits()).toEqual([30_000]);
   });
 
-  it.each(["unavailable", "timeout", "bad_gateway"])(
-    "may still be in creation after a request without a response: %s",
+  it.each(["unavailable", "timeout", "bad_gateway", "uniqueness_error"])(
+    "may still be in creation after a request without a response, or its repetition: %s",
     async (code) => {
       absence.observe(going(false));
       now += 60_000;
