@@ -50,6 +50,8 @@ interface Session extends RunInfo {
   readonly writes: Set<Promise<ApiResponse>>;
   /** Load balancers that the run created in one request, each with the action of its creation. */
   readonly made: Map<string, Action>;
+  /** Load balancers that the run has detached from their network. The API may show it for a moment longer. */
+  readonly detached: Set<string>;
 }
 
 /** Collections that runs write to. */
@@ -60,6 +62,8 @@ const READER: RunInfo = { run: "reader", mode: "preview" };
 
 /** Maximum age of a cached read for the plugin, about the length of a run. Writes invalidate it at once. */
 const READ_MAX_AGE_MS = 10_000;
+/** The plugin repeats the read of a detached load balancer every two seconds: then the cache must not answer. */
+const REPEATED_MS = 1_500;
 /** Maximum age of the controller's own lists for the plugin. It only checks that a server exists, so an older list will do. */
 const LISTED_MAX_AGE_MS: Readonly<Record<string, number>> = { servers: 60_000 };
 /** How long the response to a write is held until its action ends. After that the run goes on without it. */
@@ -123,7 +127,14 @@ export class Gateway {
 
   /** Grants a run access until it is closed. */
   open(info: RunInfo, { endpoint, token } = this.reserve()): RunAccess {
-    const session: Session = { ...info, token, ended: new AbortController(), writes: new Set(), made: new Map() };
+    const session: Session = {
+      ...info,
+      token,
+      ended: new AbortController(),
+      writes: new Set(),
+      made: new Map(),
+      detached: new Set(),
+    };
     const [, key = ""] = new URL(endpoint).pathname.split("/");
     this.#sessions.set(key, session);
     this.#cache.sweep();
@@ -183,6 +194,7 @@ export class Gateway {
     const resource = resourceOf(request.path);
     if (resource) await this.#lanes.idle(resource);
     const about = resource ?? collectionOf(request.path);
+    if (session.detached.has(about) && this.#cache.ageMs(request.path) >= REPEATED_MS) this.#cache.forget(about);
     if (resource && !this.#cache.has(request.path)) await this.#readList(session, resource);
     return this.#cache.get(request.path, about, READ_MAX_AGE_MS, () => this.#sender.send(session, request, "normal"));
   }
@@ -250,6 +262,7 @@ export class Gateway {
     using ends = new DisposableStack();
     ends.defer(this.#writes.begin(collection));
     if (resource) ends.defer(this.#writes.begin(resource));
+    if (resource && request.path.endsWith("/detach_from_network")) session.detached.add(resource);
     const response = await (resource ? this.#lanes.run(resource, send) : send());
     const created = resource ? undefined : singleIn(collection, response);
     if (created) ends.defer(this.#writes.begin(created));

@@ -7,6 +7,8 @@ interface Entry {
   readonly answer: () => Promise<ApiResponse>;
   readonly resource: string;
   readonly expiresAt: number;
+  /** When the response arrived; undefined while it is awaited. */
+  arrivedAt?: number;
 }
 
 /** A cache by path. Entries are dropped when they expire or when their resource is written to. */
@@ -22,6 +24,12 @@ export class ReadCache {
     return (this.#entries.get(path)?.expiresAt ?? 0) > this.#now();
   }
 
+  /** Milliseconds since the response to a read arrived; 0 without one. */
+  ageMs(path: string): number {
+    const now = this.#now();
+    return now - (this.#entries.get(path)?.arrivedAt ?? now);
+  }
+
   /** The response to a read, requested at most once per `maxAgeMs`. Failed reads are not cached. */
   get(path: string, resource: string, maxAgeMs: number, ask: () => Promise<ApiResponse>): Promise<ApiResponse> {
     const known = this.#entries.get(path);
@@ -32,13 +40,17 @@ export class ReadCache {
     const forget = () => {
       if (this.#entries.get(path) === entry) this.#entries.delete(path);
     };
-    asked.then((response) => response.status !== 200 && forget(), forget);
+    asked.then(({ status }) => {
+      if (status === 200) entry.arrivedAt = this.#now();
+      else forget();
+    }, forget);
     return asked;
   }
 
   /** Adds a response that is known from elsewhere, e.g. one item of a list. It is serialised only when it is needed. */
   prime(path: string, resource: string, maxAgeMs: number, answer: () => ApiResponse): void {
-    this.#entries.set(path, { answer: async () => answer(), resource, expiresAt: this.#now() + maxAgeMs });
+    const arrivedAt = this.#now();
+    this.#entries.set(path, { answer: async () => answer(), resource, expiresAt: arrivedAt + maxAgeMs, arrivedAt });
   }
 
   /** Adds the items of a list as single resources, except those being written to (`mayServe` is false). */

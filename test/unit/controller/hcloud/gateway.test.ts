@@ -288,6 +288,17 @@ describe("reads", () => {
       },
     );
 
+    it("are made again when the plugin repeats them after a detachment, which the API may show late", async () => {
+      aProject();
+      const access = withList(() => gateway.read(LIST));
+      await call(access, "POST", "/load_balancers/1/actions/detach_from_network", { network: 7 });
+      expect(await nameOf(access, 1)).toBe("old");
+      names.set("1", "new");
+      expect(await nameOf(access, 1)).toBe("old");
+      clock.skip(2_000);
+      expect(await nameOf(access, 1)).toBe("new");
+    });
+
     it("are made one by one when the list cannot be read, or lacks the resource", async () => {
       aProject();
       for (const read of [() => Promise.reject(new Error("no")), async () => gateway.read("/load_balancers?page=9")]) {

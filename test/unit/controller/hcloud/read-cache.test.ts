@@ -52,6 +52,18 @@ describe("the read cache", () => {
     expect((await cache.get("/a", "a/1", 10, async () => answer("newer"))).body).toBe("new");
   });
 
+  it("knows the age of a response from its arrival on", async () => {
+    const { cache, time } = aCache();
+    const slow = Promise.withResolvers<ApiResponse>();
+    const read = cache.get("/a", "a/1", 10, () => slow.promise);
+    time.now = 5;
+    expect([cache.ageMs("/a"), cache.ageMs("/b")]).toEqual([0, 0]);
+    slow.resolve(answer("late"));
+    await read;
+    time.now = 8;
+    expect(cache.ageMs("/a")).toBe(3);
+  });
+
   it.each([404, 500])("does not cache a response with status %d", async (status) => {
     const { get } = aCache();
     await get("/a", "a/1", status);
