@@ -26,7 +26,7 @@ const STATUS_OPTIONS = ["hostname", "disablePrivateIngress", "ipv6Disabled"] as 
 
 /** Whether both lists are equal. The API server defaults `ipMode` to `VIP`, so an absent one equals that. */
 export function sameIngress(a: readonly V1LoadBalancerIngress[], b: readonly V1LoadBalancerIngress[]): boolean {
-  const normal = ({ ip, hostname, ipMode }: V1LoadBalancerIngress) =>
-    `${ip ?? ""}|${hostname ?? ""}|${ip ? (ipMode ?? "VIP") : ""}`;
+  const normal = ({ ip, hostname, ipMode, ports = [] }: V1LoadBalancerIngress) =>
+    `${ip ?? ""}|${hostname ?? ""}|${ip ? (ipMode ?? "VIP") : ""}|${JSON.stringify(ports)}`;
   return a.length === b.length && a.every((entry, index) => normal(entry) === normal(b[index] ?? {}));
 }

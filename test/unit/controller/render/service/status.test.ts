@@ -58,6 +58,7 @@ describe("sameIngress (framework S48, S49)", () => {
     ["another order", [{ ip: V4 }, { ip: V6 }], [{ ip: V6 }, { ip: V4 }], false],
     ["one more", [{ ip: V4 }], [{ ip: V4 }, { ip: V6 }], false],
     ["a host name instead of an address", [{ ip: "a" }], [{ hostname: "a" }], false],
+    ["ports that only one has", [{ ip: V4, ports: [{ port: 80, protocol: "TCP" }] }], [{ ip: V4 }], false],
     ["equal host names", [{ hostname: "a" }], [{ hostname: "a" }], true],
   ])("%s: %s", (_, a, b, expected) => {
     expect(sameIngress(a, b)).toBe(expected);
