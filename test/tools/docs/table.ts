@@ -58,7 +58,7 @@ export const SECTIONS: readonly Section[] = [
   section("HCCM: routes", "HCCM", [
     "R1 triggered by nodes that come, go, or change ranges",
     "R2 the target of a route is the server with its gateway; without one it is a blackhole",
-    "R3 removes what lies in the cluster's range and leads to no node",
+    "R3 removes what begins or ends in the cluster's range and leads to no node",
     "R4 needs a server in the network; else an error",
     "R5 same destination, other gateway: delete and add, which may collide",
     "R6 conflicts are retried a few times, each with an Event",

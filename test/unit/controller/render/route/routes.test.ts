@@ -114,7 +114,7 @@ describe("isWithin", () => {
     ["framework R04", "10.255.255.0/24", "10.244.0.0/16", false],
     ["framework R05", "10.248.0.0/24", "10.244.0.0/14", false],
     ["framework R05", "10.243.255.0/24", "10.244.0.0/14", false],
-    ["unlike framework R3, one that only begins inside", "10.244.0.0/8", "10.0.0.0/16", false],
+    ["unlike HCCM R3: one that only begins inside", "10.244.0.0/8", "10.0.0.0/16", false],
     ["one that only begins inside", "10.120.0.0/15", "10.120.0.0/16", false],
     ["the same", "10.120.0.0/16", "10.120.0.0/16", true],
     ["a wider one around it", "10.0.0.0/8", "10.244.0.0/16", false],
