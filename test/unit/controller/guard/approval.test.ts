@@ -114,6 +114,15 @@ describe("the approval gate", () => {
     expect((await pass([change(TYPE)])).plan).toEqual([]);
   });
 
+  it("asks again when a half-done change has grown: what was not approved waits, and the rest with it", async () => {
+    const { pass, approve } = aGate();
+    await pass([change(ALGORITHM)]);
+    approve(change(ALGORITHM));
+    await pass([change(ALGORITHM)]);
+    expect((await pass([change(ALGORITHM, TYPE)])).plan).toEqual([]);
+    expect((await pass([change(ALGORITHM)])).plan, "what was approved continues").toEqual([change(ALGORITHM)]);
+  });
+
   it("asks again as soon as a run has brought the unit to what was wanted, also without a turn in between", async () => {
     const { pass, approve, forget } = aGate();
     await pass([change(ALGORITHM), ROUTE]);

@@ -103,6 +103,14 @@ describe("drift", () => {
     expect(units(both(SPOILT, SPOILT))).toEqual([unitOf(aBalancerSpec()), unitOf(other)]);
   });
 
+  it("is not what differs after a run whose actions are still under way", () => {
+    const watch = new DriftWatch();
+    const { rendered, plan } = situation(aBalancerSpec(), SPOILT);
+    const underWay = new Map(plan.map((step) => [step.unit, step]));
+    watch.settle({ rendered, plan: [], underWay }, plan);
+    expect(watch.observe({ rendered, plan })).toEqual([]);
+  });
+
   it("is not remembered for units that are no longer wanted", () => {
     const watch = new DriftWatch();
     watch.observe(situation(aBalancerSpec(), aBalancerState()));

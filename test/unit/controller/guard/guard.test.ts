@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { doubtfulServers, GUARD_LIMITS, guard, holdTargets } from "../../../../controller/guard/guard.ts";
 import { assess, type PlannedUnit, type Situation } from "../../../../controller/guard/plan.ts";
-import { loadBalancerUnit, routeUnit, unitOf } from "../../../../stacks/units/names.ts";
+import { loadBalancerUnit, routeUnit, targetPart, unitOf } from "../../../../stacks/units/names.ts";
 import type { UnitState } from "../../../../stacks/units/spec.ts";
 import {
   aBalancer,
@@ -16,6 +16,7 @@ import {
   aService,
   UID,
 } from "../../../support/builders.ts";
+import { NO_CERTIFICATES } from "../../../support/certificates.ts";
 
 const remove = (count: number, asked: boolean): PlannedUnit[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -157,6 +158,26 @@ describe("targets", () => {
     const { plan, heldTargets } = held(planned, nodes);
     expect(plan).toEqual(isHeld ? [] : planned.plan);
     expect(heldTargets).toEqual(isHeld ? { names: expect.objectContaining({ length: lost }), total: 9 } : undefined);
+  });
+
+  it.each([
+    ["go with Nodes that have their addresses", true, undefined],
+    ["stay without Nodes", false, { names: expect.objectContaining({ length: 6 }), total: 6 }],
+  ])("on dedicated servers %s", (_, hasNodes, expected) => {
+    const ips = ids(6).map((number) => `203.0.113.${number}`);
+    const nodes = ips.map((address, index) => {
+      return aNode({ providerID: `hrobot://${index}`, addresses: [{ type: "ExternalIP", address }] });
+    });
+    const targets = ips.map((ip) => ({ kind: "ip", ip }) as const);
+    const differences = targets.map((target) => ({ part: targetPart(target), field: "address", have: "public" }));
+    const spec = aBalancerSpec();
+    const services = [{ kind: "balance", unit: UNIT, spec, leftOut: [], certificates: NO_CERTIFICATES }];
+    const rendered = {
+      services,
+      existing: { [UNIT]: aBalancerState({ targets }) },
+    } as unknown as Situation["rendered"];
+    const planned: Situation = { rendered, plan: [{ kind: "make", unit: UNIT, spec, differences }] };
+    expect(held(planned, hasNodes ? nodes : []).heldTargets).toEqual(expected);
   });
 
   it("are counted once, however many load balancers a tenant has on other servers", () => {
