@@ -278,6 +278,17 @@ describe("a Node's patch", () => {
     expect(bodies()).toEqual([{ metadata: { uid: "uid-of-a", labels: { l: "1" } }, spec: {} }]);
   });
 
+  it.each([
+    [{ providerId: "hcloud://1" }, "/api/v1/nodes/a", { spec: { providerID: "hcloud://1" } }],
+    [{ annotations: { a: "1" } }, "/api/v1/nodes/a", { metadata: { annotations: { a: "1" } } }],
+    [{ taints: [] }, "/api/v1/nodes/a", { spec: { taints: [] } }],
+    [{ addresses: [] }, "/api/v1/nodes/a/status", { status: { addresses: [] } }],
+  ])("is a single request for a single field: %j", async (patch, path, body) => {
+    await new Patcher(client).patchNode(aNode({ name: "a" }), patch);
+    expect(requests()).toEqual([`PATCH ${path}`]);
+    expect(bodies()).toMatchObject([body]);
+  });
+
   it("framework N29: leaves a conflict to the caller", async () => {
     answer = (_, response) => reply(response, {}, 409);
     await expect(new Patcher(client).patchNode(aNode({ name: "a" }), { taints: [] })).rejects.toMatchObject({

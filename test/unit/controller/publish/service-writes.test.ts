@@ -9,7 +9,7 @@ import type { ServiceIntent } from "../../../../controller/render/intents.ts";
 import type { UnitOutcome } from "../../../../stacks/engine/run.ts";
 import { routeUnit, unitOf } from "../../../../stacks/units/names.ts";
 import { aBalancerSpec, aBalancerState, aNode, aRoute, aService, someSettings } from "../../../support/builders.ts";
-import { NO_CERTIFICATES } from "../../../support/certificates.ts";
+import { aCertificateSpec, aCertificateState, NO_CERTIFICATES } from "../../../support/certificates.ts";
 
 const HOSTS = { targets: [{ kind: "server", serverId: 1, usePrivateIp: false }] } as const;
 const SPEC = aBalancerSpec(HOSTS);
@@ -253,6 +253,14 @@ describe("writes after a run for a retired Service", () => {
 
   it("does not take a failed creation for a failed deletion, if the Service was deleted during the run", () => {
     expect(words(published({}, FAILED))).toEqual(["remove-finalizer", "Normal DeletedLoadBalancer"]);
+  });
+
+  it.each([
+    ["removed", { stale: [unitOf(aCertificateState())] }],
+    ["left without an owner", { stale: [], left: [aCertificateSpec()] }],
+  ])("keeps the finalizer until its certificates are %s", (_, certificates) => {
+    const services = [{ ...release, certificates: { owned: [], ...certificates } }];
+    expect(serviceWritesAfter(rendered({ services }), {})).toEqual([]);
   });
 
   it("HCCM S21: removes the finalizer and reports that a protected load balancer is kept", () => {
