@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CloudError } from "../../../../controller/diagnostics/errors.ts";
 import { CloudReader } from "../../../../controller/hcloud/reader.ts";
 import { aNetwork, aServer, NETWORK_ID } from "../../../support/builders.ts";
+import { aListedCertificate } from "../../../support/certificates.ts";
 import { aCloud } from "../../../support/fake-cloud.ts";
 
 describe("the view of the cloud", () => {
@@ -47,6 +48,16 @@ describe("the view of the cloud", () => {
     cloud.failure = new CloudError("GET /load_balancers", 500, "x", "down");
     cloud.view.prefetch();
     await expect(cloud.view.state({ ...NOW, loadBalancers: 1_000 })).rejects.toThrow("down");
+  });
+
+  it("offers a list in place of single resources only while the list has a single page", async () => {
+    const cloud = aCloud({ certificates: [aListedCertificate()] });
+    expect(cloud.view.list("certificates", 0)).toBeUndefined();
+    await cloud.view.state(NOW);
+    await expect(cloud.view.list("certificates", 0)).resolves.toEqual([aListedCertificate()]);
+    cloud.certificates = Array.from({ length: 50 }, (_, id) => aListedCertificate({ id }));
+    await cloud.view.state(NOW);
+    expect(cloud.view.list("certificates", 0)).toBeUndefined();
   });
 
   it("does not cache a failed read", async () => {
@@ -159,6 +170,16 @@ describe("the reader", () => {
     await expect(broken.labels("certificate", 7)).rejects.toThrow("down");
   });
 
+  it.each([
+    [404, "unknown"],
+    [403, "not_found"],
+    [500, "not_found"],
+  ])("takes nothing for missing on status %d with code %s: only a 404 of the API proves it", async (status, code) => {
+    const failing = new CloudReader({ read: () => Promise.reject(new CloudError("GET", status, code, "no")) });
+    await expect(failing.labels("load_balancer", 7)).rejects.toMatchObject({ status });
+    await expect(failing.server(7)).rejects.toMatchObject({ status });
+  });
+
   it("unlike HCCM Q3: fails as a whole when a page is missing, because half a list would look like deletions", async () => {
     const reader = aReader({
       "/servers?page=1&per_page=50&sort=id:asc": { servers: [aServer()], meta: { pagination: { last_page: 2 } } },
@@ -187,5 +208,13 @@ describe("the reader", () => {
     await expect(aReader({ "/networks?name=x": { networks: [] } }).findNetwork("x")).resolves.toBeUndefined();
     const broken = new CloudReader({ read: () => Promise.reject(new CloudError("GET", 500, "x", "down")) });
     await expect(broken.findNetwork("7")).rejects.toThrow("down");
+  });
+
+  it("does not look for a name when the network with this id cannot be read", async () => {
+    const read = async <T>(path: string): Promise<T> => {
+      if (path === "/networks/7") throw new CloudError(`GET ${path}`, 500, "x", "down");
+      return { networks: [aNetwork()] } as T;
+    };
+    await expect(new CloudReader({ read }).findNetwork("7")).rejects.toThrow("down");
   });
 });
