@@ -29,6 +29,7 @@ import {
   NETWORK_ID,
   UID,
 } from "../../../support/builders.ts";
+import { anIssuedCertificate } from "../../../support/certificates.ts";
 import { aCloud, type FakeCloud } from "../../../support/fake-cloud.ts";
 import { aLog } from "../../../support/log.ts";
 
@@ -626,7 +627,7 @@ describe("a turn", () => {
     expect(JSON.stringify(writes)).toContain("outside the cluster. Its repair waits for approval: algorithm was");
   });
 
-  it("asks for approval again when a load balancer is deleted by hand right after its creation was approved", async () => {
+  it("records who approved, and asks again when a load balancer is deleted by hand right after its creation", async () => {
     const map = { data: {} as Readonly<Record<string, string>> };
     const update = async (change: (data: typeof map.data) => typeof map.data) => {
       map.data = change(map.data);
@@ -637,11 +638,14 @@ describe("a turn", () => {
     const waiting = () => parsePending(map.data).waiting.map(({ id }) => id);
     await turn.run();
     map.data = withApprovals(map.data, waiting(), "ann");
+    const recorded: AuditEntry[] = [];
+    world.record = (entries) => void recorded.push(...entries.filter(({ kind }) => kind === "approval"));
     world.act = ({ mode }) => {
       if (mode === "apply") cloud.balancers = [AS_WANTED];
       return { status: "applied", changes: [] };
     };
     await turn.run();
+    expect(recorded).toMatchObject([{ unit: UNIT, object: "Service default/web", by: "ann" }]);
     objects.services = [aService({ finalizers: [FINALIZER] })];
     expect([requests.filter(({ mode }) => mode === "apply").length, waiting().length]).toEqual([1, 0]);
     cloud.balancers = [];
@@ -818,6 +822,31 @@ describe("a turn", () => {
     expect(againMs).toBeLessThanOrEqual(1_000);
     await turn.run();
     expect(requests.filter(({ units }) => units.length > 0)).toHaveLength(1);
+  });
+
+  it("waits for nothing more once the retry has succeeded", async () => {
+    stopClocks();
+    const { turn, world, cloud } = aTurn();
+    world.act = () => FAILED;
+    vi.advanceTimersByTime((await turn.run()) ?? 0);
+    world.act = () => {
+      cloud.balancers = [AS_WANTED];
+      return { status: "applied", changes: [] };
+    };
+    await expect(turn.run()).resolves.toBeUndefined();
+  });
+
+  it("looks again soon while a certificate is being issued", async () => {
+    const annotations = {
+      protocol: "https",
+      "http-certificate-type": "managed",
+      "http-managed-certificate-domains": "example.com",
+    };
+    const { turn, cloud, requests } = aTurn({ services: [aService({ finalizers: [FINALIZER], annotations })] });
+    cloud.balancers = [{ ...AS_WANTED, services: [] }];
+    cloud.certificates = [anIssuedCertificate("pending", { created: new Date().toISOString() })];
+    await expect(turn.run()).resolves.toBe(3_000);
+    expect(requests).toEqual([]);
   });
 
   it("retries at once when the failed change has changed", async () => {
@@ -1027,6 +1056,17 @@ describe("a turn", () => {
     await turn.run();
     expect(requests.flatMap(({ units }) => units)).toMatchObject([{ kind: "route", gateway: "10.0.0.2" }]);
     expect(kinds()).not.toContain("FailedToCreateRoute");
+  });
+
+  it("retries the condition of a Node that could not be written to", async () => {
+    stopClocks();
+    const network = aNetwork({ routes: [{ destination: "10.120.1.0/24", gateway: "10.0.0.1" }] });
+    const nodes = [aNode({ id: 1, podCIDRs: ["10.120.1.0/24"] })];
+    const { turn, world, cloud, kinds } = aTurn({ services: [], nodes, network });
+    cloud.servers = [aServer({ id: 1, privateIp: "10.0.0.1" })];
+    world.refuse = (writes) => writes.filter(({ kind }) => kind === "network-condition");
+    expect([await turn.run(), await turn.run()]).toEqual([1_000, 2_000]);
+    expect(kinds()).toEqual(["network-condition", "network-condition"]);
   });
 
   it("reads a list once more for a Node without a server, not in every turn", async () => {
