@@ -35,7 +35,9 @@ describe("nextStage", () => {
     const existing = aBalancerState({ targets: targets(1, 2, 3) });
     const spec = aBalancerSpec({ targets: targets(1, 2, 4) });
     expect(ids(nextStage(spec, existing, ROOM))).toEqual([1, 2]);
-    expect(ids(nextStage(spec, aBalancerState({ targets: targets(1, 2) }), ROOM))).toEqual([1, 2, 4]);
+    const roomy = aBalancerState({ targets: targets(1, 2) });
+    expect(ids(nextStage(spec, roomy, ROOM))).toEqual([1, 2, 4]);
+    expect(ids(nextStage(spec, roomy, { ...ROOM, foreignTargets: 1 }))).toEqual([1, 2]);
   });
 
   it("changes to a smaller type once everything fits it", () => {
