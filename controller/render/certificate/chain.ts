@@ -10,7 +10,6 @@ const BEGIN = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/;
  */
 export function chainOf(pem: string): string | undefined {
   const bodies = pem.split(BEGIN).slice(1);
-  if (bodies.length < 2) return undefined;
   const [first = "", ...others] = bodies.map((body) =>
     hashOf(Buffer.from(body.split("-----END", 1)[0] ?? "", "base64")),
   );
