@@ -92,6 +92,16 @@ describe("the approval gate", () => {
     expect(described).toEqual([ROUTE.unit]);
   });
 
+  it("shows a change as approved, and by whom, until it is made", async () => {
+    const { pass, approve, map } = aGate();
+    await pass([ROUTE, REMOVAL]);
+    approve(ROUTE);
+    expect(parsePending(map.data)).toMatchObject({
+      waiting: [{ unit: REMOVAL.unit }],
+      approved: [{ step: { unit: ROUTE.unit }, by: "ann" }],
+    });
+  });
+
   it("decides for each change alone: a new one voids no approval", async () => {
     const { pass, approve, waiting } = aGate();
     await pass([ROUTE]);

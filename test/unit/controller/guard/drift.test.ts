@@ -103,12 +103,24 @@ describe("drift", () => {
     expect(units(both(SPOILT, SPOILT))).toEqual([unitOf(aBalancerSpec()), unitOf(other)]);
   });
 
-  it("is not what differs after a run whose actions are still under way", () => {
-    const watch = new DriftWatch();
+  it("is not what a run has left, nor what its actions are still changing", () => {
     const { rendered, plan } = situation(aBalancerSpec(), SPOILT);
     const underWay = new Map(plan.map((step) => [step.unit, step]));
-    watch.settle({ rendered, plan: [], underWay }, plan);
-    expect(watch.observe({ rendered, plan })).toEqual([]);
+    for (const after of [
+      { rendered, plan },
+      { rendered, plan: [], underWay },
+    ]) {
+      const watch = new DriftWatch();
+      watch.settle(after, plan);
+      expect(watch.observe({ rendered, plan })).toEqual([]);
+    }
+  });
+
+  it("is what a step repairs if it asks for what the unit matched", () => {
+    const watch = new DriftWatch();
+    watch.observe(situation(aBalancerSpec(), aBalancerState()));
+    const isDrift = (spec: LoadBalancerSpec) => situation(spec, SPOILT).plan.map((step) => watch.isDrift(step));
+    expect([isDrift(aBalancerSpec()), isDrift(aBalancerSpec({ type: "lb21" }))]).toEqual([[true], [false]]);
   });
 
   it("is not remembered for units that are no longer wanted", () => {

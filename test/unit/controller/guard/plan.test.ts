@@ -5,7 +5,7 @@ import type { ServiceIntent } from "../../../../controller/render/intents.ts";
 import { routeUnit, unitOf } from "../../../../stacks/units/names.ts";
 import type { LoadBalancerSpec } from "../../../../stacks/units/spec.ts";
 import { aBalancerSpec, aBalancerState, aRoute, aService, someSettings } from "../../../support/builders.ts";
-import { NO_CERTIFICATES } from "../../../support/certificates.ts";
+import { aCertificateState, NO_CERTIFICATES } from "../../../support/certificates.ts";
 
 const SPEC = aBalancerSpec();
 const UNIT = unitOf(SPEC);
@@ -93,6 +93,14 @@ describe("planRun", () => {
     expect(plan({ services: [release], existing: { [UNIT]: aBalancerState() } })).toMatchObject([
       { kind: "remove", unit: UNIT, asked: true },
     ]);
+  });
+
+  it("removes certificates that Services no longer ask for, which is asked for", () => {
+    const stale = [unitOf(aCertificateState())];
+    for (const intent of [balance(SPEC), release])
+      expect(
+        plan({ services: [{ ...intent, certificates: { ...NO_CERTIFICATES, stale } } as ServiceIntent] }),
+      ).toContainEqual(expect.objectContaining({ kind: "remove", unit: stale[0], asked: true }));
   });
 
   it("HCCM S21: removes nothing that does not exist or has delete protection", () => {
