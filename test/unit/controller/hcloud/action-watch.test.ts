@@ -73,6 +73,24 @@ describe("the watch over actions", () => {
     await expect(settled).resolves.toMatchObject({ status: "success" });
   });
 
+  it("survives a poll that finds an action ended after its last caller has left", async () => {
+    const clock = new ManualClock();
+    const polls: PromiseWithResolvers<readonly Action[]>[] = [];
+    const watch = new ActionWatch(() => {
+      const poll = Promise.withResolvers<readonly Action[]>();
+      polls.push(poll);
+      return poll.promise;
+    }, clock);
+    const left = watch.settle(running(1), 400);
+    await clock.advance(400);
+    await expect(left).resolves.toEqual(running(1));
+    polls[0]?.resolve([{ ...running(1), status: "success" }]);
+    const next = watch.settle(running(2), 20_000);
+    await clock.advance(1_000);
+    polls[1]?.resolve([{ ...running(2), status: "success" }]);
+    await expect(next).resolves.toMatchObject({ id: 2, status: "success" });
+  });
+
   it("never polls more actions than fit on one page", async () => {
     const { watch, ended, looks, clock } = aWatch();
     const ids = Array.from({ length: 30 }, (_, index) => index + 1);
