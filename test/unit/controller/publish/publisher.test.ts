@@ -211,6 +211,14 @@ describe("Events", () => {
     expect(said).toEqual(["wrong", "run failed", "fine", "again"]);
   });
 
+  it("warn again of what fails as before, if it succeeded in between", async () => {
+    const about = { kind: "Service", object: SERVICE } as const;
+    const reason = "EnsuredLoadBalancer";
+    const ensured: Write = { kind: "event", event: { about, type: "Normal", reason, message: "fine" } };
+    for (const write of [warning("no"), warning("no"), ensured, warning("no")]) await publisher.publish([write]);
+    expect(lines.filter(({ level }) => level === "warn")).toHaveLength(2);
+  });
+
   it("count repetitions, and are written again when the first has expired", async () => {
     const event = {
       about: { kind: "Service", object: SERVICE },

@@ -9,7 +9,7 @@ import type { ServiceIntent } from "../../../../controller/render/intents.ts";
 import type { UnitOutcome } from "../../../../stacks/engine/run.ts";
 import { routeUnit, unitOf } from "../../../../stacks/units/names.ts";
 import { aBalancerSpec, aBalancerState, aNode, aRoute, aService, someSettings } from "../../../support/builders.ts";
-import { aCertificateSpec, aCertificateState, NO_CERTIFICATES } from "../../../support/certificates.ts";
+import { aCertificateSpec, aCertificateState, managed, NO_CERTIFICATES } from "../../../support/certificates.ts";
 
 const HOSTS = { targets: [{ kind: "server", serverId: 1, usePrivateIp: false }] } as const;
 const SPEC = aBalancerSpec(HOSTS);
@@ -155,6 +155,16 @@ describe("writes after a run for a Service with a load balancer", () => {
   });
 });
 
+it("reports the certificates of a Service that failed, in one Event, and not those that did not", () => {
+  const wanted = ["a", "b", "c"].map((domain) => ({ spec: aCertificateSpec({ content: managed(domain) }) }));
+  const [first = "", second = "", third = ""] = wanted.map(({ spec }) => unitOf(spec));
+  const intent = balance(aService(), { certificates: { ...NO_CERTIFICATES, wanted } });
+  const outcomes = { [first]: FAILED, [second]: { status: "applied", changes: [] } as const, [third]: FAILED };
+  const writes = serviceWritesAfter(rendered({ services: [intent] }), outcomes);
+  expect(words(writes)).toEqual(["Warning SyncCertificateFailed"]);
+  expect(messages(writes)).toEqual(["Error syncing certificates: it is too long; it is too long"]);
+});
+
 describe("Events about hosts", () => {
   const changed = (...parts: string[]): UnitOutcome => ({
     status: "applied",
@@ -249,6 +259,12 @@ describe("writes after a run for a retired Service", () => {
   it("reports why the load balancer could not be deleted", () => {
     const writes = published({ [UNIT]: aBalancerState(HOSTS) }, FAILED);
     expect(messages(writes)).toEqual(["Error syncing load balancer: failed to delete load balancer: it is too long"]);
+  });
+
+  it("does not take a deletion that only removed hosts for a failure to change them", () => {
+    const changes = [{ unit: UNIT, part: "server-1", operation: "delete", fields: [] }] as const;
+    const writes = published({ [UNIT]: aBalancerState() }, { ...FAILED, changes } as UnitOutcome);
+    expect(words(writes)).toEqual(["Warning SyncLoadBalancerFailed"]);
   });
 
   it("does not take a failed creation for a failed deletion, if the Service was deleted during the run", () => {
