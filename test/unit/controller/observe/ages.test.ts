@@ -59,16 +59,16 @@ describe("the second plan", () => {
   });
 
   it.each([
-    ["a name of its own", { name: "mine" }, 0],
+    ["a name of its own", { name: "mine" }, { ...RELAXED, loadBalancers: 0 }],
     ["the usual name", {}, undefined],
-  ])("of a new load balancer with %s needs load balancers of this age: %j", (_, annotations, age) => {
+  ])("of a new load balancer with %s needs lists of these ages: %j", (_, annotations, ages) => {
     const cloud = { servers: [aServer({ id: 1 })], loadBalancers: [], certificates: [] };
     const created = assess(
       { services: [aService({ annotations })], nodes: [aNode({ id: 1 })], cloud, now: 0 },
       aRenderOptions(),
     );
     expect(created.plan).toHaveLength(1);
-    expect(agesToConfirm(created, RESYNC_MS, () => false)?.loadBalancers).toBe(age);
+    expect(agesToConfirm(created, RESYNC_MS, () => false)).toEqual(ages);
   });
 
   it("uses the network that the first has just read, and fresh servers, for a new route", () => {
@@ -89,6 +89,16 @@ it("reads the servers afresh when a target vanished, because its server may have
     agesToConfirm({ rendered: { services: [], existing: {} }, plan }, RESYNC_MS, () => isDrift);
   expect(ages(true)?.servers).toBe(0);
   expect(ages(false)).toBeUndefined();
+});
+
+it.each([
+  ["load-balancer/default/web@0c7e1a529d3b", { loadBalancers: 70 }],
+  ["certificate/default/web@0c7e1a529d3b/0123456789ab", { certificates: 70 }],
+  ["route/10.0.0.0/24", { network: 70 }],
+] as const)("after a run on %s, its list proves what came of it", (unit, read) => {
+  const due = [{ kind: "remove", unit, asked: true, differences: [] }] as const;
+  const ages = agesAfter(due, RESYNC_MS, { sinceWriteMs: () => 70 });
+  expect(ages).toEqual({ ...RELAXED, loadBalancers: 10_000, ...read });
 });
 
 it.each([
