@@ -221,7 +221,9 @@ describe("consent by labels", () => {
     ["without labels", {}, "refused", "balance"],
     ["that names the Service", CONSENT, "balance", "balance"],
     ["that names its namespace only", { "lotse/adopt-namespace": "tenant" }, "refused", "refused"],
+    ["that names its name only", { "lotse/adopt-name": "x" }, "refused", "refused"],
     ["that names another Service", { ...CONSENT, "lotse/adopt-name": "y" }, "refused", "refused"],
+    ["that names it in another namespace", { ...CONSENT, "lotse/adopt-namespace": "y" }, "refused", "refused"],
     ["with its UID", { ...CONSENT, "lotse/adopt-uid": UID }, "balance", "balance"],
     ["for that name in another cluster", { ...CONSENT, "lotse/adopt-uid": OTHER }, "refused", "refused"],
   ])("a load balancer %s: %j is %s where labels are required, else %s", (_, labels, labelled, named) => {

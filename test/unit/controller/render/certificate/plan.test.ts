@@ -128,7 +128,7 @@ describe("certificates by id or name", () => {
       const theirs = [aListedCertificate({ id: 5, name: "web", labels })];
       for (const name of ["5", "web"]) {
         const found = plan({ protocol: "https", certificates: [name] }, { certificates: theirs });
-        expect(found.ids443).toEqual([]);
+        expect(found).toMatchObject({ ids443: [], isUncertain: true });
         expect(found.problems).toEqual([
           expect.stringContaining('port 443 is not served yet: certificate "web" (id 5) belongs to another Service'),
         ]);
@@ -222,7 +222,7 @@ describe("a managed certificate", () => {
     ["of another Service", { "hcloud-ccm/service-uid": "other" }, ""],
   ])("unlike HCCM C2: reports a name conflict with a certificate %s, which is not touched", (_, labels, more) => {
     const found = plan(MANAGED, { certificates: [anIssuedCertificate("completed", { id: 9, labels })] });
-    expect(found).toMatchObject({ ids443: [], wanted: [], stale: [], owned: [] });
+    expect(found).toMatchObject({ ids443: [], wanted: [], stale: [], owned: [], isUncertain: true });
     expect(found.problems).toEqual([
       `port 443 is not served yet: certificate "${NAME}" (id 9) does not belong to this Service: choose another name with http-managed-certificate-name${more}`,
     ]);
@@ -246,6 +246,15 @@ describe("a managed certificate", () => {
     expect(at(31, presenting(77))).toMatchObject({ stale: [], specs: [{ name: NAME }] });
   });
 
+  it("is not taken for a copy of an older one whose issuance failed long ago", () => {
+    const certificates = [
+      anIssuedCertificate("failed", { id: 70, name: "old" }),
+      anIssuedCertificate("pending", { created: "2026-11-16T10:50:00+00:00" }),
+    ];
+    const found = plan(MANAGED, { certificates, now: CREATED + 60 * 60_000 });
+    expect(found).toMatchObject({ stale: [`${UNIT}-70`], specs: [{ name: NAME }] });
+  });
+
   it("reports a failed renewal", () => {
     const status = { issuance: "completed", renewal: "failed", error: { code: "x", message: "no zone" } } as const;
     const certificates = [anIssuedCertificate("completed", { status })];
@@ -262,6 +271,8 @@ describe("a managed certificate", () => {
     ];
     const found = plan(MANAGED, { certificates, ...presenting(77) });
     expect(found).toMatchObject({ ids443: [77], stale: [`${UNIT}-70`] });
+    const oldest = plan(MANAGED, { certificates: certificates.toReversed() });
+    expect(oldest, "without one in use, the oldest").toMatchObject({ ids443: [70], stale: [`${UNIT}-77`] });
   });
 });
 
@@ -466,10 +477,11 @@ describe("a TLS Secret", () => {
     expect(found.problems).toEqual([expect.stringContaining(`port 443 keeps its current certificate: ${problem}`)]);
   });
 
-  it("may be combined with certificates by name, and with others", () => {
-    const certificates = [uploadedBefore, aListedCertificate({ id: 5, name: "extra" })];
-    const both = { ...options, certificates: ["extra"] };
-    expect(plan(both, { secrets: secrets(), certificates, now: NOW }).ids443).toEqual([5, 50]);
+  it("may be combined with certificates by name, and with a managed one", () => {
+    const certificates = [uploadedBefore, aListedCertificate({ id: 5, name: "extra" }), anIssuedCertificate()];
+    const around = { secrets: secrets(), certificates, now: NOW };
+    expect(plan({ ...options, certificates: ["extra"] }, around).ids443).toEqual([5, 50]);
+    expect(plan({ ...options, ...MANAGED }, around)).toMatchObject({ ids443: [77, 50], stale: [] });
   });
 });
 

@@ -56,9 +56,12 @@ describe("intentOf", () => {
     expect(intentOf(aService({ type: "ClusterIP", finalizers: OURS }), served)).toBe("retire");
   });
 
-  it.each(["++x", "a b", "a/b/c", "+", "x,y"])("rejects the class %j and says what is allowed", (text) => {
-    expect(servedClasses(text)).toEqual({ allowed: expect.stringContaining("+example.com/lotse") });
-  });
+  it.each(["++x", "a b", "a/b/c", "+", "x,y", `a/${"b".repeat(316)}`])(
+    "rejects the class %j and says what is allowed",
+    (text) => {
+      expect(servedClasses(text)).toEqual({ allowed: expect.stringContaining("+example.com/lotse") });
+    },
+  );
 
   it("shares its finalizer with the official controller (HCCM K10)", () => {
     expect(FINALIZER).toBe("service.kubernetes.io/load-balancer-cleanup");

@@ -45,7 +45,11 @@ describe("nextStage", () => {
     const spec = aBalancerSpec({ type: "lb11", targets: targets(1) });
     const crowded = aBalancerState({ type: "lb21", targets: targets(1, 2, 3, 4) });
     expect(nextStage(spec, crowded, room)).toMatchObject({ type: "lb21", targets: [{ serverId: 1 }] });
-    expect(nextStage(spec, aBalancerState({ type: "lb21", targets: targets(1) }), room).type).toBe("lb11");
+    const roomy = aBalancerState({ type: "lb21", targets: targets(1), listeners: listeners(1) });
+    expect(nextStage(spec, roomy, room).type).toBe("lb11");
+    expect(nextStage(spec, roomy, { ...room, foreignTargets: 2, foreignListeners: 4 }).type).toBe("lb11");
+    expect(nextStage(spec, roomy, { ...room, foreignTargets: 3 }).type).toBe("lb21");
+    expect(nextStage(spec, roomy, { ...room, foreignListeners: 5 }).type).toBe("lb21");
   });
 
   it("disables the public interface once no target needs it", () => {
@@ -83,5 +87,7 @@ describe("nextStage", () => {
       ROOM,
     );
     expect(back.listeners).toEqual([plain]);
+    const alone = nextStage(aBalancerSpec({ listeners: [redirecting] }), aBalancerState({ listeners: [plain] }), ROOM);
+    expect(alone.listeners).toEqual([redirecting]);
   });
 });
