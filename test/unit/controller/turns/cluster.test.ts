@@ -252,6 +252,31 @@ describe("a turn", () => {
       expect(requests).toHaveLength(2);
     });
 
+    it("plans nothing for the unit until the last of its actions has ended", async () => {
+      const { turn, world, requests, end } = await start();
+      const last = Promise.withResolvers<ApiError | undefined>();
+      world.slow(UNIT, last.promise);
+      end();
+      await vi.waitFor(() => expect(world.arrivals).toBe(1));
+      await turn.run();
+      expect(requests).toHaveLength(1);
+      last.resolve(undefined);
+      await vi.waitFor(() => expect(world.arrivals).toBe(2));
+      await turn.run();
+      expect(requests).toHaveLength(2);
+    });
+
+    it("does not turn again at once for the unit that is under way, when others of its run are done", async () => {
+      const services = [aService(), aService({ name: "other", uid: "2" })];
+      const { turn, world, cloud } = aTurn({ services });
+      world.act = () => {
+        world.slow(UNIT, new Promise(() => {}));
+        cloud.balancers = [{ ...AS_WANTED, name: "a2", labels: { "hcloud-ccm/service-uid": "2" } }];
+        return { status: "applied", changes: [] };
+      };
+      await expect(turn.run()).resolves.toBeUndefined();
+    });
+
     it("serves other Services meanwhile", async () => {
       const { turn, requests, objects } = await start();
       objects.services = [...objects.services, aService({ name: "other", uid: "2" })];
@@ -593,6 +618,18 @@ describe("a turn", () => {
     expect(reasons).toEqual(["EnsuringLoadBalancer", "EnsuredLoadBalancer"]);
   });
 
+  it("reports drift also when the change by hand follows a run at once", async () => {
+    const { turn, world, cloud, kinds } = aTurn();
+    world.act = () => {
+      cloud.balancers = [AS_WANTED];
+      return { status: "applied", changes: [] };
+    };
+    await turn.run();
+    cloud.balancers = [{ ...AS_WANTED, algorithm: { type: "least_connections" } }];
+    await turn.run();
+    expect(kinds()).toContain("LoadBalancerDrifted");
+  });
+
   it("takes no move to another network for drift that the guard has held back, and lets pass in the end", async () => {
     const uids = ["1", "2", "3", "4", "5", "6"];
     const services = uids.map((uid) => aService({ name: `web-${uid}`, uid, finalizers: [FINALIZER] }));
@@ -735,9 +772,34 @@ describe("a turn", () => {
     expect(requests.flatMap(({ removals }) => removals)).toEqual(removed);
     if (removed.length === 0) return;
     expect(kinds().slice(-2)).toEqual(["remove-finalizer", "DeletedLoadBalancer"]);
-    world.readService = () => Promise.reject(new Error("asked again"));
+    const readService = vi.spyOn(world, "readService");
     await turn.run();
-    expect(requests).toHaveLength(1);
+    expect([requests.length, readService.mock.calls.length]).toEqual([1, 0]);
+  });
+
+  it("removes the finalizer of a Service that vanished again, if that failed", async () => {
+    const { turn, world, cloud, objects, kinds } = aTurn();
+    cloud.balancers = [AS_WANTED];
+    await turn.run();
+    objects.services = [];
+    cloud.balancers = [];
+    world.writes.length = 0;
+    world.refuse = (writes) => writes.filter(({ kind }) => kind === "remove-finalizer");
+    await turn.run();
+    world.refuse = () => [];
+    await turn.run();
+    await turn.run();
+    expect(kinds().filter((kind) => kind === "remove-finalizer")).toHaveLength(2);
+  });
+
+  it("leaves a load balancer whose Service vanished without our finalizer", async () => {
+    const { turn, cloud, objects, requests } = aTurn();
+    cloud.balancers = [AS_WANTED, { ...AS_WANTED, id: 43, name: "twin" }]; // the Service is refused
+    await turn.run();
+    objects.services = [];
+    cloud.balancers = [AS_WANTED];
+    await turn.run();
+    expect(requests).toEqual([]);
   });
 
   it("removes a load balancer whose Service vanished while it was being deleted, also after a restart in between", async () => {
@@ -1018,13 +1080,16 @@ describe("a turn", () => {
   });
 
   it.each([
-    ["keeps the target when it finds it as before", [aServer({ id: 2 })], 0],
-    ["removes the target when it finds the same", [], 1],
-  ])("reads a Ready Node's server directly before a list removes its target, and %s", async (_, direct, removals) => {
+    ["keeps the target when it finds it as before", [], [aServer({ id: 2 })], 0],
+    ["keeps it when only the list lacks its address", [aServer({ id: 2, ipv4: null })], [aServer({ id: 2 })], 0],
+    ["removes the target when it finds the same", [], [], 1],
+  ])("reads a Ready Node's server directly before a list removes its target, and %s", async (...given) => {
+    const [, listed, direct, removals] = given;
     const nodes = [1, 2].map((id) => aNode({ id, ready: "True" }));
     const { turn, cloud, requests } = aTurn({ nodes });
     const directReads = () => cloud.reads.filter((path) => path === "/servers/2").length;
     cloud.balancers = [{ ...AS_WANTED, targets: [aServerTarget(1), aServerTarget(2)] }];
+    cloud.servers = [...cloud.servers, ...listed];
     cloud.direct = direct;
     await turn.run();
     expect([requests.length, directReads()]).toEqual([removals, 1]);
