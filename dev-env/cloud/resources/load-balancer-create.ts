@@ -11,7 +11,7 @@ import { catalogue, type Location, locationNamed } from "./catalogue.ts";
 import { addListener, listenerBody } from "./listener-rules.ts";
 import { assignIp } from "./network-members.ts";
 import { type Assignment, assignTo } from "./primary-ip-rules.ts";
-import { addTarget, notInNetwork, targetBody } from "./target-rules.ts";
+import { addTarget, targetBody } from "./target-rules.ts";
 
 /** Body of `change_algorithm`, also used for new load balancers. */
 export const algorithmBody = object({ type: oneOf("round_robin", "least_connections") });
@@ -58,7 +58,6 @@ export function createBalancer(project: Project, body: CreateBalancer): LoadBala
   const noPlace = { ip: undefined, ip_range: undefined };
   const attached =
     body.network === undefined ? bare : attachBalancer(project, bare, { network: body.network, ...noPlace });
-  if (!attached.public_net.enabled && attached.private_net.length === 0) throw notInNetwork();
   const listening = (body.services ?? []).reduce((lb, service) => addListener(project, lb, service), attached);
   return project.loadBalancers.put(
     (body.targets ?? []).reduce((lb, target) => addTarget(project, lb, target), listening),

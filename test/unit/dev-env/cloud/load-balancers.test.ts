@@ -190,7 +190,6 @@ describe("creation", () => {
     ["both", { network_zone: "eu-central" }, "invalid_input"],
     ["an unknown type", { load_balancer_type: "lb99" }, "not_found"],
     ["an unknown network", { network: 7 }, "not_found"],
-    ["no interface at all", { public_interface: false }, "load_balancer_not_attached_to_network"],
     ["a taken name", { name: "taken" }, "uniqueness_error"],
   ])("with %s is rejected and changes nothing", async (_case, fields, code) => {
     const cloud = await aCloud();
@@ -198,6 +197,12 @@ describe("creation", () => {
     const request = { name: "new", load_balancer_type: "lb11", location: "fsn1", ...fields };
     expect((await call(cloud, "POST /load_balancers", request)).code).toBe(code);
     expect(cloud.state.loadBalancers.size).toBe(1);
+  });
+
+  test("without any interface is possible: HCCM attaches a private one to its network later", async () => {
+    const cloud = await aCloud();
+    const lb = await aBalancer(cloud, { public_interface: false });
+    expect(lb).toMatchObject({ public_net: { enabled: false }, private_net: [] });
   });
 
   test("with a primary IP uses it, and frees it when deleted", async () => {
