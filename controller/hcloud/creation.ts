@@ -11,13 +11,16 @@ import type { ApiRequest } from "./exchange.ts";
 /** The creation request with everything in the spec. What a creation cannot express is left for later requests. */
 export function createWhole(request: ApiRequest, spec: LoadBalancerSpec): ApiRequest {
   const { network } = spec;
-  // A creation cannot choose an IP or subnet. With either, the network is attached later, and private targets after it.
+  // A creation cannot choose an IP or subnet. With either, the network is attached later, and private targets after it. A
+  // load balancer that is to be private has no interface until then.
   const isAttached = network !== undefined && network.ip === undefined && network.subnet === undefined;
   const services = spec.listeners.filter(isComplete).map(serviceOf);
-  const targets = spec.targets.filter((target) => isAttached || !isPrivate(target)).map(targetOf);
+  const isPublic = network?.publicInterface ?? true;
+  const targets = spec.targets.filter((target) => isAttached || (isPublic && !isPrivate(target))).map(targetOf);
   const body = {
     ...(JSON.parse(request.body ?? "{}") as object),
-    ...(isAttached && { network: network.networkId, public_interface: network.publicInterface }),
+    ...(isAttached && { network: network.networkId }),
+    ...(network && { public_interface: network.publicInterface }),
     ...(services.length > 0 && { services }),
     ...(targets.length > 0 && { targets }),
   };

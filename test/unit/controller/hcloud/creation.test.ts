@@ -77,13 +77,13 @@ describe("a request to create a load balancer", () => {
     ["nothing when there is nothing to add", {}, {}],
     [
       "no network when a certain private address is wanted, nor the targets that need it",
-      { network: { ...NETWORK, ip: "10.0.0.9" }, targets: [PRIVATE, PUBLIC] },
-      { targets: [{ type: "server", server: { id: 6 }, use_private_ip: false }] },
+      { network: { ...NETWORK, publicInterface: true, ip: "10.0.0.9" }, targets: [PRIVATE, PUBLIC] },
+      { public_interface: true, targets: [{ type: "server", server: { id: 6 }, use_private_ip: false }] },
     ],
     [
-      "no network when a certain subnet is wanted",
-      { network: { ...NETWORK, subnet: "10.0.0.0/24" }, targets: [PRIVATE] },
-      {},
+      "no network when a certain subnet is wanted, and until then nothing public if it is to be private",
+      { network: { ...NETWORK, subnet: "10.0.0.0/24" }, targets: [PRIVATE, { kind: "ip", ip: "10.0.9.5" }] },
+      { public_interface: false },
     ],
     [
       "no listener whose certificate is still to be made",
