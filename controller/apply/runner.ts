@@ -2,27 +2,26 @@
 import type { Engine } from "../../stacks/engine/engine.ts";
 import { failureOf } from "../../stacks/engine/errors.ts";
 import { failuresIn } from "../../stacks/engine/progress.ts";
-import type { Failure, RunReport, RunRequest, Step, UnitOutcome } from "../../stacks/engine/run.ts";
+import type { Failure, RunReport, Step, UnitOutcome } from "../../stacks/engine/run.ts";
 import { existence } from "../../stacks/units/difference.ts";
 import type { UnitId } from "../../stacks/units/spec.ts";
 import type { Logger } from "../diagnostics/log.ts";
 import type { Approval, Description } from "../guard/approval.ts";
 import type { Drift } from "../guard/drift.ts";
-import { type Plan, type PlannedUnit, portionsOf } from "../guard/plan.ts";
+import type { Plan, PlannedUnit } from "../guard/plan.ts";
 import type { ApiError } from "../hcloud/exchange.ts";
 import type { Credential, Gateway } from "../hcloud/gateway.ts";
 import type { Prices } from "../hcloud/prices.ts";
 import type { CloudView } from "../hcloud/reader.ts";
 import type { Exchange } from "../hcloud/sender.ts";
 import { changeEntries, DRIFT, outcomeEntries } from "../record/entry.ts";
-import { type ForecastContext, forecastUnit } from "../record/forecast.ts";
-import { unitSummary, unitText } from "../record/forecast-text.ts";
 import { objectOf, type ReasonContext, reasonFor } from "../record/reason.ts";
 import type { AuditRecord } from "../record/record.ts";
 import type { LastRun } from "../record/status-board.ts";
 import { insertKeys, privateKeys } from "../render/certificates.ts";
 import type { Rendered } from "../render/cluster.ts";
-import { inSlices } from "../work/steps.ts";
+import { describePlan, previewTwice } from "./preview.ts";
+import { runRequest } from "./request.ts";
 import { scopeOf } from "./scope.ts";
 
 export interface RunnerParts {
@@ -44,7 +43,6 @@ export interface RunnerParts {
 }
 
 type Outcomes = RunReport["outcomes"];
-type Previewing = Pick<RunnerParts, "engine" | "gateway">;
 
 /** A run and what came of it. */
 export interface Run extends RunReport {
@@ -148,19 +146,9 @@ export class Runner {
   /** What the engine would do, with reasons and prices, for people to approve. Makes no changes. */
   async preview(plan: Plan, rendered: Rendered): Promise<readonly Description[]> {
     const { context, prices } = this.#parts;
-    const outcomes = await this.#previewTwice(plan, rendered);
+    const outcomes = await previewTwice(this.#parts, plan, rendered);
     const known = await prices?.().catch(() => undefined); // a forecast without prices is better than none
-    const input = { context: await context(rendered), outcomes, ...(known && { prices: known }) };
-    return inSlices(describeInSteps(plan, input));
-  }
-
-  /** Repeats a preview that fails: it changes nothing, and people shall see what would happen, not that the engine died. */
-  async #previewTwice(plan: Plan, rendered: Rendered): Promise<Outcomes> {
-    const outcomes = await previewRun(this.#parts, plan, rendered);
-    const failed = Object.entries(outcomes).filter(([, { status }]) => status === "failed");
-    if (failed.length === 0) return outcomes;
-    this.#parts.log.warn({ failed: Object.fromEntries(failed) }, "preview failed, retrying once");
-    return previewRun(this.#parts, plan, rendered);
+    return describePlan(plan, { context: await context(rendered), outcomes, ...(known && { prices: known }) });
   }
 
   /** Adds approvals to the record, with who gave them. */
@@ -191,43 +179,6 @@ export class Runner {
     this.#next ??= gateway.reserve();
     engine.prepare(this.#next);
   }
-}
-
-/** The engine's preview of a plan. The gateway lets only reads pass, whatever the engine tries. */
-export async function previewRun({ engine, gateway }: Previewing, plan: Plan, rendered: Rendered): Promise<Outcomes> {
-  const access = gateway.open({ run: "preview", mode: "preview" });
-  const outcomes: Record<string, UnitOutcome> = {};
-  try {
-    for (const steps of portionsOf(plan))
-      Object.assign(outcomes, (await engine.run(runRequest("preview", steps, rendered, access))).outcomes);
-    return outcomes;
-  } finally {
-    await access.close();
-  }
-}
-
-/** The steps of a plan in words, with a pause after each. */
-function* describeInSteps(plan: Plan, input: ForecastContext): Generator<void, readonly Description[]> {
-  const described: Description[] = [];
-  for (const step of plan) {
-    const forecast = forecastUnit(step, input);
-    const currency = input.prices?.currency;
-    const [text, summary] = [unitText(forecast, currency), unitSummary(forecast, currency)];
-    described.push({ unit: step.unit, object: forecast.object, summary, text });
-    yield;
-  }
-  return described;
-}
-
-/** The engine's request for a plan: its units, and what exists of them. */
-function runRequest(mode: RunRequest["mode"], plan: Plan, { existing }: Rendered, access: Credential): RunRequest {
-  return {
-    mode,
-    units: plan.flatMap((step) => (step.kind === "make" ? [step.spec] : [])),
-    removals: plan.flatMap((step) => (step.kind === "remove" ? [step.unit] : [])),
-    existing,
-    access: { endpoint: access.endpoint, token: access.token },
-  };
 }
 
 /** Keeps the API's last error about each unit, unless something else must be the reason if the unit fails. */

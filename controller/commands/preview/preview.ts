@@ -1,6 +1,6 @@
 /** `lotse preview`: shows what the controller would change right now. Read-only. */
 import { startOwnEngine } from "../../app/assemble.ts";
-import { previewRun } from "../../apply/runner.ts";
+import { previewRun } from "../../apply/preview.ts";
 import { messageOf } from "../../diagnostics/errors.ts";
 import { pricesOf } from "../../hcloud/prices.ts";
 import type { Given } from "../command-line.ts";
