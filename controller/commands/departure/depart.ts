@@ -154,7 +154,10 @@ async function clearCloud(departing: Departing) {
   for (let round = 1; round <= ROUNDS && left.plan.length > 0; round++) {
     const { plan } = left;
     const run = await runner.apply(plan, left.rendered, []);
-    left = await observeAndPlan(departing);
+    left = await observeAndPlan(departing).catch((error: unknown) => {
+      runner.conclude(run);
+      throw error;
+    });
     const outcomes = proven(run.outcomes, plan, left);
     runner.conclude({ ...run, outcomes });
     failures = failuresIn(outcomes).map(([unit, { message }]) => `${unit}: ${message}`);
