@@ -44,9 +44,9 @@ function sharesOf(lines: readonly Line[]): readonly (readonly [unit: string, Sha
   ]);
 }
 
-/** The namespace of a Service's unit. Routes share one place. */
+/** The namespace of a Service's unit. Routes share one place, which no namespace has. */
 function namespaceOf(unit: string): string {
-  return unit.startsWith("route/") ? "route" : (unit.split("/")[1] ?? "");
+  return unit.startsWith("route/") ? "route/" : (unit.split("/")[1] ?? "");
 }
 
 function maxBy<T>(items: readonly T[], size: (item: T) => number): T | undefined {

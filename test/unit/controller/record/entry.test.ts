@@ -164,6 +164,12 @@ describe("the stored record", () => {
     expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(200_000);
   });
 
+  it("keeps the entries of routes beside a tenant whose namespace is called route", () => {
+    const flood = Array.from({ length: 900 }, (_, n) => lines(`load-balancer/route/x-${n}@2`, 1, 200)).join("");
+    const kept = keepShares(lines("route/10.0.0.0/24", 10, 300) + flood, 100_000);
+    expect(about(kept, "route/10.0.0.0/24")).toHaveLength(10);
+  });
+
   it("keeps the newest entries of a unit, and those of quiet units beside a busy one", () => {
     const kept = keepShares(lines(SHOP, 2, 200) + lines("load-balancer/prod/busy@2", 50, 200), 2_000);
     expect(about(kept, SHOP)).toEqual(["0", "1"]);
