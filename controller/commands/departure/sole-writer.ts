@@ -30,7 +30,10 @@ export function leaseNotes(lease: LeaseObject | undefined, now: Date): readonly 
  * Takes the controllers' Lease and holds it to the end, so that no controller can start to lead. Throws when one leads already.
  * If the holder no longer renews, waits until the Lease expires by our own clock, as another controller would.
  */
-export async function becomeSoleWriter({ config, client, log, ends }: Session, isForced: boolean): Promise<Leadership> {
+export async function becomeSoleWriter(
+  { config, client, log, ends }: Pick<Session, "config" | "client" | "log" | "ends">,
+  isForced: boolean,
+): Promise<Leadership> {
   const { lease } = config;
   if (isForced || !lease) return ALONE;
   const refuse = (holder: string): never => {
@@ -44,5 +47,8 @@ export async function becomeSoleWriter({ config, client, log, ends }: Session, i
   const leadership = await openLeadership(config, log, ends);
   const patienceMs = lease.durationMs + 3 * lease.retryMs;
   if (await leadership.acquire(AbortSignal.timeout(patienceMs))) return leadership;
-  return refuse((await readLease(client, config))?.spec?.holderIdentity || "another process");
+  const rival = holderOf(await readLease(client, config), new Date());
+  if (rival !== undefined) refuse(rival);
+  const remedy = "see the warnings above, and check that you may create and update it";
+  throw new ConfigError([`the Lease ${lease.name} could not be acquired in ${patienceMs / 1000} s: ${remedy}`]);
 }
