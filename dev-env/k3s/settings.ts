@@ -115,6 +115,8 @@ function checkRanges(network: string, pods: string, nodes: number): readonly [Se
   if (overlaps(services, cidr(servers))) return ["network", `${servers}, its range for servers, ${ofServices}`];
   if (overlaps(services, inner)) return ["pods", `${pods} ${ofServices}`];
   if (overlaps(cidr(servers), inner)) return ["pods", `${pods} overlaps with ${servers}, the servers`];
+  if (contains(inner, cidr("172.31.1.1/32")))
+    return ["pods", `${pods} contains 172.31.1.1, the public gateway of servers: the API accepts no route to it`];
   const room = Math.floor(2 ** (SUBNET_PREFIX - inner.prefix));
   return room < nodes
     ? ["pods", `${pods} has room for ${room} nodes with 256 addresses each, not ${nodes}`]

@@ -116,6 +116,11 @@ describe("settings", () => {
       "network: 10.43.0.0/24, its range for servers, overlaps with 10.43.0.0/16, the Services of k3s",
     ],
     [
+      "pods around the public gateway",
+      { network: "172.16.0.0/12", pods: "172.31.0.0/16" },
+      "pods: 172.31.0.0/16 contains 172.31.1.1, the public gateway of servers: the API accepts no route to it",
+    ],
+    [
       "a range of pods that is smaller than that of one node",
       { pods: "10.1.0.0/25" },
       "pods: 10.1.0.0/25 has room for 0 nodes with 256 addresses each, not 3",
