@@ -151,7 +151,8 @@ export class Cluster extends pulumi.ComponentResource {
       },
       { parent: this },
     );
-    const { id } = new hcloud.SshKey(sshKey, { ...this.#tagged("ssh-key"), publicKey }, { parent: this });
+    const options = { parent: this, deleteBeforeReplace: true }; // names are unique
+    const { id } = new hcloud.SshKey(sshKey, { ...this.#tagged("ssh-key"), publicKey }, options);
     const subnetId = subnetOf(network);
     return { image, location, labels, sshKeyIds: [id], firewallIds: [firewall.firewallId], subnetId };
   }

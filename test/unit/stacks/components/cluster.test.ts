@@ -66,6 +66,11 @@ describe("a cluster with one control plane", () => {
     ]);
   });
 
+  it("replaces its SSH key in place of the old one, because names are unique", async () => {
+    const { part } = await build();
+    expect(part("dev#ssh-key")).toMatchObject({ deleteBeforeReplace: true });
+  });
+
   it("lets workers join the control plane, and replaces them with it", async () => {
     const { bootOf, cluster } = await build();
     expect(bootOf("dev-control-plane#server-1")).toEqual({
