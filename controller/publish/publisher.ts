@@ -26,7 +26,10 @@ export class Publisher {
     this.#parts = parts;
   }
 
-  /** Writes to different objects in parallel, and to one object in order. Returns the writes that failed. */
+  /**
+   * Writes to different objects in parallel, and to one object in order. Returns the writes that failed, and those to the
+   * same objects that were not made for this reason.
+   */
   async publish(writes: readonly Write[]): Promise<readonly Write[]> {
     const failed: Write[] = [];
     await inParallel([...Map.groupBy(writes, objectKey).values()], PARALLEL, async (group) => {
@@ -36,12 +39,12 @@ export class Publisher {
   }
 
   async #publishGroup(writes: readonly Write[]): Promise<readonly Write[]> {
-    for (const write of writes) {
+    for (const [index, write] of writes.entries()) {
       try {
         await this.#perform(write);
       } catch (error) {
         this.#parts.log.warn({ write: write.kind, object: objectKey(write), error: messageOf(error) }, "write failed");
-        return [write]; // later writes to this object depend on it
+        return writes.slice(index); // later writes to this object depend on it
       }
     }
     return [];

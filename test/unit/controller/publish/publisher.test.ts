@@ -108,11 +108,12 @@ describe("failures", () => {
   it("framework S26: stop later writes to the same object, and no others", async () => {
     const other = aService({ name: "other", uid: "2", finalizers: [FINALIZER] });
     answer = ({ path }, response) => reply(response, other, path.includes("/web/") ? 500 : 200);
-    await publisher.publish([
+    const writes: readonly Write[] = [
       { kind: "add-finalizer", service: SERVICE },
       { kind: "ingress", service: SERVICE, ingress: [] },
       { kind: "add-finalizer", service: other },
-    ]);
+    ];
+    expect(await publisher.publish(writes), "those that were not made count as failed").toEqual(writes.slice(0, 2));
     expect(requests().toSorted()).toEqual([
       "PATCH /api/v1/namespaces/default/services/other/status",
       `PATCH ${STATUS}`,
