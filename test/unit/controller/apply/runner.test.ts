@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { Runner } from "../../../../controller/apply/runner.ts";
+import { removal } from "../../../../controller/guard/plan.ts";
 import type { UnitOutcome } from "../../../../stacks/engine/run.ts";
 import { existence } from "../../../../stacks/units/difference.ts";
 import { unitOf } from "../../../../stacks/units/names.ts";
@@ -18,7 +19,7 @@ const FINE: UnitOutcome = {
   changes: [{ unit: UNIT, part: "balancer", operation: "create", fields: [] }],
 };
 
-it("hurries a run if a change arrives after its turn began, also before the run does", async () => {
+it("hurries a run of several units, or if a change arrives after its turn began, also before the run does", async () => {
   const hurried: boolean[] = [];
   const rendered = { services: [], existing: {} };
   const runner = new Runner({
@@ -41,7 +42,9 @@ it("hurries a run if a change arrives after its turn began, also before the run 
   runner.startTurn();
   runner.hurry();
   await runner.apply(plan, rendered, []);
-  expect(hurried).toEqual([false, true]);
+  runner.startTurn();
+  await runner.apply([...plan, removal("route/10.0.0.0/24", true)], rendered, []);
+  expect(hurried).toEqual([false, true, true]);
 });
 
 it.each([

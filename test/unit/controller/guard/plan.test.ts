@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type PlannedUnit, planRun, portionsOf } from "../../../../controller/guard/plan.ts";
+import { isSameRequest, type PlannedUnit, planRun, portionsOf, removal } from "../../../../controller/guard/plan.ts";
 import type { Rendered } from "../../../../controller/render/cluster.ts";
 import type { ServiceIntent } from "../../../../controller/render/intents.ts";
 import { routeUnit, unitOf } from "../../../../stacks/units/names.ts";
@@ -138,5 +138,19 @@ describe("the portions of a plan", () => {
 
   it("contain a step that is too large on its own", () => {
     expect(portions(step("a", 1_001), step("b", 1))).toEqual([["b"], ["a"]]);
+  });
+});
+
+describe("a request", () => {
+  const make = (spec: LoadBalancerSpec, have = "lb31") => {
+    return { kind: "make", unit: UNIT, spec, differences: [{ part: "balancer", field: "type", have }] } as const;
+  };
+  it.each([
+    ["the same spec, whatever exists", make(SPEC), make(aBalancerSpec(), "lb21"), true],
+    ["another spec", make(SPEC), make(aBalancerSpec({ type: "lb21" })), false],
+    ["a removal instead", make(SPEC), removal(UNIT, true), false],
+    ["a removal again", removal(UNIT, true), removal(UNIT, false), true],
+  ])("is compared with one for %s", (_, a, b, expected) => {
+    expect([isSameRequest(a, b), isSameRequest(b, a)]).toEqual([expected, expected]);
   });
 });
