@@ -71,6 +71,14 @@ describe("the second plan", () => {
     expect(agesToConfirm(created, RESYNC_MS, () => false)).toEqual(ages);
   });
 
+  it("needs a fresh list of certificates while one that is asked for is not usable", () => {
+    const annotations = { protocol: "https", "http-certificates": "web" };
+    const cloud = { servers: [aServer({ id: 1 })], loadBalancers: [], certificates: [] };
+    const snapshot = { services: [aService({ annotations })], nodes: [aNode({ id: 1 })], cloud, now: 0 };
+    const { rendered } = assess(snapshot, aRenderOptions());
+    expect(agesToConfirm({ rendered, plan: [] }, RESYNC_MS, () => false)).toEqual({ ...RELAXED, certificates: 0 });
+  });
+
   it("uses the network that the first has just read, and fresh servers, for a new route", () => {
     const attached = aServer({ id: 1, privateIp: "10.0.0.2" });
     expect(agesToConfirm(situation([attached]), RESYNC_MS, () => false)).toEqual({
@@ -83,12 +91,13 @@ describe("the second plan", () => {
 
 it("reads the servers afresh when a target vanished, because its server may have gone", () => {
   const spec = aBalancerSpec({ targets: [{ kind: "server", serverId: 1, usePrivateIp: false }] });
-  const differences = [{ part: "server-1", field: "address", want: "public" }];
-  const plan = [{ kind: "make", unit: unitOf(spec), spec, differences }] as const;
-  const ages = (isDrift: boolean) =>
-    agesToConfirm({ rendered: { services: [], existing: {} }, plan }, RESYNC_MS, () => isDrift);
+  const ages = (isDrift: boolean, part = "server-1") => {
+    const differences = [{ part, field: "address", want: "public" }];
+    const plan = [{ kind: "make", unit: unitOf(spec), spec, differences }] as const;
+    return agesToConfirm({ rendered: { services: [], existing: {} }, plan }, RESYNC_MS, () => isDrift);
+  };
   expect(ages(true)?.servers).toBe(0);
-  expect(ages(false)).toBeUndefined();
+  expect([ages(false), ages(true, "listener-80")]).toEqual([undefined, undefined]);
 });
 
 it.each([

@@ -53,6 +53,22 @@ it("presents it as it is now: the same update may ask to keep the load balancer"
   expect(deleted?.metadata?.annotations).toEqual(now.metadata?.annotations);
 });
 
+it("presents no Service as being deleted that is back, or whose finalizer was removed in the meantime", async () => {
+  const vanished = new Vanished({ readService: async () => undefined, limits: GUARD_LIMITS, log: aLog().log });
+  vanished.hold(services.map((service) => ({ service })));
+  const [first = aService(), second = aService(), third = aService(), ...rest] = services;
+  await vanished.look({ services: rest, nodes: [] });
+  vanished.release([
+    { kind: "remove-finalizer", service: first },
+    { kind: "ingress", service: second, ingress: [] },
+  ]);
+  const { services: presented } = vanished.complete({ services: [third, ...rest], nodes: [] });
+  expect(presented.map(({ metadata }) => metadata?.uid).toSorted()).toEqual(
+    [second, third, ...rest].map(({ metadata }) => metadata?.uid).toSorted(),
+  );
+  expect(presented.filter(({ metadata }) => metadata?.deletionTimestamp)).toMatchObject([{ metadata: { uid: "1" } }]);
+});
+
 it("keeps every load balancer when many Services vanish at once, as after a restored backup, and says so once", async () => {
   const { deleted, errors } = await afterLosing(6);
   expect(deleted).toEqual([]);
