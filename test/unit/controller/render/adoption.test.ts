@@ -126,6 +126,13 @@ describe("a load balancer without an owner", () => {
     expect(parts).toEqual(["+ listener 81"]);
   });
 
+  it("keeps its own fields when only label selectors were on it, whatever they select", () => {
+    const targets = [{ type: "label_selector", label_selector: { selector: "team=a" } }] as const;
+    const adopting = plan(byId([80], { type: "lb31" }), { targets });
+    expect(adopting.parts).toEqual(["+ listener 80", "+ target server-2"]);
+    expect(adopting.labels).toMatchObject({ "lotse/foreign-selectors": "true" });
+  });
+
   it.each([
     ["its only port is taken", [6443], "refused", []],
     ["one of its ports is taken", [81, 6443], "balance", ["+ listener 81", "+ target server-2"]],
@@ -270,12 +277,18 @@ describe("a load balancer whose owner is not in this cluster, as after it was re
     ]);
   });
 
-  it("is handed over by consent, wholly except for what was foreign before, and is not deleted with the Service", () => {
-    const { intent, parts, labels: after } = plan(byId([80]), { ...given, labels: { ...labels, ...CONSENT } });
-    expect(intent).toMatchObject({ kind: "balance", adopts: 77, mistakes: [] });
-    expect(parts).toEqual(["~ listener 80", "- listener 81", "+ target server-2", "- target server-3"]);
-    expect(after).toEqual({ [OWNER]: UID, "lotse/adopted": "true", "lotse/foreign-listener-9000": "true" });
-  });
+  it.each([
+    ["has an owner", labels],
+    ["was left behind", { ...RELEASED, "lotse/foreign-listener-9000": "true" }],
+  ])(
+    "is handed over by consent, wholly except for what was foreign before, and stays without its Service: it %s",
+    (_, before) => {
+      const { intent, parts, labels: after } = plan(byId([80]), { ...given, labels: { ...before, ...CONSENT } });
+      expect(intent).toMatchObject({ kind: "balance", adopts: 77, mistakes: [] });
+      expect(parts).toEqual(["~ listener 80", "- listener 81", "+ target server-2", "- target server-3"]);
+      expect(after).toEqual({ [OWNER]: UID, "lotse/adopted": "true", "lotse/foreign-listener-9000": "true" });
+    },
+  );
 
   it("is refused despite consent while a Service of this cluster owns it", () => {
     const owner = aService({ namespace: "prod", name: "shop", uid: OTHER });

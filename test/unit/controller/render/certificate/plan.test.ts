@@ -65,6 +65,12 @@ describe("certificates that the Service released", () => {
     expect(found.specs[0]?.labels).not.toHaveProperty("lotse/released");
   });
 
+  it("are not taken back when their issuance failed long ago: another one is requested beside them", () => {
+    const failed = anIssuedCertificate("failed", { labels: LEFT });
+    const found = plan(MANAGED, { certificates: [failed], now: CREATED + 31 * 60_000 });
+    expect(found).toMatchObject({ owned: [], stale: [], specs: [{ name: expect.stringContaining(`${NAME}-`) }] });
+  });
+
   it("do not block another one with their name", () => {
     const other = anIssuedCertificate("completed", { labels: LEFT, domain_names: ["b.example.com"] });
     expect(plan(MANAGED, { certificates: [other] }).specs).toMatchObject([
@@ -228,6 +234,14 @@ describe("a managed certificate", () => {
     ]);
   });
 
+  it("stays as it is when the usual name belongs to another certificate", () => {
+    const certificates = [
+      anIssuedCertificate("completed", { name: "other" }),
+      anIssuedCertificate("completed", { id: 9, labels: {} }),
+    ];
+    expect(plan(MANAGED, { certificates })).toMatchObject({ ids443: [77], problems: [], specs: [{ name: "other" }] });
+  });
+
   it("unlike HCCM: one whose issuance failed is not presented, and the reason is reported", () => {
     const found = plan(MANAGED, { certificates: [anIssuedCertificate("failed")], ...presenting(77) });
     expect(found).toMatchObject({ ids443: [], stale: [], specs: [{ name: NAME }] });
@@ -262,6 +276,7 @@ describe("a managed certificate", () => {
       ids443: [77],
       problems: [`certificate "${NAME}" could not be renewed: no zone (x)`],
     });
+    expect(plan(MANAGED, { certificates }).problems, "not yet in use").toEqual([]);
   });
 
   it("that exists twice: the one in use represents both, and the other is removed", () => {
@@ -273,6 +288,8 @@ describe("a managed certificate", () => {
     expect(found).toMatchObject({ ids443: [77], stale: [`${UNIT}-70`] });
     const oldest = plan(MANAGED, { certificates: certificates.toReversed() });
     expect(oldest, "without one in use, the oldest").toMatchObject({ ids443: [70], stale: [`${UNIT}-77`] });
+    const pending = [anIssuedCertificate("pending", { id: 70 }), ...certificates.slice(1)];
+    expect(plan(MANAGED, { certificates: pending }), "but an issued one").toMatchObject({ ids443: [77] });
   });
 });
 
@@ -378,6 +395,10 @@ describe("a TLS Secret", () => {
       },
     ]);
     expect(JSON.stringify(found.specs)).not.toContain("PRIVATE");
+  });
+
+  it("is not uploaded for a port that is not https", () => {
+    expect(plan({ ...options, protocol: "tcp" }, { secrets: secrets(), now: NOW }).wanted).toEqual([]);
   });
 
   it("is presented once it exists", () => {

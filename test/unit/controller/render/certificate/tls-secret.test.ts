@@ -29,6 +29,8 @@ describe("a TLS Secret", () => {
     ["a key for a certificate", PAIR.privateKey, PAIR.privateKey, "tls.crt is not a PEM certificate"],
     ["text for a key", PAIR.certificate, "hello", "tls.key is not a PEM private key"],
     ["a key with a passphrase", PAIR.certificate, protectedKey(), "is encrypted"],
+    ["too large a certificate", "x".repeat(65_540), PAIR.privateKey, "tls.crt is larger than 64 KiB"],
+    ["too large a key", PAIR.certificate, "x".repeat(65_540), "tls.key is larger than 64 KiB"],
     ["another's key", PAIR.certificate, OTHER.privateKey, "tls.key does not match tls.crt"],
   ])("reports what is wrong without quoting it: %s", (_, certificate, privateKey, problem) => {
     const parsed = parse(certificate, privateKey);

@@ -120,6 +120,13 @@ describe("reverse DNS", () => {
     expect(renderRdns(settings, state({ ipv4: "x" }))).toEqual({ ipv4: "a.example.com", ipv6: "b.example.com" });
   });
 
+  it("is marked with the names that were set for the Service, so that they can be reset", () => {
+    const rdns = { ipv4: "a.example.com", ipv6: "b.example.com" };
+    const marks = { "lotse/rdns-ipv4": "a.example.com", "lotse/rdns-ipv6": "b.example.com" };
+    expect(labelsOf(someSettings(), {}, { rdns })).toEqual({ ...marks, ...OWNER });
+    expect(labelsOf(someSettings(), { "lotse/rdns-ipv4": "before" }, { rdns })).toEqual({ ...marks, ...OWNER });
+  });
+
   it("unlike HCCM A7, A8: is reset with the annotation, until it is gone", () => {
     const labels = { "lotse/rdns-ipv4": "a.example.com" };
     expect(renderRdns(someSettings(), state({ ipv4: "a.example.com" }, labels))).toEqual({ ipv4: null });
