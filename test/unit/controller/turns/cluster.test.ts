@@ -318,6 +318,24 @@ describe("a turn", () => {
       expect(waits).toEqual([5_000, 10_000, 20_000]);
     });
 
+    it("counts earlier failures also if the action of the retry takes several turns to fail", async () => {
+      stopClocks();
+      const { turn, world, end } = await start();
+      const failure = { code: "action_failed", message: "could not change type" };
+      end(failure);
+      await vi.waitFor(() => expect(world.arrivals).toBe(1));
+      vi.advanceTimersByTime((await turn.run()) ?? 0);
+      const retry = Promise.withResolvers<ApiError | undefined>();
+      world.act = () => {
+        world.slow(UNIT, retry.promise);
+        return { status: "failed", changes: [], failure: failed };
+      };
+      expect([await turn.run(), await turn.run()]).toEqual([undefined, undefined]);
+      retry.resolve(failure);
+      await vi.waitFor(() => expect(world.arrivals).toBe(2));
+      await expect(turn.run()).resolves.toBe(10_000);
+    });
+
     it("removes it when the action has ended, if its Service was deleted meanwhile, and the finalizer only then", async () => {
       const { turn, world, cloud, objects, requests, kinds, end } = await start();
       cloud.balancers = [AS_WANTED];
@@ -389,10 +407,11 @@ describe("a turn", () => {
       expect(kinds().slice(-2)).toEqual(["ingress", "EnsuredLoadBalancer"]);
     });
 
-    it("takes nothing for drift that is under way, nor afterwards", async () => {
-      const { turn, world, cloud, kinds, end } = await start();
+    it("takes nothing for drift that is under way, nor for done, and nothing for drift afterwards", async () => {
+      const { turn, world, cloud, kinds, outcomes, end } = await start();
       cloud.balancers = [AS_WANTED];
       await turn.run();
+      expect([kinds().includes("EnsuredLoadBalancer"), outcomes]).toEqual([false, []]);
       end();
       await vi.waitFor(() => expect(world.arrivals).toBe(1));
       await turn.run();
@@ -412,6 +431,20 @@ describe("a turn", () => {
     expect(kinds()).toContain("EnsuredLoadBalancer");
     expect(recorded.flatMap((entry) => (entry.kind === "outcome" ? [entry.status] : []))).toEqual(["applied"]);
     expect(lines.filter(({ msg }) => msg === "unit failed")).toEqual([]);
+  });
+
+  it("reports no failure of a change that succeeded although one of its requests was refused", async () => {
+    const { turn, world, cloud, kinds } = aTurn();
+    world.act = () => {
+      const error = { code: "invalid_input", message: "invalid target" };
+      const path = "/load_balancers";
+      const sent = { run: "r", method: "POST", path, endpoint: path, status: 422, durationMs: 1 };
+      world.exchange({ ...sent, unit: UNIT, error });
+      cloud.balancers = [AS_WANTED];
+      return { status: "applied", changes: [] };
+    };
+    await turn.run();
+    expect(kinds()).toEqual(["add-finalizer", ...ENSURING, "ingress", "EnsuredLoadBalancer"]);
   });
 
   it("takes the reason of a failure from the API's own error, not from the engine's text", async () => {
