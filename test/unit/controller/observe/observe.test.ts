@@ -32,3 +32,14 @@ it("does not repeat lists that fail: the gateway has repeated each request until
   expect(result).toBe(error);
   expect(ages).toEqual([45_000]);
 });
+
+it("believes what a direct read says about a server, not the list", async () => {
+  const { view } = aCloud({ servers: [1, 2, 3].map((id) => aServer({ id })) });
+  const direct = aServer({ id: 2, status: "off" });
+  const witnesses = new Map([
+    [1, undefined],
+    [2, direct],
+  ]);
+  const { cloud } = await observe({ observed: () => ({ nodes, services: [] }), view }, AGES, witnesses);
+  expect(cloud.servers).toEqual([aServer({ id: 3 }), direct]);
+});
