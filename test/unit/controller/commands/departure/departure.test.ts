@@ -107,6 +107,13 @@ describe("planning a departure", () => {
     expect(summary(leave(mode, services, balancers))).toEqual(expected);
   });
 
+  it("says why a load balancer stays or is left behind", () => {
+    const why = (balancer: LoadBalancer) => dispositionsOf(leave("destroy", [ours()], [balancer]))[0]?.what;
+    expect(why(guarded)).toMatch(/: it is protected against deletion$/);
+    expect(why(shared)).toMatch(/: it has listeners or targets that do not belong to this Service$/);
+    expect(why(own())).toMatch(/2001:db8:ffff::1$/);
+  });
+
   it("release changes only labels, even of a load balancer with foreign parts", () => {
     for (const balancer of [own(), shared, guarded]) {
       const { plan } = leave("release", [ours()], [balancer]);
