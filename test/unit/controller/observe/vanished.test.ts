@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
 import { GUARD_LIMITS } from "../../../../controller/guard/guard.ts";
 import { Vanished } from "../../../../controller/observe/vanished.ts";
 import { aService } from "../../../support/builders.ts";
@@ -40,6 +41,15 @@ it("presents one that lost type and finalizer in one update as being deleted, if
   await vanished.look(observed);
   const deleted = vanished.complete(observed).services.filter(({ metadata }) => metadata?.deletionTimestamp);
   expect(deleted.map(({ metadata }) => metadata?.name)).toEqual(["web-0"]);
+});
+
+it("presents none that only changed its type: its finalizer shows that something is left of it", async () => {
+  const changed = aService({ name: "web-0", uid: "0", type: "ClusterIP", finalizers: [FINALIZER] });
+  const observed = { services: [changed, ...services.slice(1)], nodes: [] };
+  const vanished = new Vanished({ readService: async () => changed, limits: GUARD_LIMITS, log: aLog().log });
+  vanished.hold(services.map((service) => ({ service })));
+  await vanished.look(observed);
+  expect([vanished.has(changed), vanished.complete(observed).services]).toEqual([false, observed.services]);
 });
 
 it("presents it as it is now: the same update may ask to keep the load balancer", async () => {
