@@ -374,6 +374,18 @@ describe("a turn", () => {
       expect(recorded, "each request has its own outcome").toMatchObject([failed, { status: "applied" }]);
     });
 
+    it("is not charged with the failure of an earlier request either while its own waits for approval", async () => {
+      const nothing = { waiting: 0, announced: [], approved: [] };
+      const approvals = { pass: vi.fn(async ({ plan }: { readonly plan: Plan }) => ({ ...nothing, plan })), forget };
+      const { turn, world, objects, kinds, end } = await start({ approvals });
+      approvals.pass.mockImplementation(async () => ({ ...nothing, plan: [], waiting: 1 }));
+      objects.services = [aService({ annotations: { type: "lb21" } })];
+      end({ code: "action_failed", message: "could not attach to network" });
+      await vi.waitFor(() => expect(world.arrivals).toBe(1));
+      await turn.run();
+      expect(kinds()).not.toContain("SyncLoadBalancerFailed");
+    });
+
     it("pauses until the action ends, if a retry outlasts its run and the lists fail after it", async () => {
       stopClocks();
       const { turn, world, cloud } = aTurn();
