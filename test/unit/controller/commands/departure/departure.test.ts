@@ -9,10 +9,17 @@ import {
   unproven,
 } from "../../../../../controller/commands/departure/departure.ts";
 import { type DepartureReport, departureText } from "../../../../../controller/commands/departure/departure-text.ts";
-import { holderOf, leaseNotes } from "../../../../../controller/commands/departure/sole-writer.ts";
+import {
+  becomeSoleWriter,
+  holderOf,
+  leaseNotes,
+  readLease,
+} from "../../../../../controller/commands/departure/sole-writer.ts";
+import type { Session } from "../../../../../controller/commands/open.ts";
 import { accessFlags, commandText } from "../../../../../controller/commands/shell.ts";
 import { FINALIZER } from "../../../../../controller/formats/finalizer.ts";
 import type { Certificate, LoadBalancer, Network } from "../../../../../controller/hcloud/api.ts";
+import { ALONE } from "../../../../../controller/kube/lease.ts";
 import type { Snapshot } from "../../../../../controller/render/cluster.ts";
 import {
   aBalancer,
@@ -336,4 +343,17 @@ describe("the holder of a Lease", () => {
     expect(holderOf(lease, now)).toBe(holder);
     expect(leaseNotes(lease, now)).toEqual(notes);
   });
+});
+
+it.each([
+  ["it is forced to", { namespace: "kube-system", name: "ccm" }, true],
+  ["controllers elect no leader", undefined, false],
+])("takes no Lease before it writes when %s", async (_, lease, isForced) => {
+  const session = { config: { lease } } as Session;
+  await expect(becomeSoleWriter(session, isForced)).resolves.toBe(ALONE);
+});
+
+it("reads no Lease when controllers elect no leader", async () => {
+  const { client, config } = { config: {} } as Session;
+  await expect(readLease(client, config)).resolves.toBeUndefined();
 });
