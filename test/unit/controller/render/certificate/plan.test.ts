@@ -349,6 +349,15 @@ describe("certificates that are no longer needed", () => {
     expect(plan({}, { certificates: [anIssuedCertificate()] }, true).stale).toEqual([]);
   });
 
+  it("are kept while the options of a single port are invalid: it may be the one that needs them", () => {
+    const wishes = new Map([
+      [80, { options: {}, isBroken: false }],
+      [443, { options: MANAGED, isBroken: true }],
+    ]);
+    const around = { certificates: [anIssuedCertificate()], loadBalancers: [], now: CREATED };
+    expect(planCertificates(SERVICE, wishes, around).stale).toEqual([]);
+  });
+
   it("unlike HCCM C3: are removed with the Service, as soon as its load balancer is gone", () => {
     const lists = { certificates: [anIssuedCertificate()], now: CREATED };
     const { loadBalancers } = presenting(77);
