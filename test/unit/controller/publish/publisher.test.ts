@@ -87,6 +87,12 @@ describe("writes to a Service", () => {
   });
 });
 
+it.each([403, 500])("a finalizer that cannot be removed is reported as such: status %d", async (status) => {
+  answer = (_, response) => reply(response, {}, status);
+  const write: Write = { kind: "remove-finalizer", service: aService() };
+  expect(await publisher.publish([write])).toEqual([write]);
+});
+
 describe("a claim", () => {
   it.each([
     ["the object in the answer has the finalizer", CLAIMED, 200, true],
