@@ -25,6 +25,14 @@ it("presents a Service that vanished with its finalizer as being deleted", async
   expect((await afterLosing(2)).deleted).toEqual(["web-0", "web-1"]);
 });
 
+it("tells a Service that vanished from those that are there, also from one of the same name", async () => {
+  const vanished = new Vanished({ readService: async () => undefined, limits: GUARD_LIMITS, log: aLog().log });
+  vanished.hold(services.map((service) => ({ service })));
+  await vanished.look({ services: services.slice(1), nodes: [] });
+  const candidates = [...services.slice(0, 2), aService({ name: "web-0", uid: "new" })];
+  expect(candidates.map((service) => vanished.has(service))).toEqual([true, false, false]);
+});
+
 it("believes nothing that a direct read does not confirm", async () => {
   expect((await afterLosing(2, async () => services[0])).deleted).toEqual(["web-1"]);
   const failing = async () => Promise.reject(new Error("unreachable"));

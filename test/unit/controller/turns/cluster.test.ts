@@ -336,6 +336,16 @@ describe("a turn", () => {
       await expect(turn.run()).resolves.toBe(10_000);
     });
 
+    it("reports no failure of an action after which everything is as wanted", async () => {
+      const { turn, world, cloud, kinds, outcomes, end } = await start();
+      cloud.balancers = [AS_WANTED];
+      end({ code: "action_failed", message: "could not change type" });
+      await vi.waitFor(() => expect(world.arrivals).toBe(1));
+      await turn.run();
+      expect(kinds().at(-1)).toBe("EnsuredLoadBalancer");
+      expect(outcomes).toMatchObject([{ status: "applied" }]);
+    });
+
     it("removes it when the action has ended, if its Service was deleted meanwhile, and the finalizer only then", async () => {
       const { turn, world, cloud, objects, requests, kinds, end } = await start();
       cloud.balancers = [AS_WANTED];
@@ -716,9 +726,10 @@ describe("a turn", () => {
     };
     const config = { read: async () => map.data, update };
     const approvals = new ApprovalGate({ mode: "manual", map: config, log: aLog().log });
-    const { turn, world, cloud, requests, objects } = aTurn({ approvals });
+    const { turn, world, cloud, requests, objects, kinds } = aTurn({ approvals });
     const waiting = () => parsePending(map.data).waiting.map(({ id }) => id);
     await turn.run();
+    expect(kinds()).toContain("PlanPending");
     map.data = withApprovals(map.data, waiting(), "ann");
     const recorded: AuditEntry[] = [];
     world.record = (entries) => void recorded.push(...entries.filter(({ kind }) => kind === "approval"));
@@ -1142,6 +1153,17 @@ describe("a turn", () => {
     cloud.direct = [];
     await turn.run();
     expect(directReads()).toBe(1); // a Node that is no target costs nothing
+  });
+
+  it("reads the server again in the next turn, in which it may be gone", async () => {
+    const { turn, cloud, requests } = aTurn({ nodes: [1, 2].map((id) => aNode({ id, ready: "True" })) });
+    cloud.balancers = [{ ...AS_WANTED, targets: [aServerTarget(1), aServerTarget(2)] }];
+    cloud.direct = [aServer({ id: 2 })];
+    await turn.run();
+    expect(requests).toEqual([]);
+    cloud.direct = [];
+    await turn.run();
+    expect(requests).toMatchObject([{ units: [{ targets: [{ serverId: 1 }] }] }]);
   });
 
   it("serves all other Nodes when a Ready Node's server cannot be understood", async () => {

@@ -135,6 +135,12 @@ describe("a turn for Nodes that are not Ready", () => {
     expect(done).toEqual([["node-1", { taints: [] }]]);
   });
 
+  it("removes it once, also while another Node is not Ready", async () => {
+    const { turn, done } = aTurn(aNode({ id: 1, ready: "True", taints: [SHUTDOWN_TAINT] }), aNode({ id: 2 }));
+    await turn.run();
+    expect(done).toEqual([["node-1", { taints: [] }]]);
+  });
+
   it("framework L19: reports when the API server refuses, and retries in the next turn", async () => {
     const { turn, done, events, world } = aTurn(aNode({ id: 1, ready: "True" }), aNode({ id: 9 }));
     world.failure = new KubeError("DELETE node-9", 403, "not allowed");
