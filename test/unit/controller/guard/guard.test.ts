@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { FINALIZER } from "../../../../controller/formats/finalizer.ts";
 import { doubtfulServers, GUARD_LIMITS, guard, holdTargets } from "../../../../controller/guard/guard.ts";
 import { assess, type PlannedUnit, type Situation } from "../../../../controller/guard/plan.ts";
 import { loadBalancerUnit, routeUnit, targetPart, unitOf } from "../../../../stacks/units/names.ts";
@@ -79,7 +80,7 @@ describe("guard", () => {
 
   describe("load balancers that would move, which replaces all their private targets", () => {
     const refOf = (index: number) => ({ namespace: "default", name: `web-${index}`, uid: UID });
-    const move = (count: number, field: "id" | "subnet") =>
+    const move = (count: number, field: "id" | "subnet" | "ip") =>
       Array.from({ length: count }, (_, index): PlannedUnit => {
         const spec = aBalancerSpec({ service: refOf(index) });
         return {
@@ -114,6 +115,7 @@ describe("guard", () => {
       const moving = situation(move(6, "subnet"), 0, 6);
       const rendered = { ...moving.rendered, services: services(6, source) };
       expect(guard({ ...moving, rendered }).held).toBe(held);
+      expect(guard({ rendered, plan: move(6, "ip") }).held, "another address in the same subnet").toBe(0);
     });
   });
 });
@@ -178,6 +180,16 @@ describe("targets", () => {
     } as unknown as Situation["rendered"];
     const planned: Situation = { rendered, plan: [{ kind: "make", unit: UNIT, spec, differences }] };
     expect(held(planned, hasNodes ? nodes : []).heldTargets).toEqual(expected);
+  });
+
+  it("go with a Service that is deleted, whose load balancer stays for others", () => {
+    const labels = { "hcloud-ccm/service-uid": UID, "lotse/adopted": "true" };
+    const balancer = aBalancer({ labels, targets: ids(9).map((id) => aServerTarget(id)) });
+    const services = [aService({ isDeleted: true, finalizers: [FINALIZER] })];
+    const cloud = { servers: [], loadBalancers: [balancer], certificates: [] };
+    const planned = assess({ services, nodes: [], cloud, now: 0 }, aRenderOptions());
+    expect(planned.plan).toMatchObject([{ kind: "make", unit: UNIT }]);
+    expect(held(planned, []).heldTargets).toBeUndefined();
   });
 
   it("are counted once, however many load balancers a tenant has on other servers", () => {
