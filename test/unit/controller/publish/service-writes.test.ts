@@ -91,6 +91,19 @@ describe("writes before a run", () => {
     expect(messages(writes)).toEqual(["Error syncing load balancer: this; and that"]);
   });
 
+  it("announces an adoption, whatever else changes", () => {
+    const intent = balance(aService({ finalizers: [FINALIZER] }), { adopts: 42 });
+    const due = [{ kind: "make", unit: UNIT, spec: SPEC, differences: [{ part: "balancer", field: "type" }] }] as const;
+    const writes = serviceWritesBefore(
+      rendered({ services: [intent], existing: { [UNIT]: aBalancerState() } }),
+      due,
+      [],
+    );
+    expect(messages(writes)).toEqual([
+      "Taking over load balancer balancer (id 42), which belongs to no Service of this cluster",
+    ]);
+  });
+
   it("adds no finalizer to a retired Service", () => {
     expect(serviceWritesBefore(rendered({ services: [release] }), [], [])).toEqual([]);
   });
