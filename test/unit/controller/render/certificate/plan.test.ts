@@ -71,6 +71,12 @@ describe("certificates that the Service released", () => {
     expect(found).toMatchObject({ owned: [], stale: [], specs: [{ name: expect.stringContaining(`${NAME}-`) }] });
   });
 
+  it("stay as they are beside one with the same content that the Service owns", () => {
+    const own = anIssuedCertificate("completed", { id: 78, name: "own" });
+    const { owned, stale } = plan(MANAGED, { certificates: [left, own] });
+    expect([owned.map(({ state }) => state.id), stale]).toEqual([[78], []]);
+  });
+
   it("do not block another one with their name", () => {
     const other = anIssuedCertificate("completed", { labels: LEFT, domain_names: ["b.example.com"] });
     expect(plan(MANAGED, { certificates: [other] }).specs).toMatchObject([
