@@ -105,6 +105,14 @@ describe("a lease without a holder", () => {
     expect(api.lease?.spec).toMatchObject({ holderIdentity: "b", leaseDurationSeconds: 15, leaseTransitions: 1 });
   });
 
+  it("is no longer held after a release that did not reach the API server", async () => {
+    const lease = aLease("a");
+    await lease.acquire(signal.signal);
+    api.failure = new KubeError("PUT", 0, "no answer");
+    await lease.release();
+    expect(lease.isHeld).toBe(false);
+  });
+
   it("goes to one of several simultaneous candidates", async () => {
     const rivals = ["a", "b", "c"].map((name) => aLease(name));
     for (const rival of rivals) void rival.acquire(signal.signal);
