@@ -82,9 +82,7 @@ test("the kubeconfig is fetched over SSH, leads to the API server, and is readab
   expect((await stat(folder.kubeconfig)).mode & 0o777).toBe(0o600);
   const core = connect(folder.kubeconfig, CoreV1Api);
   expect((await core.listNode()).items).toHaveLength(3);
-  expect(await readFile(join(folder.path, "known-hosts"), "utf8")).toBe(
-    `[127.0.0.1]:${machine.port} ${hostKey.publicKey}\n`,
-  );
+  expect(await readFile(join(folder.path, "known-hosts"), "utf8")).toBe(`control-plane ${hostKey.publicKey}\n`);
   expect(told.at(-1)).toContain("API server ready");
 });
 

@@ -56,7 +56,7 @@ test.concurrent.for([1, 2])(
       const other = env.cloud.addNetwork({ name: "other" });
       const isUpKilled = await killAt(env, "up", write);
       await env.up(SETTINGS);
-      const servers = [1, 2, 3].map((index) => `dev-control-plane-${index} running 10.0.0.${1 + index}`);
+      const servers = [1, 2, 3].map((index) => `dev-control-plane-${index} running 10.0.0.${30 + index}`);
       const expected = { counts: { ...BUILT, networks: 2 }, servers, listeners: 1, targets: 3 };
       expect(summary(env), `up killed at write ${write}`).toEqual(expected);
 
