@@ -123,7 +123,7 @@ export function openReports(config: Config, client: KubeClient, log: Logger, end
   const board = new StatusBoard({ map: new OwnConfigMap(client, config, "status"), log });
   ends.defer(() => board.stop());
   const map = new OwnConfigMap(client, config, "plan");
-  // Also clears what an earlier controller has published and nobody needs to approve any longer.
+  // Even with approval turned off: it removes changes that an earlier controller left waiting.
   const approvals = new ApprovalGate({ mode: config.approval, map, log });
   if (config.approval === "none") return { record, board, approvals };
   /** Calls back when a published change was approved. The controller's own writes leave no approval behind. */

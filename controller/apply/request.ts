@@ -1,7 +1,7 @@
 /** What a run asks of the engine. */
 import type { RunRequest } from "../../stacks/engine/run.ts";
 import type { Plan } from "../guard/plan.ts";
-import type { Credential } from "../hcloud/gateway.ts";
+import type { Credential } from "../hcloud/session.ts";
 import type { Rendered } from "../render/cluster.ts";
 
 /** The engine's request for a plan: its units, and what exists of them. */

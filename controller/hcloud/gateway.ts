@@ -3,12 +3,11 @@
  * gets a credential that is valid for one run on this machine. The gateway orders writes per resource, deduplicates reads,
  * waits for actions in batches, keeps within the rate limit and reports every request.
  */
-import { randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import type { RunRequest } from "../../stacks/engine/run.ts";
 import { messageOf } from "../diagnostics/errors.ts";
 import { type Clock, SYSTEM_CLOCK } from "../work/clock.ts";
 import { type Action, ActionWatch, runningActionIn, withEndedAction, withFailedAction } from "./action-watch.ts";
@@ -29,30 +28,7 @@ import {
 import { Lanes, WriteTimes } from "./lanes.ts";
 import { ReadCache, singleIn } from "./read-cache.ts";
 import { type Exchange, type RunInfo, Sender, type Upstream } from "./sender.ts";
-
-/** Address and token with which a run reaches the gateway. */
-export type Credential = RunRequest["access"];
-
-/** Access of one run. */
-export interface RunAccess extends Credential {
-  /**
-   * Revokes the credential. Resolves when the requests in flight have been answered, so that a list read afterwards shows
-   * everything that the run has done.
-   */
-  close(): Promise<void>;
-}
-
-interface Session extends RunInfo {
-  readonly token: string;
-  /** Fires when the run has ended. */
-  readonly ended: AbortController;
-  /** Writes in flight. */
-  readonly writes: Set<Promise<ApiResponse>>;
-  /** Load balancers that the run created in one request, each with the action of its creation. */
-  readonly made: Map<string, Action>;
-  /** Load balancers that the run has detached from their network. The API may show it for a moment longer. */
-  readonly detached: Set<string>;
-}
+import { type Credential, isBearer, newSession, type RunAccess, type Session } from "./session.ts";
 
 /** Collections that runs write to. */
 export type Written = "load_balancers" | "certificates" | "networks";
@@ -127,14 +103,7 @@ export class Gateway {
 
   /** Grants a run access until it is closed. */
   open(info: RunInfo, { endpoint, token } = this.reserve()): RunAccess {
-    const session: Session = {
-      ...info,
-      token,
-      ended: new AbortController(),
-      writes: new Set(),
-      made: new Map(),
-      detached: new Set(),
-    };
+    const session = newSession(info, token);
     const [, key = ""] = new URL(endpoint).pathname.split("/");
     this.#sessions.set(key, session);
     this.#cache.sweep();
@@ -178,7 +147,7 @@ export class Gateway {
   async #answer(incoming: IncomingMessage): Promise<ApiResponse> {
     const match = /^\/(?<key>[0-9a-f]{16})\/v1(?<path>\/.*)$/.exec(incoming.url ?? "");
     const session = this.#sessions.get(match?.groups?.key ?? "");
-    if (!session || !isBearer(incoming.headers.authorization, session.token)) return ENDED;
+    if (!session || !isBearer(incoming.headers.authorization, session)) return ENDED;
     const body = await text(incoming);
     const path = match?.groups?.path ?? "/";
     if (!isNormalised(path)) return NOT_IN_RUN;
@@ -304,9 +273,3 @@ function isIssuance({ method, path }: ApiRequest): boolean {
 
 const NOT_IN_RUN = errorResponse(403, "forbidden", "this change is not part of the run: nothing was sent");
 const ENDED = errorResponse(401, "unauthorized", "this run has ended, or the credential belongs to another run");
-
-function isBearer(header: string | undefined, token: string): boolean {
-  const given = Buffer.from(header ?? "");
-  const wanted = Buffer.from(`Bearer ${token}`);
-  return given.length === wanted.length && timingSafeEqual(given, wanted);
-}

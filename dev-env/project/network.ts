@@ -1,4 +1,4 @@
-/** What nobody can change about a network while servers use it. */
+/** Refuses settings that would replace a network in use. */
 import { ConfigError } from "../../controller/diagnostics/errors.ts";
 import type { ProjectApi, Resource } from "./api.ts";
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { scopeOf } from "../../controller/apply/scope.ts";
-import { Gateway, type RunAccess } from "../../controller/hcloud/gateway.ts";
+import { Gateway } from "../../controller/hcloud/gateway.ts";
 import { Upstream } from "../../controller/hcloud/sender.ts";
+import type { RunAccess } from "../../controller/hcloud/session.ts";
 import { balancerState } from "../../controller/render/service/load-balancer-state.ts";
 import { type Cloud, startCloud } from "../../dev-env/cloud/cloud.ts";
 import { unitOf } from "../../stacks/units/names.ts";

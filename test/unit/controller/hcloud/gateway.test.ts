@@ -1,9 +1,10 @@
 import { request, type ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ApiError, ApiRequest } from "../../../../controller/hcloud/exchange.ts";
-import { Gateway, type RunAccess } from "../../../../controller/hcloud/gateway.ts";
+import { Gateway } from "../../../../controller/hcloud/gateway.ts";
 import type { Exchange } from "../../../../controller/hcloud/sender.ts";
 import { Upstream } from "../../../../controller/hcloud/sender.ts";
+import type { RunAccess } from "../../../../controller/hcloud/session.ts";
 import { Aged } from "../../../../controller/work/aged.ts";
 import { aBalancerSpec, aListener } from "../../../support/builders.ts";
 import { QuickClock } from "../../../support/clock.ts";
